@@ -175,8 +175,7 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let settings = admission_settings(&self.options, &dependencies)?;
-        let admission = admission(&installed, &self.options, &settings)?;
+        let admission = admission(&installed, &self.options, &dependencies)?;
         let mut informers = admission.informers();
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -367,30 +366,23 @@ impl Dispatch for Api {
     }
 }
 
-/// Returns what the admission plug-ins of resources need.
-fn admission_settings(
-    options: &Options,
-    dependencies: &ServerDependencies,
-) -> Result<AdmissionSettings, OptionsError> {
-    Ok(AdmissionSettings {
-        access: dependencies.services.access.clone(),
-        webhooks: dependencies.services.webhooks.clone(),
-        configuration: options.admission.configuration()?,
-        default_tolerations: options.admission.default_tolerations(),
-    })
-}
-
 /// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
 fn admission(
     installed: &InstalledApi,
     options: &Options,
-    settings: &AdmissionSettings,
+    dependencies: &ServerDependencies,
 ) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
-    let plugins = resources::admission::plugins(installed, settings);
+    let settings = AdmissionSettings {
+        access: dependencies.services.access.clone(),
+        webhooks: dependencies.services.webhooks.clone(),
+        configuration: options.admission.configuration()?,
+        default_tolerations: options.admission.default_tolerations(),
+    };
+    let plugins = resources::admission::plugins(installed, &settings);
     chain.mutating.extend(plugins.mutating);
     chain.validating.extend(plugins.validating);
     options.admission.apply(&mut chain)?;

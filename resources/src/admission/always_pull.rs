@@ -102,6 +102,6 @@ fn may_add_images(attributes: &Attributes<'_>, pod: &Object, old: Option<&Object
 }
 
 fn images(pod: &Object) -> impl Iterator<Item = &str> {
-    let containers = LISTS.iter().flat_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
+    let containers = LISTS.iter().filter_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
     containers.flatten().filter_map(|container| container.get("image")?.as_str())
 }

@@ -38,8 +38,7 @@ impl ValidatingAdmission for AntiAffinityLimit {
             return Ok(());
         }
         let terms = pod.get(&REQUIRED).and_then(Value::as_array).into_iter().flatten();
-        let mut keys =
-            terms.map(|term| term.get("topologyKey").and_then(Value::as_str).unwrap_or_default());
+        let mut keys = terms.map(|term| term.get("topologyKey").and_then(Value::as_str).unwrap_or_default());
         let Some(other) = keys.find(|key| *key != HOST) else { return Ok(()) };
         let why = format!(
             "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {other} but only key {HOST} is allowed"

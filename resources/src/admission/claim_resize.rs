@@ -90,7 +90,8 @@ mod tests {
         assert_eq!(class_of(&claim(json!({}), json!({"storageClassName": "a"}))), "a");
         let annotated = json!({"annotations": {"volume.beta.kubernetes.io/storage-class": "b"}});
         assert_eq!(class_of(&claim(annotated, json!({"storageClassName": "a"}))), "b");
-        let sized = |storage: &str| claim(json!({}), json!({"resources": {"requests": {"storage": storage}}}));
+        let sized =
+            |storage: &str| claim(json!({}), json!({"resources": {"requests": {"storage": storage}}}));
         assert!(grows(&sized("2Gi"), &sized("1Gi")));
         assert!(!grows(&sized("1Gi"), &sized("1024Mi")));
         assert!(grows(&sized("1Gi"), &claim(json!({}), json!({}))));

@@ -172,9 +172,8 @@ fn check_kind(value: &Value, kinds: &[(&str, &str)]) -> Result<(), String> {
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let is_version = |rest: &str| matches!(rest, "v1" | "v1beta1" | "v1alpha1");
-    let is_one = |(prefix, name): &(&str, &str)| {
-        kind == *name && version.strip_prefix(prefix).is_some_and(is_version)
-    };
+    let is_one =
+        |(prefix, name): &(&str, &str)| kind == *name && version.strip_prefix(prefix).is_some_and(is_version);
     if kinds.iter().any(is_one) {
         return Ok(());
     }
@@ -204,9 +203,8 @@ mod tests {
     use super::*;
 
     fn read(plugins: Value) -> Result<AdmissionConfiguration, String> {
-        let value = json!({
-            "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration", "plugins": plugins,
-        });
+        let mut value = json!({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"});
+        value["plugins"] = plugins;
         AdmissionConfiguration::of(value, Path::new("/etc/kubernetes"))
     }
 
@@ -219,10 +217,19 @@ mod tests {
         let good = read(json!([event(json!([{"type": "Server", "qps": 5, "burst": 10}]))])).unwrap();
         assert_eq!(good.unconfigured().collect::<Vec<_>>(), ["ImagePolicyWebhook"]);
         for (plugins, part) in [
-            (json!([event(json!([]))]), "plugins[0] (EventRateLimit): limits: Invalid value: must not be empty"),
+            (
+                json!([event(json!([]))]),
+                "plugins[0] (EventRateLimit): limits: Invalid value: must not be empty",
+            ),
             (json!([{"name": "Zork", "configuration": {}}]), "plugins[0] (Zork): \"Zork\" is no plug-in"),
-            (json!([{"name": "PodSecurity", "configuration": {"kind": "Pod"}}]), "has to be a PodSecurityConfiguration"),
-            (json!([{"name": "PodSecurity", "path": "a", "configuration": {}}]), "has a path and a configuration"),
+            (
+                json!([{"name": "PodSecurity", "configuration": {"kind": "Pod"}}]),
+                "has to be a PodSecurityConfiguration",
+            ),
+            (
+                json!([{"name": "PodSecurity", "path": "a", "configuration": {}}]),
+                "has a path and a configuration",
+            ),
             (json!([{"name": "PodSecurity", "path": "/nowhere"}]), "/nowhere: No such file"),
             (json!([{"name": "PodSecurity"}, {"name": "PodSecurity"}]), "configured twice"),
             (json!([{"name": "PodSecurity", "zork": 1}]), "unknown field `zork`"),

@@ -180,7 +180,8 @@ fn key(kind: LimitKind, context: &RequestContext, event: &Object) -> String {
             let text = |paths: [[&str; 2]; 2]| {
                 paths.iter().find_map(|path| event.get_str(path)).unwrap_or_default().to_owned()
             };
-            let source = ["component", "host"].map(|field| text([["source", field], ["deprecatedSource", field]]));
+            let source =
+                ["component", "host"].map(|field| text([["source", field], ["deprecatedSource", field]]));
             let object = ["kind", "namespace", "name", "uid", "apiVersion"]
                 .map(|field| text([["involvedObject", field], ["regarding", field]]));
             [source.concat(), object.concat()].concat()
@@ -224,9 +225,9 @@ mod tests {
     use super::*;
 
     fn plugin(limits: Value) -> Result<EventRateLimit, String> {
-        let configuration = json!({
-            "apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration", "limits": limits,
-        });
+        let mut configuration =
+            json!({"apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration"});
+        configuration["limits"] = limits;
         Ok(EventRateLimit::new(Some(EventRateLimits::read(configuration)?)))
     }
 

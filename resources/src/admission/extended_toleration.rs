@@ -43,7 +43,9 @@ impl MutatingAdmission for ExtendedToleration {
         let mut tolerations = own.cloned().unwrap_or_default();
         for resource in resources {
             let toleration = json!({"key": resource, "operator": "Exists", "effect": "NoSchedule"});
-            let text = |of: &Value, field: &str| of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = |of: &Value, field: &str| {
+                of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+            };
             let is_same = |other: &&mut Value| {
                 ["key", "operator", "effect", "value"]
                     .iter()
@@ -65,9 +67,11 @@ impl MutatingAdmission for ExtendedToleration {
 
 /// Returns the extended resources that a pod's containers request.
 fn requested(pod: &Object) -> BTreeSet<String> {
-    let containers =
-        ["containers", "initContainers"].iter().flat_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
-    let requests = containers.flatten().filter_map(|container| container.pointer("/resources/requests")?.as_object());
+    let containers = ["containers", "initContainers"]
+        .iter()
+        .filter_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
+    let requests =
+        containers.flatten().filter_map(|container| container.pointer("/resources/requests")?.as_object());
     requests.flat_map(|requests| requests.keys()).filter(|name| is_extended(name)).cloned().collect()
 }
 
@@ -84,7 +88,8 @@ mod tests {
 
     #[test]
     fn only_extended_resources_are_tolerated() {
-        let requests = json!({"cpu": "1", "example.com/gpu": "1", "hugepages-1Gi": "1", "kubernetes.io/x": "1"});
+        let requests =
+            json!({"cpu": "1", "example.com/gpu": "1", "hugepages-1Gi": "1", "kubernetes.io/x": "1"});
         let pod = json!({"spec": {"initContainers": [{"resources": {"requests": requests}}]}});
         let found = requested(&Object::from_value(pod).unwrap());
         assert_eq!(found.into_iter().collect::<Vec<_>>(), ["example.com/gpu"]);

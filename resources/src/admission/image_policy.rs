@@ -121,11 +121,10 @@ fn question(pod: &Object, lists: &[&str], namespace: &str) -> Value {
     let annotations = pod.annotations().filter(|(key, _)| key.contains(ANNOTATION_PART));
     let annotations: Map<String, Value> =
         annotations.map(|(key, value)| (key.to_owned(), value.into())).collect();
-    let mut spec = json!({"containers": containers, "namespace": namespace});
-    if !annotations.is_empty() {
-        spec["annotations"] = annotations.into();
+    if annotations.is_empty() {
+        return json!({"containers": containers, "namespace": namespace});
     }
-    spec
+    json!({"containers": containers, "annotations": annotations, "namespace": namespace})
 }
 
 #[cfg(test)]

@@ -254,7 +254,8 @@ mod tests {
         ];
         let text = as_text(of_pod(&pod, &limits)).unwrap();
         assert_eq!(text, "maximum cpu usage per Container is 500m, but limit is 1");
-        let limits = [json!({"type": "Pod", "max": {"cpu": "1"}}), json!({"type": "Pod", "min": {"memory": "1"}})];
+        let limits =
+            [json!({"type": "Pod", "max": {"cpu": "1"}}), json!({"type": "Pod", "min": {"memory": "1"}})];
         assert_eq!(
             as_text(of_pod(&pod, &limits)).unwrap(),
             "[maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Pod is 1.  No request is specified]"

@@ -44,8 +44,7 @@ impl NamespaceExists {
 
 /// Whether a write is to something in a namespace.
 fn is_namespaced(context: &RequestContext, attributes: &Attributes<'_>) -> bool {
-    !context.namespace.is_empty()
-        && attributes.resource.group_resource() != Namespaces::TYPE.group_resource()
+    !context.namespace.is_empty() && attributes.resource.group_resource() != Namespaces::TYPE.group_resource()
 }
 
 impl AdmissionPlugin for AutoProvision {
@@ -90,8 +89,7 @@ impl ValidatingAdmission for NamespaceExists {
         _old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let name = context.namespace.as_str();
-        let concerned =
-            is_namespaced(context, attributes) && attributes.operation != Operation::Connect;
+        let concerned = is_namespaced(context, attributes) && attributes.operation != Operation::Connect;
         if !concerned || self.namespaces.get("", name).await?.is_some() {
             return Ok(());
         }

@@ -99,7 +99,9 @@ impl NodeRestriction {
 
     async fn check_eviction(&self, write: &Write<'_>) -> Result<(), StatusError> {
         if write.attributes.operation != Operation::Create {
-            return Err(write.refused(format!("unexpected operation {}", write.attributes.operation.as_str())));
+            return Err(
+                write.refused(format!("unexpected operation {}", write.attributes.operation.as_str()))
+            );
         }
         let name = write.name();
         if name.is_empty() {
@@ -120,9 +122,8 @@ impl NodeRestriction {
         }) else {
             return Ok(());
         };
-        let bound = |field: &str| {
-            request.get_str(&["spec", "boundObjectRef", field]).filter(|text| !text.is_empty())
-        };
+        let bound =
+            |field: &str| request.get_str(&["spec", "boundObjectRef", field]).filter(|text| !text.is_empty());
         let is_pod = bound("apiVersion") == Some("v1") && bound("kind") == Some("Pod");
         let Some(name) = bound("name").filter(|_| is_pod) else {
             return Err(write.refused("node requested token not bound to a pod"));
@@ -196,7 +197,8 @@ fn check_claim_status(write: &Write<'_>) -> Result<(), StatusError> {
     if write.attributes.subresource != "status" {
         return Err(write.refused("may only update PVC status"));
     }
-    let (Operation::Update, Some(new), Some(old)) = (write.attributes.operation, write.object, write.old) else {
+    let (Operation::Update, Some(new), Some(old)) = (write.attributes.operation, write.object, write.old)
+    else {
         return Err(write.refused(format!("unexpected operation {:?}", write.attributes.operation.as_str())));
     };
     let rest = |claim: &Object| {

@@ -198,9 +198,13 @@ mod tests {
         };
         let both = admitted("own", json!({"gpu": "yes"})).await.unwrap().unwrap();
         assert_eq!(both, json!({"disk": "ssd", "gpu": "yes", "zone": "a"}));
-        assert!(admitted("own", json!({"zone": "b"})).await.unwrap_err().contains("conflicts with its namespace"));
+        assert!(
+            admitted("own", json!({"zone": "b"})).await.unwrap_err().contains("conflicts with its namespace")
+        );
         assert_eq!(admitted("plain", json!({})).await.unwrap(), Some(json!({"zone": "b"})));
-        assert!(admitted("plain", json!({"disk": "hdd"})).await.unwrap_err().ends_with("namespace whitelist"));
+        assert!(
+            admitted("plain", json!({"disk": "hdd"})).await.unwrap_err().ends_with("namespace whitelist")
+        );
         let malformed = json!({"podNodeSelectorPluginConfig": {"a": "zone"}});
         assert_eq!(NodeSelectorSettings::read(&malformed).unwrap_err(), "a: invalid selector: zone");
     }

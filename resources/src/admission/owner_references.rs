@@ -105,8 +105,7 @@ impl ValidatingAdmission for OwnerReferences {
         let Some(new) = object else { return Ok(()) };
         let resource = attributes.resource;
         // The nodes report it often, and cannot change owners by it.
-        let is_report =
-            (resource.group, resource.resource, attributes.subresource) == ("", "pods", "status");
+        let is_report = (resource.group, resource.resource, attributes.subresource) == ("", "pods", "status");
         let is_write = matches!(attributes.operation, Operation::Create | Operation::Update);
         if !is_write || is_report || owners(new) == old.map(owners).unwrap_or_default() {
             return Ok(());

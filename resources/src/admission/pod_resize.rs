@@ -61,10 +61,8 @@ impl ValidatingAdmission for PodResize {
             forbidden(attributes, object, why).with_causes(vec![cause])
         };
         if let Some(system) = other_system(&node) {
-            let why = format!(
-                "pod resize is only supported on linux nodes, node {:?} is {system:?}",
-                node.name()
-            );
+            let why =
+                format!("pod resize is only supported on linux nodes, node {:?} is {system:?}", node.name());
             return Err(refused(why, "UnsupportedPlatform"));
         }
         match exceeding(pod, &node) {
@@ -102,7 +100,9 @@ fn exceeding(pod: &Object, node: &Object) -> Option<String> {
 
 /// Returns a quantity in units of this many nanos, rounded up.
 fn in_units(quantity: &Quantity, unit: i128) -> i128 {
-    quantity.nanos().map_or(i128::from(i64::MAX), |nanos| nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) > 0))
+    quantity
+        .nanos()
+        .map_or(i128::from(i64::MAX), |nanos| nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) > 0))
 }
 
 #[cfg(test)]
@@ -114,11 +114,11 @@ mod tests {
     use crate::testing;
 
     fn pod(generation: i64, node: &str, requests: Value) -> Object {
-        Object::from_value(json!({
-            "metadata": {"name": "p", "generation": generation},
-            "spec": {"nodeName": node, "containers": [{"name": "c", "resources": {"requests": requests}}]},
-        }))
-        .unwrap()
+        let mut container = json!({"name": "c"});
+        container["resources"]["requests"] = requests;
+        let spec = json!({"nodeName": node, "containers": [container]});
+        Object::from_value(json!({"metadata": {"name": "p", "generation": generation}, "spec": spec}))
+            .unwrap()
     }
 
     #[tokio::test]
@@ -135,10 +135,8 @@ mod tests {
         let plugin = PodResize::new(&installed).unwrap();
         let resource = GroupVersionResource { group: "", version: "v1", resource: "pods" };
         let kind = GroupVersionKind { group: "", version: "v1", kind: "Pod" };
-        let attributes = Attributes {
-            subresource: "resize",
-            ..Attributes::new(Operation::Update, resource, kind, "p")
-        };
+        let attributes =
+            Attributes { subresource: "resize", ..Attributes::new(Operation::Update, resource, kind, "p") };
         let refusal = async |new: Object| {
             let old = pod(1, "n", json!({"cpu": "1"}));
             let context = RequestContext::system("default");

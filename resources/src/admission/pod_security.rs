@@ -77,8 +77,9 @@ impl PodSecurity {
     /// Returns the standards for the request's namespace.
     async fn standards(&self, context: &RequestContext) -> Result<Standards, StatusError> {
         let namespace = self.namespaces.get("", &context.namespace).await?;
-        let namespace = namespace
-            .ok_or_else(|| StatusError::internal(format!("failed to lookup namespace {:?}", context.namespace)))?;
+        let namespace = namespace.ok_or_else(|| {
+            StatusError::internal(format!("failed to lookup namespace {:?}", context.namespace))
+        })?;
         Ok(self.standards_of(&namespace))
     }
 
@@ -93,8 +94,9 @@ impl PodSecurity {
         if !errors.is_empty() && old.as_ref().is_none_or(|old| errors != old.errors) {
             return Err(StatusError::invalid(Namespaces::TYPE.kind, new.name(), &errors));
         }
-        let is_new = old.is_none();
-        if old.is_some_and(|old| !policy.enforce.is_stricter_than(old.policy.enforce)) {
+        // A namespace that is created has no pods yet.
+        let Some(old) = old else { return Ok(()) };
+        if !policy.enforce.is_stricter_than(old.policy.enforce) {
             return Ok(());
         }
         if self.settings.exempts_namespace(new.name()) {
@@ -103,10 +105,8 @@ impl PodSecurity {
             }
             return Ok(());
         }
-        if !is_new {
-            for warning in self.misfits(new.name(), policy.enforce).await? {
-                context.warn(warning);
-            }
+        for warning in self.misfits(new.name(), policy.enforce).await? {
+            context.warn(warning);
         }
         Ok(())
     }
@@ -114,7 +114,8 @@ impl PodSecurity {
     /// Returns warnings about existing pods that violate a level.
     async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
-        let is_exempt = |pod: &&Object| !self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"]));
+        let is_exempt =
+            |pod: &&Object| !self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"]));
         let pods = existing::prioritized(pods.iter().filter(is_exempt).collect());
         Ok(existing::warnings(namespace, bar, &pods, Instant::now() + existing::TIME))
     }
@@ -143,7 +144,7 @@ impl PodSecurity {
         }
         let standards = self.standards(context).await?;
         if standards.errors.is_empty() && standards.policy.is_privileged() {
-            annotate(context, "enforce-policy", Bar::default());
+            annotate(context, "enforce-policy", Bar::default().to_string());
             return Ok(());
         }
         if old.is_some_and(|old| !is_significant(new, old)) {
@@ -201,7 +202,7 @@ impl PodSecurity {
         let Policy { enforce, audit, warn } = standards.policy;
         let mut refusal = None;
         if enforces {
-            annotate(context, "enforce-policy", enforce);
+            annotate(context, "enforce-policy", enforce.to_string());
             let violations = of_pod(pod, enforce);
             if !violations.is_empty() {
                 refusal = Some(format!("violates PodSecurity \"{enforce}\": {}", violations.details()));
@@ -220,8 +221,8 @@ impl PodSecurity {
     }
 }
 
-fn annotate(context: &RequestContext, name: &str, value: impl ToString) {
-    context.annotate(format!("{PREFIX}{name}"), value.to_string());
+fn annotate(context: &RequestContext, name: &str, value: impl Into<String>) {
+    context.annotate(format!("{PREFIX}{name}"), value);
 }
 
 impl AdmissionPlugin for PodSecurity {
@@ -255,7 +256,9 @@ impl ValidatingAdmission for PodSecurity {
             .iter()
             .find(|(group, plural, _)| (resource.group, resource.resource) == (*group, *plural));
         match template {
-            Some((_, _, path)) if attributes.subresource.is_empty() && writes.contains(&attributes.operation) => {
+            Some((_, _, path))
+                if attributes.subresource.is_empty() && writes.contains(&attributes.operation) =>
+            {
                 self.check_template(context, new, path).await
             }
             _ => Ok(()),

@@ -47,11 +47,9 @@ impl PriorityAdmission {
         let wanted = pod.get_str(&["spec", "priorityClassName"]).unwrap_or_default();
         if !wanted.is_empty() {
             let class = self.classes.get("", wanted).await?;
-            return class
-                .map(|class| class.given.clone())
-                .ok_or_else(|| {
-                    forbidden(attributes, Some(pod), format!("no PriorityClass with name {wanted} was found"))
-                });
+            return class.map(|class| class.given.clone()).ok_or_else(|| {
+                forbidden(attributes, Some(pod), format!("no PriorityClass with name {wanted} was found"))
+            });
         }
         let none = || Given { class: String::new(), priority: 0, preemption: PREEMPT.to_owned() };
         Ok(self.default_class().await?.unwrap_or_else(none))
@@ -102,8 +100,7 @@ impl ValidatingAdmission for PriorityAdmission {
         _old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let Some(class) = object else { return Ok(()) };
-        let concerned =
-            concerns::<PriorityClasses>(attributes, &[Operation::Create, Operation::Update]);
+        let concerned = concerns::<PriorityClasses>(attributes, &[Operation::Create, Operation::Update]);
         if !concerned || class.get(&["globalDefault"]).is_none_or(|flag| flag != true) {
             return Ok(());
         }

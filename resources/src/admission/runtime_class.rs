@@ -132,9 +132,8 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
 
 /// Whether the amounts are the same, however they are written.
 fn are_equal(one: &Amounts, other: &Amounts) -> bool {
-    let same = |name: &String, amount: &Quantity| {
-        other.get(name).is_some_and(|other| other.compare(amount).is_eq())
-    };
+    let same =
+        |name: &String, amount: &Quantity| other.get(name).is_some_and(|other| other.compare(amount).is_eq());
     one.len() == other.len() && one.iter().all(|(name, amount)| same(name, amount))
 }
 

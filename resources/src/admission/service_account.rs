@@ -198,7 +198,9 @@ fn mount_token(pod: &mut Object) {
             }
         }
     }
-    if let (true, Value::Array(volumes)) = (needed && present.is_none(), spec.entry("volumes").or_insert_with(|| json!([]))) {
+    if let (true, Value::Array(volumes)) =
+        (needed && present.is_none(), spec.entry("volumes").or_insert_with(|| json!([])))
+    {
         volumes.push(token_volume(&volume));
     }
 }

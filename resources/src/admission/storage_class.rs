@@ -6,8 +6,8 @@ use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, O
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::{concerns, default_class};
 use super::default_class::CLASS_ANNOTATION;
+use super::{concerns, default_class};
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;

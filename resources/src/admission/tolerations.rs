@@ -76,20 +76,21 @@ mod tests {
         let one = json!({"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"});
         let same = json!({"key": "a", "operator": "Exists", "effect": "NoSchedule"});
         let other = json!({"key": "c", "operator": "Exists"});
-        assert_eq!(merged(vec![one.clone()], vec![one.clone()]), [one.clone()]);
-        assert_eq!(merged(vec![one.clone()], vec![same.clone(), other.clone()]), [same.clone(), other.clone()]);
+        assert_eq!(merged(vec![one.clone()], vec![one.clone()]), std::slice::from_ref(&one));
+        assert_eq!(
+            merged(vec![one.clone()], vec![same.clone(), other.clone()]),
+            [same.clone(), other.clone()]
+        );
         assert_eq!(merged(vec![one.clone(), same], vec![every.clone()]), [every]);
     }
 
     #[test]
     fn a_shorter_toleration_is_included_in_a_longer_one() {
-        let lasting = |seconds: i64| {
-            json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds})
-        };
+        let lasting = |seconds: i64| json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
         let unbounded = json!({"key": "a", "operator": "Exists", "effect": "NoExecute"});
         assert!(are_allowed(&[lasting(5)], &[lasting(10)]));
         assert!(!are_allowed(&[lasting(15)], &[lasting(10)]));
-        assert!(!are_allowed(&[unbounded.clone()], &[lasting(10)]));
+        assert!(!are_allowed(std::slice::from_ref(&unbounded), &[lasting(10)]));
         assert!(are_allowed(&[lasting(15)], &[unbounded]));
         assert!(are_allowed(&[lasting(15)], &[]));
         assert!(!are_allowed(&[lasting(15)], &[json!({"key": "b", "operator": "Exists"})]));

@@ -22,7 +22,11 @@ impl AccessReviewer for Allows {
     }
 }
 
-fn attributes(resource: &'static str, subresource: &'static str, operation: Operation) -> Attributes<'static> {
+fn attributes(
+    resource: &'static str,
+    subresource: &'static str,
+    operation: Operation,
+) -> Attributes<'static> {
     let resource = GroupVersionResource { group: GROUP, version: "v1", resource };
     let kind = GroupVersionKind { group: GROUP, version: "v1", kind: "CertificateSigningRequest" };
     Attributes { subresource, ..Attributes::new(operation, resource, kind, "one") }
@@ -46,7 +50,9 @@ async fn approval_needs_the_verb_on_the_signer_or_its_domain() {
         let plugin = CertificateApproval(Arc::new(Allows("approve", allowed)));
         assert!(plugin.validate(&context, &attributes, Some(&new), Some(&old)).await.is_ok());
     }
-    for (verb, name) in [("approve", "example.com/b"), ("approve", "example.org/*"), ("sign", "example.com/a")] {
+    for (verb, name) in
+        [("approve", "example.com/b"), ("approve", "example.org/*"), ("sign", "example.com/a")]
+    {
         let plugin = CertificateApproval(Arc::new(Allows(verb, name)));
         let refused = plugin.validate(&context, &attributes, Some(&new), Some(&old)).await.unwrap_err();
         assert_eq!(

@@ -62,8 +62,9 @@ impl Backend {
             };
             match self.webhooks.call(call).await {
                 Ok(answer) => {
-                    let review: Review = serde_json::from_slice(&answer)
-                        .map_err(|error| format!("the image policy webhook answers what is no ImageReview: {error}"))?;
+                    let review: Review = serde_json::from_slice(&answer).map_err(|error| {
+                        format!("the image policy webhook answers what is no ImageReview: {error}")
+                    })?;
                     return Ok(review.status);
                 }
                 Err(failure) if attempt == ATTEMPTS => return Err(failure.to_string()),

@@ -106,7 +106,8 @@ fn duration(field: &str, value: i64, bounds: &Bounds) -> Result<Duration, String
 
 /// Reads the address and the authority of the service in the current context of a kubeconfig.
 fn webhook_of(kubeconfig: &Value, directory: &Path) -> Result<WebhookClientConfig, String> {
-    let text = |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text =
+        |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let named = |list: &str, name: &str, field: &str| {
         let entries = kubeconfig.get(list).and_then(Value::as_array).into_iter().flatten();
         let mut entries = entries.filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
@@ -120,7 +121,10 @@ fn webhook_of(kubeconfig: &Value, directory: &Path) -> Result<WebhookClientConfi
     }
     let user = named("users", &text(&context, "user"), "user");
     if user.as_object().is_some_and(|credentials| !credentials.is_empty()) {
-        return Err("the current context names a user with credentials, and this server presents none to webhooks".to_owned());
+        return Err(
+            "the current context names a user with credentials, and this server presents none to webhooks"
+                .to_owned(),
+        );
     }
     for field in ["insecure-skip-tls-verify", "tls-server-name", "proxy-url"] {
         if cluster.get(field).is_some_and(|value| !value.is_null() && value != false) {
@@ -171,7 +175,9 @@ mod tests {
         assert_eq!(duration("allowTTL", 0, &TTL), Ok(Duration::from_mins(5)));
         assert_eq!(duration("allowTTL", -1, &TTL), Ok(Duration::ZERO));
         assert_eq!(duration("allowTTL", 7, &TTL), Ok(Duration::from_secs(7)));
-        assert!(duration("allowTTL", 100_000, &TTL).unwrap_err().contains("imagePolicy.allowTTL: valid value"));
+        assert!(
+            duration("allowTTL", 100_000, &TTL).unwrap_err().contains("imagePolicy.allowTTL: valid value")
+        );
         assert!(duration("allowTTL", i64::MIN, &TTL).is_err());
     }
 }

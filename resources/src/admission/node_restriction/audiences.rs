@@ -119,7 +119,8 @@ impl Audiences {
         let Some(driver) = driver.filter(|driver| !driver.is_empty()) else { return Ok(false) };
         let driver = found(self.drivers.as_ref(), "", &driver, "csidrivers.storage.k8s.io").await?;
         let requests = driver.get(&["spec", "tokenRequests"]).and_then(Value::as_array);
-        let own = |request: &Value| request.get("audience").and_then(Value::as_str).unwrap_or_default() == audience;
+        let own =
+            |request: &Value| request.get("audience").and_then(Value::as_str).unwrap_or_default() == audience;
         Ok(requests.is_some_and(|requests| requests.iter().any(own)))
     }
 

@@ -57,7 +57,8 @@ fn check_changed(write: &Write<'_>, new: &Object, old: &Object) -> Result<(), St
     let node = write.node;
     let differ = |path: &[&str]| !are_same(new.get(path), old.get(path));
     if is_set(new.get(&["spec", "configSource"])) && differ(&["spec", "configSource"]) {
-        let why = format!("node {node:?} is not allowed to update configSource to a new non-nil configSource");
+        let why =
+            format!("node {node:?} is not allowed to update configSource to a new non-nil configSource");
         return Err(write.refused(why));
     }
     // A tainted node could otherwise get pods again that were kept from it.
@@ -97,9 +98,8 @@ fn forbidden_labels(new: &Object, old: &Object) -> String {
 
 fn is_forbidden(label: &str) -> bool {
     let Some((domain, _)) = label.split_once('/') else { return false };
-    let is_below = |parent: &str| {
-        domain.strip_suffix(parent).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
+    let is_below =
+        |parent: &str| domain.strip_suffix(parent).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     let is_of_kubernetes = is_below("kubernetes.io") || is_below("k8s.io");
     let is_of_kubelets = KUBELET_LABELS.contains(&label) || KUBELET_DOMAINS.iter().any(|one| is_below(one));
     is_below(RESTRICTED) || is_of_kubernetes && !is_of_kubelets

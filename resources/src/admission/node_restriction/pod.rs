@@ -99,7 +99,8 @@ pub(super) fn node_of(pod: &Object) -> &str {
 /// Checks a report of a pod's status.
 pub(super) fn check_status(write: &Write<'_>) -> Result<(), StatusError> {
     let node = write.node;
-    let (Operation::Update, Some(new), Some(old)) = (write.attributes.operation, write.object, write.old) else {
+    let (Operation::Update, Some(new), Some(old)) = (write.attributes.operation, write.object, write.old)
+    else {
         return Err(write.refused(format!("unexpected operation {:?}", write.attributes.operation.as_str())));
     };
     let claims = |pod: &Object| {
@@ -111,7 +112,8 @@ pub(super) fn check_status(write: &Write<'_>) -> Result<(), StatusError> {
         pod.get(&["status", "extendedResourceClaimStatus"]).filter(|status| !status.is_null()).cloned()
     };
     let labels = |pod: &Object| {
-        let mut labels: Vec<_> = pod.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let mut labels: Vec<_> =
+            pod.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         labels.sort_unstable();
         labels
     };

@@ -86,7 +86,12 @@ impl Cluster {
     }
 }
 
-fn target(resource: &'static str, subresource: &'static str, operation: Operation, name: &'static str) -> Target {
+fn target(
+    resource: &'static str,
+    subresource: &'static str,
+    operation: Operation,
+    name: &'static str,
+) -> Target {
     let group = match resource {
         "leases" => "coordination.k8s.io",
         "csinodes" => "storage.k8s.io",
@@ -100,22 +105,30 @@ fn target(resource: &'static str, subresource: &'static str, operation: Operatio
 #[tokio::test]
 async fn a_node_only_changes_its_own_node() {
     let cluster = Cluster::new().await;
-    let node = |labels: Value, spec: Value| json!({"metadata": {"name": "a", "labels": labels}, "spec": spec});
+    let node =
+        |labels: Value, spec: Value| json!({"metadata": {"name": "a", "labels": labels}, "spec": spec});
     let plain = || node(json!({}), json!({}));
-    let other = cluster.refusal(target("nodes", "", Operation::Update, "b"), Some(plain()), Some(plain())).await;
+    let other =
+        cluster.refusal(target("nodes", "", Operation::Update, "b"), Some(plain()), Some(plain())).await;
     assert_eq!(other.unwrap(), "node \"a\" is not allowed to modify node \"b\"");
     let gone = cluster.refusal(target("nodes", "", Operation::Delete, "b"), None, Some(plain())).await;
     assert!(gone.is_some());
     let update = async |new: Value, old: Value| {
         cluster.refusal(target("nodes", "status", Operation::Update, "a"), Some(new), Some(old)).await
     };
-    assert_eq!(update(node(json!({"kubernetes.io/hostname": "x", "mine": "y"}), json!({})), plain()).await, None);
+    assert_eq!(
+        update(node(json!({"kubernetes.io/hostname": "x", "mine": "y"}), json!({})), plain()).await,
+        None
+    );
     let restricted = json!({"node-restriction.kubernetes.io/a": "x", "kubernetes.io/z": "y"});
     assert_eq!(
         update(node(restricted.clone(), json!({})), plain()).await.unwrap(),
         "is not allowed to modify labels: kubernetes.io/z, node-restriction.kubernetes.io/a"
     );
-    assert!(update(plain(), node(restricted.clone(), json!({}))).await.is_some(), "labels cannot be removed either");
+    assert!(
+        update(plain(), node(restricted.clone(), json!({}))).await.is_some(),
+        "labels cannot be removed either"
+    );
     let taints = json!({"taints": [{"key": "k", "effect": "NoSchedule"}]});
     assert_eq!(
         update(plain(), node(json!({}), taints)).await.unwrap(),
@@ -134,7 +147,8 @@ async fn a_node_only_creates_mirror_pods_of_its_own() {
     let uid = cluster.uid::<Nodes>("", "a").await;
     let create = async |change: &dyn Fn(&mut Object)| {
         let mut mirror = object(pod("m", "a"));
-        let owner = json!([{"apiVersion": "v1", "kind": "Node", "name": "a", "uid": uid, "controller": true}]);
+        let owner =
+            json!([{"apiVersion": "v1", "kind": "Node", "name": "a", "uid": uid, "controller": true}]);
         mirror.set(&["metadata", "ownerReferences"], owner);
         mirror.set(&["metadata", "annotations", "kubernetes.io/config.mirror"], "x".into());
         change(&mut mirror);
@@ -170,7 +184,13 @@ async fn a_node_only_touches_pods_on_it() {
     let cluster = Cluster::new().await;
     let deleted = |name| target("pods", "", Operation::Delete, name);
     assert_eq!(cluster.refusal(deleted("pa"), None, Some(pod("pa", "a"))).await, None);
-    assert!(cluster.refusal(deleted("pb"), None, Some(pod("pb", "b"))).await.unwrap().contains("only delete pods"));
+    assert!(
+        cluster
+            .refusal(deleted("pb"), None, Some(pod("pb", "b")))
+            .await
+            .unwrap()
+            .contains("only delete pods")
+    );
     // Of a collection, each pod is checked.
     assert!(cluster.refusal(deleted(""), None, Some(pod("pb", "b"))).await.is_some());
     let evicted = |name| target("pods", "eviction", Operation::Create, name);
@@ -189,7 +209,8 @@ async fn a_node_only_touches_pods_on_it() {
         cluster.refusal(reported(), Some(labelled), Some(pod("pa", "a"))).await.unwrap(),
         "node \"a\" cannot update labels through pod status"
     );
-    let bound = cluster.refusal(target("pods", "binding", Operation::Create, "pa"), Some(json!({})), None).await;
+    let bound =
+        cluster.refusal(target("pods", "binding", Operation::Create, "pa"), Some(json!({})), None).await;
     assert!(bound.unwrap().starts_with("unexpected pod subresource \"binding\""));
 }
 
@@ -213,8 +234,13 @@ async fn a_node_gets_tokens_for_its_pods_and_their_audiences() {
         token("pv", &uid, json!(["bank"])).await.unwrap(),
         "audience \"bank\" not found in pod spec volume, system:node:a is not authorized to request tokens for this audience"
     );
-    assert_eq!(token("pv", &uid, json!(["vault", "bank"])).await.unwrap(), "node may only request 0 or 1 audiences");
-    assert!(token("pv", "x", json!([])).await.unwrap().starts_with("the UID in the bound object reference (x)"));
+    assert_eq!(
+        token("pv", &uid, json!(["vault", "bank"])).await.unwrap(),
+        "node may only request 0 or 1 audiences"
+    );
+    assert!(
+        token("pv", "x", json!([])).await.unwrap().starts_with("the UID in the bound object reference (x)")
+    );
     assert_eq!(token("", "x", json!([])).await.unwrap(), "node requested token not bound to a pod");
     let other = cluster.uid::<Pods>("default", "pb").await;
     assert_eq!(
@@ -233,18 +259,26 @@ async fn a_node_only_writes_its_own_lease_slices_and_requests() {
     assert_eq!(lease("kube-node-lease", "a").await, None);
     assert!(lease("kube-node-lease", "b").await.unwrap().contains("same name as the requesting node"));
     assert!(lease("kube-system", "a").await.unwrap().contains("\"kube-node-lease\" system namespace"));
-    assert!(cluster.refusal(target("csinodes", "", Operation::Create, "b"), Some(json!({})), None).await.is_some());
+    assert!(
+        cluster
+            .refusal(target("csinodes", "", Operation::Create, "b"), Some(json!({})), None)
+            .await
+            .is_some()
+    );
     let slice = |node: &str| json!({"metadata": {"name": "s"}, "spec": {"nodeName": node}});
     let slices = |operation| target("resourceslices", "", operation, "s");
     assert_eq!(cluster.refusal(slices(Operation::Create), Some(slice("a")), None).await, None);
     assert!(cluster.refusal(slices(Operation::Create), Some(slice("b")), None).await.is_some());
     assert!(cluster.refusal(slices(Operation::Delete), None, Some(slice("b"))).await.is_some());
-    let claim = |storage: &str, phase: &str| {
-        json!({"metadata": {"name": "c"}, "status": {"phase": phase, "capacity": {"storage": storage}}})
-    };
+    let claim = |storage: &str, phase: &str| json!({"metadata": {"name": "c"}, "status": {"phase": phase, "capacity": {"storage": storage}}});
     let claims = || target("persistentvolumeclaims", "status", Operation::Update, "c");
-    assert_eq!(cluster.refusal(claims(), Some(claim("2Gi", "Bound")), Some(claim("1Gi", "Bound"))).await, None);
-    assert!(cluster.refusal(claims(), Some(claim("1Gi", "Lost")), Some(claim("1Gi", "Bound"))).await.is_some());
+    assert_eq!(
+        cluster.refusal(claims(), Some(claim("2Gi", "Bound")), Some(claim("1Gi", "Bound"))).await,
+        None
+    );
+    assert!(
+        cluster.refusal(claims(), Some(claim("1Gi", "Lost")), Some(claim("1Gi", "Bound"))).await.is_some()
+    );
 }
 
 #[tokio::test]
@@ -262,7 +296,10 @@ async fn a_node_requests_certificates_for_itself_only() {
     };
     let [serving, client] = KUBELET_SIGNERS;
     assert_eq!(refusal("system:node:a", serving).await, None);
-    assert_eq!(refusal("system:node:b", client).await.unwrap(), "can only create a node CSR with CN=system:node:a");
+    assert_eq!(
+        refusal("system:node:b", client).await.unwrap(),
+        "can only create a node CSR with CN=system:node:a"
+    );
     assert_eq!(refusal("system:node:b", "example.com/other").await, None);
 }
 

@@ -306,8 +306,10 @@ fn seccomp_annotations(pod: &PodView<'_, '_>) -> Option<Violation> {
         .collect();
     let word = plural(bad.len(), "annotation", "annotations");
     let list = bad.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    (!bad.is_empty())
-        .then(|| Violation { reason: "seccompProfile".to_owned(), detail: format!("forbidden {word} {list}") })
+    (!bad.is_empty()).then(|| Violation {
+        reason: "seccompProfile".to_owned(),
+        detail: format!("forbidden {word} {list}"),
+    })
 }
 
 /// Returns the type of the seccomp profile that a security context selects, if any.

@@ -81,7 +81,8 @@ mod tests {
         let owners: Vec<Value> =
             owner.map(|uid| json!({"uid": uid, "controller": true})).into_iter().collect();
         let spec = json!({"hostPID": shares});
-        Object::from_value(json!({"metadata": {"name": name, "ownerReferences": owners}, "spec": spec})).unwrap()
+        Object::from_value(json!({"metadata": {"name": name, "ownerReferences": owners}, "spec": spec}))
+            .unwrap()
     }
 
     #[test]
@@ -103,6 +104,9 @@ mod tests {
             ]
         );
         let late = warnings("n", bar, &sorted, Instant::now().checked_sub(TIME).unwrap());
-        assert_eq!(late[0], "new PodSecurity enforce level only checked against the first 1 of 4 existing pods");
+        assert_eq!(
+            late[0],
+            "new PodSecurity enforce level only checked against the first 1 of 4 existing pods"
+        );
     }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::HashSet;
 
-use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -61,8 +61,7 @@ impl PodSecuritySettings {
     /// # Errors
     /// The configuration is not valid; the text names the fields.
     pub(crate) fn read(configuration: Value) -> Result<Self, String> {
-        let written: Written =
-            serde_json::from_value(configuration).map_err(|error| error.to_string())?;
+        let written: Written = serde_json::from_value(configuration).map_err(|error| error.to_string())?;
         let mut errors = ErrorList::default();
         let WrittenDefaults { enforce, enforce_version, audit, audit_version, warn, warn_version } =
             &written.defaults;
@@ -187,9 +186,13 @@ mod tests {
             "exemptions": {"namespaces": ["a", "a", "B"], "usernames": [""]},
         }))
         .unwrap_err();
-        for field in
-            ["defaults.audit", "defaults.warn-version", "exemptions.namespaces[1]", "exemptions.namespaces[2]", "exemptions.usernames[0]"]
-        {
+        for field in [
+            "defaults.audit",
+            "defaults.warn-version",
+            "exemptions.namespaces[1]",
+            "exemptions.namespaces[2]",
+            "exemptions.usernames[0]",
+        ] {
             assert!(refused.contains(field), "{field}: {refused}");
         }
         assert!(typed(json!({"exemption": {}})).unwrap_err().contains("unknown field"));

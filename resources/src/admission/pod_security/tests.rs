@@ -71,8 +71,9 @@ fn a_stricter_check_replaces_the_one_it_extends() {
 
 #[test]
 fn labels_are_read_or_refused() {
-    let policy =
-        |labels: Value| Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap(), Policy::default());
+    let policy = |labels: Value| {
+        Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap(), Policy::default())
+    };
     let (found, errors) = policy(json!({
         "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.20",
     }));

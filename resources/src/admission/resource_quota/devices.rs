@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::registry::InstalledApi;
+use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use super::usage;
@@ -15,7 +16,8 @@ use crate::resource::deviceclasses::DeviceClasses;
 use crate::resource::resourceclaims::ResourceClaims;
 use crate::support::lookup::Lookup;
 
-pub(super) const CLAIMS: GroupResource = GroupResource { group: "resource.k8s.io", resource: "resourceclaims" };
+pub(super) const CLAIMS: GroupResource =
+    GroupResource { group: "resource.k8s.io", resource: "resourceclaims" };
 /// Precedes the name of a class in the name of the extended resource that every class has.
 pub(super) const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 /// Follows the name of a class in a quota.
@@ -82,7 +84,8 @@ impl DeviceLookup {
             (created, claim.name().to_owned())
         };
         let claims = self.claims.all_in(namespace).await?;
-        let mut others = claims.iter().filter(|other| pod_owner(other).is_some_and(|(owner, _)| owner == uid));
+        let mut others =
+            claims.iter().filter(|other| pod_owner(other).is_some_and(|(owner, _)| owner == uid));
         Ok((!others.any(|other| order(other) < order(claim))).then_some(pod))
     }
 }
@@ -128,7 +131,9 @@ impl Devices {
                     let known = most.entry(class).or_default();
                     *known = count.max(*known);
                 }
-                most.into_iter().for_each(|(class, count)| add(&mut by_class, class, count));
+                for (class, count) in most {
+                    add(&mut by_class, class, count);
+                }
             } else if let Some((class, count)) = request.get("exactly").and_then(requested) {
                 add(&mut by_class, class, count);
             }
@@ -144,7 +149,7 @@ impl Devices {
             let extended = self.extended.get(*class).map(|resource| format!("requests.{resource}"));
             for name in [Some(format!("requests.{CLASS_PREFIX}{class}")), extended].into_iter().flatten() {
                 // What the pod requests is counted for the pod.
-                let counted = self.of_pod.get(&name).and_then(|amount| amount.nanos()).unwrap_or_default();
+                let counted = self.of_pod.get(&name).and_then(Quantity::nanos).unwrap_or_default();
                 let rest = amount.nanos().map_or(0, |nanos| nanos.saturating_sub(counted));
                 if rest > 0 {
                     usage.insert(name, amount.with_nanos(rest));
@@ -179,9 +184,7 @@ mod tests {
 
     #[test]
     fn devices_are_counted_by_class() {
-        let exactly = |class: &str, mode: &str, count: u64| {
-            json!({"deviceClassName": class, "allocationMode": mode, "count": count})
-        };
+        let exactly = |class: &str, mode: &str, count: u64| json!({"deviceClassName": class, "allocationMode": mode, "count": count});
         let claim = Object::from_value(json!({"spec": {"devices": {"requests": [
             {"exactly": exactly("gpu", "ExactCount", 2)},
             {"exactly": exactly("gpu", "ExactCount", 1)},

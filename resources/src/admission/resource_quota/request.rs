@@ -72,8 +72,7 @@ impl<'a> Request<'a> {
         self.check_negative()?;
         let to_charge: Vec<&Quota> =
             concerned.iter().copied().filter(|quota| !self.taken_from(quota).is_empty()).collect();
-        let takes_nothing =
-            if concerned.is_empty() { self.added.is_empty() } else { to_charge.is_empty() };
+        let takes_nothing = if concerned.is_empty() { self.added.is_empty() } else { to_charge.is_empty() };
         if takes_nothing {
             return Ok(Vec::new());
         }
@@ -111,8 +110,12 @@ impl<'a> Request<'a> {
 
     fn check_negative(&self) -> Result<(), StatusError> {
         let is_negative = |amount: &Quantity| amount.compare(&Quantity::whole(0)).is_lt();
-        let negative: Vec<&str> =
-            self.usage.iter().filter(|(_, amount)| is_negative(amount)).map(|(name, _)| name.as_str()).collect();
+        let negative: Vec<&str> = self
+            .usage
+            .iter()
+            .filter(|(_, amount)| is_negative(amount))
+            .map(|(name, _)| name.as_str())
+            .collect();
         if negative.is_empty() {
             return Ok(());
         }
@@ -148,9 +151,8 @@ impl<'a> Request<'a> {
     fn taken_from(&self, quota: &Quota) -> Amounts {
         let was_counted = self.old.is_some_and(|old| self.is_in_scope(quota, old));
         let taken = if was_counted { &self.added } else { &self.usage };
-        let counts = |name: &str, amount: &Quantity| {
-            quota.hard.contains_key(name) && amount.nanos() != Some(0)
-        };
+        let counts =
+            |name: &str, amount: &Quantity| quota.hard.contains_key(name) && amount.nanos() != Some(0);
         taken
             .iter()
             .filter(|(name, amount)| counts(name, amount))

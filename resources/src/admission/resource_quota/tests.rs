@@ -208,7 +208,10 @@ fn what_an_update_gives_back_is_not_charged() {
     let name = "fast.storageclass.storage.k8s.io/requests.storage";
     let bound = quota(&json!({name: "3Gi"}), &json!({name: "2Gi"}));
     assert_eq!(charged(&bound, usage::CLAIMS, &claim("1Gi"), Some(&claim("2Gi"))).unwrap(), "");
-    assert_eq!(charged(&bound, usage::CLAIMS, &claim("3Gi"), Some(&claim("2Gi"))).unwrap(), format!("{name}=3Gi"));
+    assert_eq!(
+        charged(&bound, usage::CLAIMS, &claim("3Gi"), Some(&claim("2Gi"))).unwrap(),
+        format!("{name}=3Gi")
+    );
     assert!(charged(&bound, usage::CLAIMS, &claim("4Gi"), Some(&claim("2Gi"))).is_err());
 }
 
@@ -237,7 +240,10 @@ fn extended_resources_and_custom_resources_are_counted() {
     ]}}));
     let gpus = quota(&json!({"requests.example.com/gpu": "3"}), &json!({"requests.example.com/gpu": "2"}));
     let refused = charged(&gpus, usage::PODS, &pod, None).unwrap_err();
-    assert!(refused.contains("requested: requests.example.com/gpu=2, used: requests.example.com/gpu=2"), "{refused}");
+    assert!(
+        refused.contains("requested: requests.example.com/gpu=2, used: requests.example.com/gpu=2"),
+        "{refused}"
+    );
     let widgets = GroupResource { group: "example.com", resource: "widgets" };
     let widget = object(json!({"metadata": {"generateName": "w-"}}));
     let full = quota(&json!({"count/widgets.example.com": "1"}), &json!({"count/widgets.example.com": "1"}));

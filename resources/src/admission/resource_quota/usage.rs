@@ -84,7 +84,8 @@ pub(super) fn is_ignored(resource: GroupResource) -> bool {
 /// Whether a name in a quota is about objects of this resource.
 pub(super) fn counts(resource: GroupResource, name: &str, devices: &Devices) -> bool {
     if resource == PODS {
-        let is_huge_pages = ["hugepages-", "requests.hugepages-"].iter().any(|prefix| name.starts_with(prefix));
+        let is_huge_pages =
+            ["hugepages-", "requests.hugepages-"].iter().any(|prefix| name.starts_with(prefix));
         return OF_PODS.contains(&name) || is_huge_pages || is_extended(name);
     }
     if resource == CLAIMS {

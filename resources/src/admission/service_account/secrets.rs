@@ -34,7 +34,8 @@ pub(super) fn check(
     let mountable = names(account.0.get("secrets"));
     match scope {
         Scope::EphemeralContainers => {
-            let refused = of_containers(pod, account, &mountable, "ephemeralContainers", "ephemeral container");
+            let refused =
+                of_containers(pod, account, &mountable, "ephemeralContainers", "ephemeral container");
             refused.map_or(Ok(()), |why| Err(failed(why)))
         }
         Scope::Pod => {

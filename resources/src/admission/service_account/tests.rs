@@ -10,7 +10,9 @@ fn attributes(operation: Operation, subresource: &'static str) -> Attributes<'st
 }
 
 fn pod(spec: Value) -> Object {
-    Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap()
+    let mut pod = json!({"metadata": {"name": "p"}});
+    pod["spec"] = spec;
+    Object::from_value(pod).unwrap()
 }
 
 async fn plugin() -> ServiceAccountAdmission {
@@ -89,9 +91,13 @@ async fn pods_of_a_marked_account_use_only_its_secrets() {
         "pods \"p\" is forbidden: volume with secret.secretName=\"other\" is not allowed because service account \
          marked does not reference that secret"
     );
-    let env = json!([{"name": "c", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "other"}}}]}]);
+    let env =
+        json!([{"name": "c", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "other"}}}]}]);
     let refused = create(json!({"containers": env})).await.unwrap();
-    assert!(refused.contains("container c with envVar E referencing secret.secretName=\"other\""), "{refused}");
+    assert!(
+        refused.contains("container c with envVar E referencing secret.secretName=\"other\""),
+        "{refused}"
+    );
     let images = json!({"imagePullSecrets": [{"name": "pull"}, {"name": "own"}]});
     assert!(create(images).await.unwrap().contains("imagePullSecrets[1].name=\"own\" is not allowed"));
     let ephemeral = json!({"ephemeralContainers": env});

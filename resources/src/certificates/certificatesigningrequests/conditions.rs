@@ -40,8 +40,7 @@ pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
         }
         let conditions = new.0.get_mut("status").and_then(|status| status.get_mut("conditions"));
         let conditions = conditions.and_then(Value::as_array_mut).into_iter().flatten();
-        let is_of_kind =
-            |condition: &&mut Value| condition.get("type").and_then(Value::as_str) == Some(kind);
+        let is_of_kind = |condition: &&mut Value| condition.get("type").and_then(Value::as_str) == Some(kind);
         for (condition, kept) in conditions.filter(is_of_kind).zip(before) {
             *condition = kept;
         }

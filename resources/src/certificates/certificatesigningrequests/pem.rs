@@ -53,11 +53,8 @@ mod tests {
     fn malformed_blocks_are_skipped() {
         let text = "x\n-----BEGIN A-----\neA==\n-----END A-----\n-----BEGIN B-----\n-----BEGIN C-----\n\
                     Key: v\n\neA=\n=\n-----END C-----\n-----BEGIN D-----\n!\n-----END D-----\n-----BEGIN E-----\neA==";
-        let block = |label: &str, has_headers| Block {
-            label: label.to_owned(),
-            has_headers,
-            content: b"x".to_vec(),
-        };
+        let block =
+            |label: &str, has_headers| Block { label: label.to_owned(), has_headers, content: b"x".to_vec() };
         assert_eq!(blocks(text.as_bytes()), [block("A", false), block("C", true)]);
         assert!(blocks(b"\xff").is_empty());
     }

@@ -60,7 +60,8 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
 /// Returns the total of a pod (`requests` or `limits`): that of its containers, or what the pod itself specifies; the
 /// overhead is added.
 pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
-    let total = of_containers(pod, kind, |container, _| read(container.pointer(&format!("/resources/{kind}"))));
+    let total =
+        of_containers(pod, kind, |container, _| read(container.pointer(&format!("/resources/{kind}"))));
     with_overhead(pod, kind, with_own(pod, kind, total, is_of_pods))
 }
 
@@ -73,7 +74,8 @@ pub(crate) fn of_resizing_pod(pod: &Object, kind: &str) -> Amounts {
 
 /// Returns the total of a pod without the overhead.
 pub(crate) fn without_overhead(pod: &Object, kind: &str) -> Amounts {
-    let total = of_containers(pod, kind, |container, _| read(container.pointer(&format!("/resources/{kind}"))));
+    let total =
+        of_containers(pod, kind, |container, _| read(container.pointer(&format!("/resources/{kind}"))));
     with_own(pod, kind, total, |name| matches!(name, "cpu" | "memory"))
 }
 
@@ -84,9 +86,9 @@ fn is_of_pods(name: &str) -> bool {
 
 /// Whether a pod itself specifies amounts.
 pub(crate) fn has_own(pod: &Object) -> bool {
-    ["requests", "limits"].iter().any(|kind| {
-        read(pod.get(&["spec", "resources", kind])).keys().any(|name| is_of_pods(name))
-    })
+    ["requests", "limits"]
+        .iter()
+        .any(|kind| read(pod.get(&["spec", "resources", kind])).keys().any(|name| is_of_pods(name)))
 }
 
 /// Replaces amounts by those that the pod itself specifies.
@@ -116,7 +118,9 @@ struct Statuses<'p> {
 impl<'p> Statuses<'p> {
     fn of(pod: &'p Object) -> Self {
         let mut by_name = HashMap::new();
-        for (list, field) in [("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")] {
+        for (list, field) in
+            [("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")]
+        {
             for status in pod.get(&["status", field]).and_then(Value::as_array).into_iter().flatten() {
                 by_name.insert((list, name_of(status)), status);
             }
@@ -154,11 +158,7 @@ fn name_of(container: &Value) -> &str {
 
 /// Returns the total of a pod's containers: containers and sidecars run concurrently, other init containers run
 /// sequentially before them.
-fn of_containers(
-    pod: &Object,
-    kind: &str,
-    amounts: impl Fn(&Value, &'static str) -> Amounts,
-) -> Amounts {
+fn of_containers(pod: &Object, kind: &str, amounts: impl Fn(&Value, &'static str) -> Amounts) -> Amounts {
     debug_assert!(matches!(kind, "requests" | "limits"), "containers have requests and limits");
     let containers = |list: &str| {
         pod.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
