@@ -4,16 +4,18 @@
 //! Kubernetes concept:
 //! [admission controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgAction, Args};
+use resources::admission::{AdmissionConfiguration, DefaultTolerations};
 
 use crate::admission::{AdmissionChain, is_on_by_default, ordered_names};
 
 use super::OptionsError;
 
 /// Admission of writes.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Admission")]
 pub struct AdmissionOptions {
     /// Admission plug-ins to enable in addition to the default ones; separated by commas
@@ -24,6 +26,18 @@ pub struct AdmissionOptions {
     /// creates service accounts; separated by commas
     #[arg(long, value_name = "PLUGIN,…", value_delimiter = ',')]
     pub disable_admission_plugins: Vec<PluginName>,
+
+    /// A file with the configuration of admission plug-ins: an `AdmissionConfiguration` of `apiserver.config.k8s.io/v1`
+    #[arg(long, value_name = "FILE")]
+    pub admission_control_config_file: Option<PathBuf>,
+
+    /// Seconds for which pods stay on a node that is not ready, unless they say otherwise
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub default_not_ready_toleration_seconds: u32,
+
+    /// Seconds for which pods stay on a node that cannot be reached, unless they say otherwise
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub default_unreachable_toleration_seconds: u32,
 
     /// Allow privileged containers, such as those of network plug-ins and of kube-proxy
     #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
@@ -47,6 +61,21 @@ impl FromStr for PluginName {
 }
 
 // === impl AdmissionOptions ===
+
+impl Default for AdmissionOptions {
+    fn default() -> Self {
+        let DefaultTolerations { not_ready, unreachable } = DefaultTolerations::default();
+        let seconds = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
+        Self {
+            enable_admission_plugins: Vec::new(),
+            disable_admission_plugins: Vec::new(),
+            admission_control_config_file: None,
+            default_not_ready_toleration_seconds: seconds(not_ready),
+            default_unreachable_toleration_seconds: seconds(unreachable),
+            allow_privileged: false,
+        }
+    }
+}
 
 impl AdmissionOptions {
     /// Removes the plug-ins that are not enabled from the chain of all built-in ones, and sorts the others into the order
@@ -72,6 +101,39 @@ impl AdmissionOptions {
         chain.retain(|name| !self.disables(name) && (is_on_by_default(name) || self.enables(name)));
         chain.sort(&ordered_names().collect::<Vec<_>>());
         Ok(())
+    }
+
+    /// Reads the configuration of the plug-ins.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read or is not valid, or if a plug-in is enabled that cannot work without a
+    /// configuration and has none.
+    pub fn configuration(&self) -> Result<AdmissionConfiguration, OptionsError> {
+        let configuration = match &self.admission_control_config_file {
+            Some(path) => AdmissionConfiguration::read(path)
+                .map_err(|why| OptionsError(format!("--admission-control-config-file: {why}")))?,
+            None => AdmissionConfiguration::default(),
+        };
+        if let Some(name) = configuration.unconfigured().find(|name| self.enables(name)) {
+            return Err(OptionsError(format!(
+                "--enable-admission-plugins: {name} needs a configuration in --admission-control-config-file"
+            )));
+        }
+        if let Some(path) = &configuration.webhook_kubeconfig {
+            return Err(OptionsError(format!(
+                "--admission-control-config-file: kubeConfigFile: {}: this server presents no credentials to webhooks",
+                path.display()
+            )));
+        }
+        Ok(configuration)
+    }
+
+    /// Returns for how long pods stay on nodes that are not ready.
+    pub fn default_tolerations(&self) -> DefaultTolerations {
+        DefaultTolerations {
+            not_ready: self.default_not_ready_toleration_seconds.into(),
+            unreachable: self.default_unreachable_toleration_seconds.into(),
+        }
     }
 
     fn enables(&self, name: &str) -> bool {

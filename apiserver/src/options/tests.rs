@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use clap::CommandFactory;
 use registry_core::registry::InstalledApi;
+use resources::admission::AdmissionSettings;
 
 use super::*;
 
@@ -148,19 +149,23 @@ fn lists_are_read() {
 #[test]
 fn admission_plugins_are_switched_by_name() {
     let installed = Arc::new(InstalledApi::default());
-    let chain = || resources::admission::plugins(&installed);
+    let chain = || resources::admission::plugins(&installed, &AdmissionSettings::default());
     let apply = |flags: &[&str]| {
         let mut chain = chain();
         parse(flags).unwrap().admission.apply(&mut chain).map(|()| chain.names().collect::<Vec<_>>())
     };
     let all: Vec<_> = chain().names().collect();
     assert!(all.contains(&"DefaultTolerationSeconds"), "{all:?}");
-    assert_eq!(apply(&[]), Ok(all.clone()));
-    assert_eq!(apply(&["--enable-admission-plugins=DefaultTolerationSeconds"]), Ok(all.clone()));
+    let usual = apply(&[]).unwrap();
+    assert!(!usual.contains(&"AlwaysDeny") && !usual.contains(&"EventRateLimit"), "{usual:?}");
+    assert_eq!(apply(&["--enable-admission-plugins=DefaultTolerationSeconds"]), Ok(usual.clone()));
     let fewer = apply(&["--disable-admission-plugins=DefaultTolerationSeconds,PodSecurity"]).unwrap();
-    assert_eq!(fewer.len(), all.len() - 1);
+    assert_eq!(fewer.len(), usual.len() - 1);
+    let more = apply(&["--enable-admission-plugins=AlwaysPullImages,DenyServiceExternalIPs"]).unwrap();
+    assert_eq!(more.len(), usual.len() + 3, "the former changes and validates");
     for (flags, named) in [
-        (&["--enable-admission-plugins=ImagePolicyWebhook"][..], "ImagePolicyWebhook is not built into"),
+        // Nodes are not served here.
+        (&["--enable-admission-plugins=NodeRestriction"][..], "NodeRestriction is not built into"),
         (
             &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
             "Priority is both",
@@ -169,6 +174,34 @@ fn admission_plugins_are_switched_by_name() {
         let refused = apply(flags).expect_err("a chain that is not as asked for").to_string();
         assert!(refused.contains(named), "{refused}");
     }
+}
+
+#[test]
+fn admission_plugins_are_configured_by_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("admission.yaml");
+    let configure = |text: &str, flags: &[&str]| {
+        std::fs::write(&path, text).unwrap();
+        let file = format!("--admission-control-config-file={}", path.display());
+        let flags: Vec<&str> = flags.iter().copied().chain([file.as_str()]).collect();
+        parse(&flags).unwrap().admission.configuration().map(drop).map_err(|error| error.to_string())
+    };
+    let head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n";
+    let limits = "- name: EventRateLimit\n  path: limits.yaml\n";
+    let own = directory.path().join("limits.yaml");
+    let kind = "apiVersion: eventratelimit.admission.k8s.io/v1alpha1\nkind: Configuration\n";
+    std::fs::write(&own, format!("{kind}limits: [{{type: Server, qps: 5, burst: 9}}]\n")).unwrap();
+    let enabled = ["--enable-admission-plugins=EventRateLimit"];
+    assert_eq!(configure(&format!("{head}{limits}"), &enabled), Ok(()));
+    let refused = configure(head, &enabled).unwrap_err();
+    assert!(refused.contains("EventRateLimit needs a configuration"), "{refused}");
+    std::fs::write(&own, format!("{kind}limits: [{{type: Server, qps: 0, burst: 9}}]\n")).unwrap();
+    let refused = configure(&format!("{head}{limits}"), &enabled).unwrap_err();
+    assert!(refused.contains("plugins[0] (EventRateLimit): limits[0].qps: Invalid value: 0"), "{refused}");
+    let webhooks = "- name: MutatingAdmissionWebhook\n  configuration: {apiVersion: apiserver.config.k8s.io/v1, \
+                    kind: WebhookAdmissionConfiguration, kubeConfigFile: a}\n";
+    assert!(configure(&format!("{head}{webhooks}"), &[]).unwrap_err().contains("no credentials"));
+    assert!(configure("[", &[]).is_err());
 }
 
 #[test]

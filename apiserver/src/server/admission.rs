@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use registry_core::registry::{InstalledApi, Services};
+use resources::admission::AdmissionSettings;
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
 use crate::metrics::AdmissionMetrics;
@@ -22,8 +23,14 @@ pub(super) fn chain(
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
+    let settings = AdmissionSettings {
+        access: services.access.clone(),
+        webhooks: services.webhooks.clone(),
+        configuration: options.admission.configuration()?,
+        default_tolerations: options.admission.default_tolerations(),
+    };
     let webhooks = webhooks::plugins(installed, services, metrics);
-    for plugins in [resources::admission::plugins(installed), webhooks] {
+    for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }

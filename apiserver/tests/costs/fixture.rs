@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use apiserver::admission::{AdmissionChain, NamespaceLifecycle};
 use apiserver::handlers::{Api, ApiConfig};
+use apiserver::options::AdmissionOptions;
 use apiserver::request_info::RequestInfo;
 use axum::body::Body;
 use bytes::Bytes;
@@ -78,9 +79,10 @@ impl Server {
         resources::attach_hooks(&installed, range);
         let mut admission = AdmissionChain::default();
         admission.mutating.push(Arc::new(NamespaceLifecycle::new(&installed).unwrap()));
-        let plugins = resources::admission::plugins(&installed);
+        let plugins = resources::admission::plugins(&installed, &Default::default());
         admission.mutating.extend(plugins.mutating);
         admission.validating.extend(plugins.validating);
+        AdmissionOptions::default().apply(&mut admission).unwrap();
         let config = ApiConfig { cbor: true, ..ApiConfig::default() };
         let api = Api::with_config(&installed, admission, CancellationToken::new(), config);
         drop(entered);

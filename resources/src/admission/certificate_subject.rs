@@ -6,13 +6,11 @@ use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
-use registry_core::resource::Resource;
-use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::pem::parse_x509_pem;
-use x509_parser::prelude::FromDer;
 
 use super::concerns;
+use super::refusal::forbidden;
 use crate::certificates::certificatesigningrequests::CertificateSigningRequests;
+use crate::certificates::certificatesigningrequests::subject::{self, Subject};
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const ADMINISTRATORS: &str = "system:masters";
@@ -40,35 +38,51 @@ impl ValidatingAdmission for CertificateSubject {
         if !concerns::<CertificateSigningRequests>(attributes, &[Operation::Create]) || !is_client {
             return Ok(());
         }
-        let text = STANDARD.decode(request.get_str(&["spec", "request"]).unwrap_or_default());
-        if organizations(&text.unwrap_or_default()).iter().any(|name| name == ADMINISTRATORS) {
+        let subject = requested(request)
+            .map_err(|why| forbidden(attributes, object, format!("failed to parse CSR: {why}")))?;
+        if subject.organizations.iter().any(|name| name == ADMINISTRATORS) {
             let why = format!("use of {CLIENT_SIGNER} signer with {ADMINISTRATORS} group is not allowed");
-            let resource = CertificateSigningRequests::TYPE.group_resource();
-            return Err(StatusError::forbidden(resource, request.name(), why));
+            return Err(forbidden(attributes, object, why));
         }
         Ok(())
     }
 }
 
-/// Returns the organizations in the subject of a PEM request: the groups of the certificate's user.
-fn organizations(pem: &[u8]) -> Vec<String> {
-    let Ok((_, pem)) = parse_x509_pem(pem) else { return Vec::new() };
-    let Ok((_, request)) = X509CertificationRequest::from_der(&pem.contents) else { return Vec::new() };
-    let subject = request.certification_request_info.subject;
-    subject.iter_organization().filter_map(|name| Some(name.as_str().ok()?.to_owned())).collect()
+/// Returns the subject that a request asks a certificate for.
+pub(super) fn requested(request: &Object) -> Result<Subject, String> {
+    let text = STANDARD.decode(request.get_str(&["spec", "request"]).unwrap_or_default());
+    subject::subject_of(&text.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use rcgen::{CertificateParams, DnType, KeyPair};
+    use registry_core::api::{GroupVersionKind, GroupVersionResource};
+    use serde_json::json;
 
-    #[test]
-    fn the_groups_of_a_request_are_read() {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_becomes_administrator_by_a_certificate() {
+        let group = "certificates.k8s.io";
+        let resource = GroupVersionResource { group, version: "v1", resource: "certificatesigningrequests" };
+        let kind = GroupVersionKind { group, version: "v1", kind: "CertificateSigningRequest" };
+        let attributes = Attributes::new(Operation::Create, resource, kind, "one");
+        let refusal = async |signer: &str, text: &[u8]| {
+            let spec = json!({"signerName": signer, "request": STANDARD.encode(text)});
+            let object = Object::from_value(json!({"metadata": {"name": "one"}, "spec": spec})).unwrap();
+            let context = RequestContext::default();
+            let checked = CertificateSubject.validate(&context, &attributes, Some(&object), None).await;
+            checked.err().map(|why| why.message)
+        };
         let mut params = CertificateParams::default();
+        // Among other groups, too.
         params.distinguished_name.push(DnType::OrganizationName, ADMINISTRATORS);
-        let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap();
-        assert_eq!(organizations(request.pem().unwrap().as_bytes()), [ADMINISTRATORS]);
-        assert!(organizations(b"zork").is_empty());
+        let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+        let refused = refusal(CLIENT_SIGNER, request.as_bytes()).await.unwrap();
+        assert!(refused.ends_with("with system:masters group is not allowed"), "{refused}");
+        assert_eq!(refusal("example.com/a", request.as_bytes()).await, None);
+        let unreadable = refusal(CLIENT_SIGNER, b"zork").await.unwrap();
+        assert!(unreadable.contains("failed to parse CSR"), "{unreadable}");
     }
 }

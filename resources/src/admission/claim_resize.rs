@@ -5,12 +5,14 @@ use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
-use registry_core::resource::Resource;
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use super::concerns;
+use super::default_class::class_of;
+use super::refusal::forbidden;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::core::pod_spec::totals;
 use crate::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;
 
@@ -25,8 +27,11 @@ impl ClaimResize {
         Some(Self { classes: Lookup::of::<StorageClasses>(installed)? })
     }
 
-    async fn may_grow(&self, claim: &Object) -> Result<bool, StatusError> {
-        let Some(name) = claim.get_str(&["spec", "storageClassName"]) else { return Ok(false) };
+    async fn may_grow(&self, new: &Object, old: &Object) -> Result<bool, StatusError> {
+        let name = class_of(new);
+        if name.is_empty() || name != class_of(old) {
+            return Ok(false);
+        }
         let class = self.classes.get("", name).await?;
         let allows = |class: Object| class.get(&["allowVolumeExpansion"]) == Some(&Value::Bool(true));
         Ok(class.is_some_and(allows))
@@ -54,18 +59,41 @@ impl ValidatingAdmission for ClaimResize {
         }
         let why = if old.get_str(&["status", "phase"]) != Some("Bound") {
             "Only bound persistent volume claims can be expanded"
-        } else if !self.may_grow(new).await? {
+        } else if !self.may_grow(new, old).await? {
             "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must \
              support resize"
         } else {
             return Ok(());
         };
-        Err(StatusError::forbidden(PersistentVolumeClaims::TYPE.group_resource(), new.name(), why.to_owned()))
+        Err(forbidden(attributes, object, why))
     }
 }
 
 fn grows(new: &Object, old: &Object) -> bool {
-    let wanted =
-        |claim: &Object| Quantity::parse(claim.get_str(&["spec", "resources", "requests", "storage"])?).ok();
-    matches!((wanted(new), wanted(old)), (Some(new), Some(old)) if new.compare(&old).is_gt())
+    let wanted = |claim: &Object| {
+        let storage = claim.get(&["spec", "resources", "requests", "storage"]).and_then(totals::parse);
+        storage.unwrap_or_else(|| Quantity::whole(0))
+    };
+    wanted(new).compare(&wanted(old)).is_gt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_class_is_that_of_the_annotation_or_of_the_field() {
+        let claim = |metadata: Value, spec: Value| {
+            Object::from_value(json!({"metadata": metadata, "spec": spec})).unwrap()
+        };
+        assert_eq!(class_of(&claim(json!({}), json!({"storageClassName": "a"}))), "a");
+        let annotated = json!({"annotations": {"volume.beta.kubernetes.io/storage-class": "b"}});
+        assert_eq!(class_of(&claim(annotated, json!({"storageClassName": "a"}))), "b");
+        let sized =
+            |storage: &str| claim(json!({}), json!({"resources": {"requests": {"storage": storage}}}));
+        assert!(grows(&sized("2Gi"), &sized("1Gi")));
+        assert!(!grows(&sized("1Gi"), &sized("1024Mi")));
+        assert!(grows(&sized("1Gi"), &claim(json!({}), json!({}))));
+    }
 }

@@ -2,6 +2,9 @@
 
 use registry_core::api::Object;
 
+/// The annotation that precedes the field for a claim's storage class.
+pub(super) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
 /// Returns the newest of the classes that an annotation marks as default; of equally old ones, the first by name.
 pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
     let is_default = |class: &Object| {
@@ -11,6 +14,12 @@ pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Objec
         let created = |class: &Object| class.get_str(&["metadata", "creationTimestamp"]).map(str::to_owned);
         created(one).cmp(&created(other)).then_with(|| other.name().cmp(one.name()))
     })
+}
+
+/// Returns the storage class of a claim; empty if it has none.
+pub(super) fn class_of(claim: &Object) -> &str {
+    let annotated = claim.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, class)| class);
+    annotated.or_else(|| claim.get_str(&["spec", "storageClassName"])).unwrap_or_default()
 }
 
 #[cfg(test)]

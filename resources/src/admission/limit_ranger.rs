@@ -3,6 +3,8 @@
 
 mod bounds;
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{
@@ -11,9 +13,10 @@ use registry_core::admission::{
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::concerns;
+use super::refusal::forbidden;
 use crate::core::limitranges::LimitRanges;
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::core::pod_spec::totals;
@@ -61,15 +64,14 @@ impl MutatingAdmission for LimitRanger {
         context: &RequestContext,
         attributes: &Attributes<'_>,
         object: Option<&mut Object>,
-        _old: Option<&Object>,
+        old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
+        if !is_pod(attributes) || is_going(old) {
             return Ok(());
         }
-        let ranges = self.ranges.all_in(&context.namespace).await?;
-        for limit in ranges.iter().flat_map(|limits| &**limits).filter(|limit| kind(limit) == "Container") {
-            fill_in(pod, limit);
+        for limits in self.ranges.all_in(&context.namespace).await? {
+            fill_in(pod, &limits);
         }
         Ok(())
     }
@@ -82,40 +84,73 @@ impl ValidatingAdmission for LimitRanger {
         context: &RequestContext,
         attributes: &Attributes<'_>,
         object: Option<&Object>,
-        _old: Option<&Object>,
+        old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let Some(object) = object else { return Ok(()) };
-        let is_pod = concerns::<Pods>(attributes, &[Operation::Create]);
+        let Some(new) = object else { return Ok(()) };
+        let is_pod = is_pod(attributes);
         let is_claim =
             concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create, Operation::Update]);
-        if !is_pod && !is_claim || object.deletion_timestamp().is_some() {
+        if !is_pod && !is_claim || is_going(old) {
             return Ok(());
         }
-        let mut complaints = Vec::new();
-        let ranges = self.ranges.all_in(&context.namespace).await?;
-        for limit in ranges.iter().flat_map(|limits| &**limits) {
-            match (kind(limit), is_pod) {
-                ("Container", true) => check_containers(object, limit, &mut complaints),
-                ("Pod", true) => {
-                    let requests = totals::of_pod(object, "requests");
-                    let limits = totals::of_pod(object, "limits");
-                    bounds::check(limit, &requests, &limits, &mut complaints);
-                }
-                ("PersistentVolumeClaim", false) => {
-                    let requests = totals::read(object.get(&["spec", "resources", "requests"]));
-                    bounds::check_requests(limit, &requests, &mut complaints);
-                }
-                _ => {}
+        for limits in self.ranges.all_in(&context.namespace).await? {
+            let complaints = if is_pod { of_pod(new, &limits) } else { of_claim(new, &limits) };
+            if let Some(why) = as_text(complaints) {
+                return Err(forbidden(attributes, object, why));
             }
         }
-        let why = match complaints.as_slice() {
-            [] => return Ok(()),
-            [only] => only.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
-        let resource =
-            if is_pod { Pods::TYPE.group_resource() } else { PersistentVolumeClaims::TYPE.group_resource() };
-        Err(StatusError::forbidden(resource, object.name(), why))
+        Ok(())
+    }
+}
+
+/// Whether a pod is created or resized: other updates do not change its resources.
+fn is_pod(attributes: &Attributes<'_>) -> bool {
+    let is_resize = attributes.subresource == "resize"
+        && attributes.operation == Operation::Update
+        && attributes.resource.group_resource() == Pods::TYPE.group_resource();
+    is_resize || concerns::<Pods>(attributes, &[Operation::Create])
+}
+
+/// Whether an object that is updated is being deleted: it must be possible to remove its finalizers.
+fn is_going(old: Option<&Object>) -> bool {
+    old.is_some_and(|old| old.deletion_timestamp().is_some())
+}
+
+/// Returns what in a pod is out of the bounds of a range.
+fn of_pod(pod: &Object, limits: &[Value]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for limit in limits {
+        match kind(limit) {
+            "Container" => check_containers(pod, limit, &mut complaints),
+            "Pod" => {
+                let requests = totals::without_overhead(pod, "requests");
+                let limits = totals::without_overhead(pod, "limits");
+                bounds::check(limit, &requests, &limits, &mut complaints);
+            }
+            _ => {}
+        }
+    }
+    complaints
+}
+
+/// Returns what in a claim is out of the bounds of a range.
+fn of_claim(claim: &Object, limits: &[Value]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let requests = totals::read(claim.get(&["spec", "resources", "requests"]));
+    for limit in limits.iter().filter(|limit| kind(limit) == "PersistentVolumeClaim") {
+        bounds::check_requests(limit, &requests, &mut complaints);
+    }
+    complaints
+}
+
+/// Returns complaints as one text, each once; `None` if there are none.
+fn as_text(mut complaints: Vec<String>) -> Option<String> {
+    let mut seen = HashSet::new();
+    complaints.retain(|complaint| seen.insert(complaint.clone()));
+    match complaints.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        many => Some(format!("[{}]", many.join(", "))),
     }
 }
 
@@ -133,15 +168,21 @@ fn check_containers(pod: &Object, limit: &Value, complaints: &mut Vec<String>) {
 }
 
 /// Sets the default requests and limits of a pod's containers, and lists them in an annotation.
-fn fill_in(pod: &mut Object, limit: &Value) {
+fn fill_in(pod: &mut Object, limits: &[Value]) {
+    let defaults = |field: &str| {
+        let of_containers = limits.iter().filter(|limit| kind(limit) == "Container");
+        let entries = of_containers.filter_map(|limit| limit.get(field).and_then(Value::as_object)).flatten();
+        entries.map(|(name, amount)| (name.clone(), amount.clone())).collect::<Map<_, _>>()
+    };
+    let defaults = [("requests", defaults("defaultRequest")), ("limits", defaults("default"))];
     let mut applied = Vec::new();
     for (list, word) in [("containers", "container"), ("initContainers", "init container")] {
         let containers =
             pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-            for (of, from) in [("requests", "defaultRequest"), ("limits", "default")] {
-                let set = fill_in_container(container, of, limit.get(from));
+            for (of, defaults) in &defaults {
+                let set = fill_in_container(container, of, defaults);
                 if !set.is_empty() {
                     let singular = of.trim_end_matches('s');
                     applied.push(format!("{} {singular} for {word} {name}", set.join(", ")));
@@ -155,18 +196,20 @@ fn fill_in(pod: &mut Object, limit: &Value) {
     }
 }
 
-/// Fills in `requests` or `limits` of a container; returns the resources that were set.
-fn fill_in_container(container: &mut Value, of: &str, defaults: Option<&Value>) -> Vec<String> {
-    let Some(defaults) = defaults.and_then(Value::as_object) else { return Vec::new() };
-    let Some(container) = container.as_object_mut() else { return Vec::new() };
+/// Fills in `requests` or `limits` of a container; returns the resources that were set, sorted.
+fn fill_in_container(container: &mut Value, of: &str, defaults: &Map<String, Value>) -> Vec<String> {
+    let present = container.pointer(&format!("/resources/{of}")).and_then(Value::as_object);
+    let is_missing = |name: &String| present.is_none_or(|present| !present.contains_key(name));
+    let mut missing: Vec<String> = defaults.keys().filter(|name| is_missing(name)).cloned().collect();
+    missing.sort_unstable();
+    let (false, Some(container)) = (missing.is_empty(), container.as_object_mut()) else { return Vec::new() };
     let resources = container.entry("resources").or_insert_with(|| json!({}));
     let amounts = resources.as_object_mut().map(|map| map.entry(of).or_insert_with(|| json!({})));
     let Some(Value::Object(amounts)) = amounts else { return Vec::new() };
-    let missing: Vec<_> = defaults.iter().filter(|(name, _)| !amounts.contains_key(*name)).collect();
-    for (name, amount) in &missing {
-        amounts.insert((*name).clone(), (*amount).clone());
+    for name in &missing {
+        amounts.insert(name.clone(), defaults.get(name).cloned().unwrap_or_default());
     }
-    missing.into_iter().map(|(name, _)| name.clone()).collect()
+    missing
 }
 
 #[cfg(test)]
@@ -181,7 +224,11 @@ mod tests {
         .unwrap();
         fill_in(
             &mut pod,
-            &json!({"default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m", "memory": "1Gi"}}),
+            &[
+                json!({"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}}),
+                json!({"type": "Pod", "default": {"cpu": "7"}}),
+                json!({"type": "Container", "defaultRequest": {"memory": "1Gi"}}),
+            ],
         );
         let containers = pod.get(&["spec", "containers"]).unwrap();
         assert_eq!(
@@ -192,5 +239,26 @@ mod tests {
         let applied = "LimitRanger plugin set: cpu, memory request for container a; cpu limit for container a; \
                     cpu, memory request for container b";
         assert_eq!(pod.get_str(&["metadata", "annotations", ANNOTATION]), Some(applied));
+    }
+
+    #[test]
+    fn what_is_out_of_bounds_is_told_once() {
+        let container = json!({"name": "c", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}});
+        let pod = Object::from_value(json!({"spec": {
+            "containers": [container, container], "overhead": {"cpu": "5"},
+        }}))
+        .unwrap();
+        let limits = [
+            json!({"type": "Container", "max": {"cpu": "500m"}}),
+            json!({"type": "Pod", "max": {"cpu": "2"}}),
+        ];
+        let text = as_text(of_pod(&pod, &limits)).unwrap();
+        assert_eq!(text, "maximum cpu usage per Container is 500m, but limit is 1");
+        let limits =
+            [json!({"type": "Pod", "max": {"cpu": "1"}}), json!({"type": "Pod", "min": {"memory": "1"}})];
+        assert_eq!(
+            as_text(of_pod(&pod, &limits)).unwrap(),
+            "[maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Pod is 1.  No request is specified]"
+        );
     }
 }

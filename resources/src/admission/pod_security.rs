@@ -5,18 +5,24 @@
 mod baseline;
 mod checks;
 mod evaluator;
+mod existing;
 mod policy;
 mod restricted;
+mod settings;
+
+use std::time::Instant;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
-use registry_core::api::{Object, Reason, StatusError};
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::concerns;
+use super::refusal::forbidden;
 use crate::core::namespaces::Namespaces;
 use crate::core::pods::Pods;
 use crate::support::field::Field;
@@ -24,9 +30,7 @@ use crate::support::lookup::Lookup;
 use checks::PodView;
 use evaluator::{Violations, evaluate};
 use policy::{Bar, Level, PREFIX, Policy};
-
-/// Maximum number of existing pods that are checked against a new level.
-const MAX_EXISTING_PODS: usize = 3000;
+pub(crate) use settings::PodSecuritySettings;
 
 /// Subresources of pods that do not change the pod's security.
 const HARMLESS_SUBRESOURCES: [&str; 8] =
@@ -48,21 +52,35 @@ const TEMPLATES: [(&str, &str, &[&str]); 8] = [
 pub(super) struct PodSecurity {
     namespaces: Lookup,
     pods: Lookup,
+    settings: PodSecuritySettings,
+}
+
+/// What a pod, or a template, is checked against.
+struct Standards {
+    policy: Policy,
+    /// What is wrong with the namespace's labels.
+    errors: ErrorList,
 }
 
 impl PodSecurity {
     /// Creates the plug-in over the installed namespaces and pods; `None` if they are not served.
-    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { namespaces: Lookup::of::<Namespaces>(installed)?, pods: Lookup::of::<Pods>(installed)? })
+    pub(super) fn new(installed: &InstalledApi, settings: PodSecuritySettings) -> Option<Self> {
+        let namespaces = Lookup::of::<Namespaces>(installed)?;
+        Some(Self { namespaces, pods: Lookup::of::<Pods>(installed)?, settings })
     }
 
-    /// Returns the policy of the request's namespace.
-    async fn policy(&self, context: &RequestContext) -> Result<Policy, StatusError> {
-        let namespace = self.namespaces.get("", &context.namespace).await?.ok_or_else(|| {
-            let text = format!("failed to lookup namespace {}", context.namespace);
-            StatusError::new(Reason::InternalError, text)
+    fn standards_of(&self, namespace: &Object) -> Standards {
+        let (policy, errors) = Policy::of(namespace, self.settings.defaults);
+        Standards { policy, errors }
+    }
+
+    /// Returns the standards for the request's namespace.
+    async fn standards(&self, context: &RequestContext) -> Result<Standards, StatusError> {
+        let namespace = self.namespaces.get("", &context.namespace).await?;
+        let namespace = namespace.ok_or_else(|| {
+            StatusError::internal(format!("failed to lookup namespace {:?}", context.namespace))
         })?;
-        Ok(Policy::of(&namespace).0)
+        Ok(self.standards_of(&namespace))
     }
 
     async fn check_namespace(
@@ -71,12 +89,20 @@ impl PodSecurity {
         new: &Object,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let (policy, errors) = Policy::of(new);
-        let (old_policy, old_errors) = old.map(Policy::of).unwrap_or_default();
-        if !errors.is_empty() && (old.is_none() || errors != old_errors) {
+        let Standards { policy, errors } = self.standards_of(new);
+        let old = old.map(|old| self.standards_of(old));
+        if !errors.is_empty() && old.as_ref().is_none_or(|old| errors != old.errors) {
             return Err(StatusError::invalid(Namespaces::TYPE.kind, new.name(), &errors));
         }
-        if old.is_none() || !policy.enforce.is_stricter_than(old_policy.enforce) {
+        // A namespace that is created has no pods yet.
+        let Some(old) = old else { return Ok(()) };
+        if !policy.enforce.is_stricter_than(old.policy.enforce) {
+            return Ok(());
+        }
+        if self.settings.exempts_namespace(new.name()) {
+            if let Some(warning) = self.settings.exemption_warning(new, policy) {
+                context.warn(warning);
+            }
             return Ok(());
         }
         for warning in self.misfits(new.name(), policy.enforce).await? {
@@ -88,59 +114,46 @@ impl PodSecurity {
     /// Returns warnings about existing pods that violate a level.
     async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
-        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
-        for pod in pods.iter().take(MAX_EXISTING_PODS) {
-            let violations = of_pod(pod, bar);
-            if violations.is_empty() {
-                continue;
-            }
-            let reasons = violations.reasons();
-            match found.iter_mut().find(|(known, _)| *known == reasons) {
-                Some((_, names)) => names.push(pod.name()),
-                None => found.push((reasons, vec![pod.name()])),
-            }
+        let is_exempt =
+            |pod: &&Object| !self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"]));
+        let pods = existing::prioritized(pods.iter().filter(is_exempt).collect());
+        Ok(existing::warnings(namespace, bar, &pods, Instant::now() + existing::TIME))
+    }
+
+    /// Returns why a write is not checked, if it is not.
+    fn exemption(&self, context: &RequestContext) -> Option<&'static str> {
+        if self.settings.exempts_namespace(&context.namespace) {
+            Some("namespace")
+        } else if self.settings.exempts_user(&context.user.name) {
+            Some("user")
+        } else {
+            None
         }
-        let mut warnings = Vec::new();
-        if pods.len() > MAX_EXISTING_PODS {
-            warnings.push(format!(
-                "new PodSecurity enforce level only checked against the first {MAX_EXISTING_PODS} of {} existing pods",
-                pods.len()
-            ));
-        }
-        if !found.is_empty() {
-            warnings.push(format!(
-                "existing pods in namespace {namespace:?} violate the new PodSecurity enforce level \"{bar}\""
-            ));
-        }
-        let mut texts: Vec<String> =
-            found.into_iter().map(|(reasons, names)| misfit(&reasons, &names)).collect();
-        texts.sort();
-        warnings.extend(texts);
-        Ok(warnings)
     }
 
     async fn check_pod(
         &self,
         context: &RequestContext,
+        attributes: &Attributes<'_>,
         new: &Object,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let policy = self.policy(context).await?;
-        if old.is_some_and(|old| !is_significant(new, old)) && !policy.is_privileged() {
+        if let Some(reason) = self.exemption(context) {
+            annotate(context, "exempt", reason);
             return Ok(());
         }
-        record(context, "enforce-policy", || Some(policy.enforce.to_string()));
-        if policy.is_privileged() {
+        let standards = self.standards(context).await?;
+        if standards.errors.is_empty() && standards.policy.is_privileged() {
+            annotate(context, "enforce-policy", Bar::default().to_string());
             return Ok(());
         }
-        record_violations(context, policy.audit, new);
-        let violations = of_pod(new, policy.enforce);
-        if !violations.is_empty() {
-            let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, violations.details());
-            return Err(StatusError::forbidden(Pods::TYPE.group_resource(), new.name(), why));
+        if old.is_some_and(|old| !is_significant(new, old)) {
+            return Ok(());
         }
-        warn(context, policy.warn, &of_pod(new, policy.warn));
-        Ok(())
+        match self.evaluate(context, &standards, new, true) {
+            Some(why) => Err(forbidden(attributes, Some(new), why)),
+            None => Ok(()),
+        }
     }
 
     async fn check_template(
@@ -149,15 +162,67 @@ impl PodSecurity {
         object: &Object,
         path: &[&str],
     ) -> Result<(), StatusError> {
-        let Policy { audit, warn: bar, .. } = self.policy(context).await?;
-        let Some(template) = object.get(path) else { return Ok(()) };
-        let is_checked = bar.level != Level::Privileged || audit.level != Level::Privileged;
-        if is_checked && let Ok(template) = Object::from_value(template.clone()) {
-            record_violations(context, audit, &template);
-            warn(context, bar, &of_pod(&template, bar));
+        if let Some(reason) = self.exemption(context) {
+            annotate(context, "exempt", reason);
+            return Ok(());
+        }
+        let standards = match self.standards(context).await {
+            Ok(standards) => standards,
+            Err(failure) => {
+                annotate(context, "error", failure.message);
+                return Ok(());
+            }
+        };
+        let Policy { audit, warn, .. } = standards.policy;
+        let allows_all = audit.level == Level::Privileged && warn.level == Level::Privileged;
+        if standards.errors.is_empty() && allows_all {
+            return Ok(());
+        }
+        if let Some(Value::Object(template)) = object.get(path) {
+            self.evaluate(context, &standards, &Object(template.clone()), false);
         }
         Ok(())
     }
+
+    /// Checks a pod or a template, audits and warns; returns why it is refused, if it is.
+    fn evaluate(
+        &self,
+        context: &RequestContext,
+        standards: &Standards,
+        pod: &Object,
+        enforces: bool,
+    ) -> Option<String> {
+        if self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"])) {
+            annotate(context, "exempt", "runtimeClass");
+            return None;
+        }
+        if !standards.errors.is_empty() {
+            annotate(context, "error", format!("Failed to parse policy: {}", standards.errors));
+        }
+        let Policy { enforce, audit, warn } = standards.policy;
+        let mut refusal = None;
+        if enforces {
+            annotate(context, "enforce-policy", enforce.to_string());
+            let violations = of_pod(pod, enforce);
+            if !violations.is_empty() {
+                refusal = Some(format!("violates PodSecurity \"{enforce}\": {}", violations.details()));
+            }
+        }
+        let audited = of_pod(pod, audit);
+        if !audited.is_empty() {
+            let text = format!("would violate PodSecurity \"{audit}\": {}", audited.details());
+            annotate(context, "audit-violations", text);
+        }
+        let warned = of_pod(pod, warn);
+        if refusal.is_none() && !warned.is_empty() {
+            context.warn(format!("would violate PodSecurity \"{warn}\": {}", warned.details()));
+        }
+        refusal
+    }
+}
+
+fn annotate(context: &RequestContext, name: &str, value: impl Into<String>) {
+    context.annotate(format!("{PREFIX}{name}"), value);
 }
 
 impl AdmissionPlugin for PodSecurity {
@@ -185,13 +250,15 @@ impl ValidatingAdmission for PodSecurity {
             if HARMLESS_SUBRESOURCES.contains(&attributes.subresource) {
                 return Ok(());
             }
-            return self.check_pod(context, new, old).await;
+            return self.check_pod(context, attributes, new, old).await;
         }
         let template = TEMPLATES
             .iter()
             .find(|(group, plural, _)| (resource.group, resource.resource) == (*group, *plural));
         match template {
-            Some((_, _, path)) if attributes.subresource.is_empty() => {
+            Some((_, _, path))
+                if attributes.subresource.is_empty() && writes.contains(&attributes.operation) =>
+            {
                 self.check_template(context, new, path).await
             }
             _ => Ok(()),
@@ -206,55 +273,17 @@ fn of_pod(pod: &Object, bar: Bar) -> Violations {
     evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
 }
 
-/// Adds an annotation to the audit log.
-fn record(context: &RequestContext, name: &str, value: impl FnOnce() -> Option<String>) {
-    if context.audit.is_some()
-        && let Some(value) = value()
-    {
-        context.annotate(format!("{PREFIX}{name}"), value);
-    }
-}
-
-/// Records the violations of a level by a pod, or by a pod template, in the audit log.
-fn record_violations(context: &RequestContext, bar: Bar, pod: &Object) {
-    record(context, "audit-violations", || {
-        let violations = of_pod(pod, bar);
-        (!violations.is_empty())
-            .then(|| format!("would violate PodSecurity \"{bar}\": {}", violations.details()))
-    });
-}
-
-fn warn(context: &RequestContext, bar: Bar, violations: &Violations) {
-    if !violations.is_empty() {
-        context.warn(format!("would violate PodSecurity \"{bar}\": {}", violations.details()));
-    }
-}
-
-fn misfit(reasons: &str, names: &[&str]) -> String {
-    let first = names.iter().min().copied().unwrap_or_default();
-    match names.len() {
-        1 => format!("{first}: {reasons}"),
-        2 => format!("{first} (and 1 other pod): {reasons}"),
-        count => format!("{first} (and {} other pods): {reasons}", count - 1),
-    }
-}
-
 /// Whether an update changes anything that a level checks: only images may change, and containers may be added.
 fn is_significant(new: &Object, old: &Object) -> bool {
-    let images = |pod: &Object| {
-        ["containers", "initContainers", "ephemeralContainers"].map(|list| {
-            let containers = pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten();
-            containers
-                .map(|container| (container.get("name").cloned(), container.get("image").cloned()))
-                .collect::<Vec<_>>()
-        })
+    let images = |pod: &Object, list: &str| {
+        let containers = pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten();
+        containers
+            .map(|container| (container.get("name").cloned(), container.get("image").cloned()))
+            .collect::<Vec<_>>()
     };
-    let annotations = |pod: &Object| {
-        let profiles =
-            pod.annotations().filter(|(key, _)| key.contains("seccomp.security.alpha.kubernetes.io/"));
-        profiles.map(|(key, value)| (key.to_owned(), value.to_owned())).collect::<Vec<_>>()
-    };
-    images(new) != images(old) || annotations(new) != annotations(old)
+    ["containers", "initContainers", "ephemeralContainers"]
+        .iter()
+        .any(|list| images(new, list) != images(old, list))
 }
 
 #[cfg(test)]

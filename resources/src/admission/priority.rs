@@ -2,12 +2,14 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{
+    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
-use registry_core::resource::Resource;
 
 use super::concerns;
+use super::refusal::forbidden;
 use crate::core::pods::Pods;
 use crate::scheduling::priorityclasses::PriorityClasses;
 use crate::support::lookup::{Decoded, Lookup};
@@ -41,19 +43,23 @@ impl PriorityAdmission {
         Some(Self { classes: Decoded::new(classes, |class| Class::of(&class)) })
     }
 
-    async fn given(&self, pod: &Object) -> Result<Given, StatusError> {
+    async fn given(&self, attributes: &Attributes<'_>, pod: &Object) -> Result<Given, StatusError> {
         let wanted = pod.get_str(&["spec", "priorityClassName"]).unwrap_or_default();
         if !wanted.is_empty() {
             let class = self.classes.get("", wanted).await?;
-            return class
-                .map(|class| class.given.clone())
-                .ok_or_else(|| forbidden(pod, format!("no PriorityClass with name {wanted} was found")));
+            return class.map(|class| class.given.clone()).ok_or_else(|| {
+                forbidden(attributes, Some(pod), format!("no PriorityClass with name {wanted} was found"))
+            });
         }
+        let none = || Given { class: String::new(), priority: 0, preemption: PREEMPT.to_owned() };
+        Ok(self.default_class().await?.unwrap_or_else(none))
+    }
+
+    /// Returns the class of pods that name none: the least of those that are marked.
+    async fn default_class(&self) -> Result<Option<Given>, StatusError> {
         let classes = self.classes.all_in("").await?;
         let defaults = classes.iter().filter(|class| class.is_default).map(|class| &class.given);
-        let least = defaults.min_by_key(|given| given.priority).cloned();
-        let none = || Given { class: String::new(), priority: 0, preemption: PREEMPT.to_owned() };
-        Ok(least.unwrap_or_else(none))
+        Ok(defaults.min_by_key(|given| given.priority).cloned())
     }
 }
 
@@ -85,6 +91,32 @@ impl AdmissionPlugin for PriorityAdmission {
 }
 
 #[async_trait]
+impl ValidatingAdmission for PriorityAdmission {
+    async fn validate(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(class) = object else { return Ok(()) };
+        let concerned = concerns::<PriorityClasses>(attributes, &[Operation::Create, Operation::Update]);
+        if !concerned || class.get(&["globalDefault"]).is_none_or(|flag| flag != true) {
+            return Ok(());
+        }
+        let Some(present) = self.default_class().await? else { return Ok(()) };
+        if attributes.operation == Operation::Update && present.class == class.name() {
+            return Ok(());
+        }
+        let why = format!(
+            "PriorityClass {} is already marked as default. Only one default can exist",
+            present.class
+        );
+        Err(forbidden(attributes, object, why))
+    }
+}
+
+#[async_trait]
 impl MutatingAdmission for PriorityAdmission {
     async fn admit(
         &self,
@@ -103,14 +135,14 @@ impl MutatingAdmission for PriorityAdmission {
             }
         }
         if concerns::<Pods>(attributes, &[Operation::Create]) {
-            let given = self.given(pod).await?;
-            give(pod, given)?;
+            let given = self.given(attributes, pod).await?;
+            give(attributes, pod, given)?;
         }
         Ok(())
     }
 }
 
-fn give(pod: &mut Object, given: Given) -> Result<(), StatusError> {
+fn give(attributes: &Attributes<'_>, pod: &mut Object, given: Given) -> Result<(), StatusError> {
     const COMPUTED: &str = "must not be provided in pod spec; priority admission controller computed";
     let priority = &["spec", "priority"];
     let preemption = &["spec", "preemptionPolicy"];
@@ -119,14 +151,14 @@ fn give(pod: &mut Object, given: Given) -> Result<(), StatusError> {
             "the integer value of priority ({own}) {COMPUTED} {} from the given PriorityClass name",
             given.priority
         );
-        return Err(forbidden(pod, why));
+        return Err(forbidden(attributes, Some(pod), why));
     }
     if let Some(own) = pod.get_str(preemption).filter(|own| *own != given.preemption) {
         let why = format!(
             "the string value of PreemptionPolicy ({own}) {COMPUTED} {} from the given PriorityClass name",
             given.preemption
         );
-        return Err(forbidden(pod, why));
+        return Err(forbidden(attributes, Some(pod), why));
     }
     pod.set(priority, given.priority.into());
     pod.set(preemption, given.preemption.into());
@@ -134,8 +166,4 @@ fn give(pod: &mut Object, given: Given) -> Result<(), StatusError> {
         pod.set(&["spec", "priorityClassName"], given.class.into());
     }
     Ok(())
-}
-
-fn forbidden(pod: &Object, why: String) -> StatusError {
-    StatusError::forbidden(Pods::TYPE.group_resource(), pod.name(), why)
 }

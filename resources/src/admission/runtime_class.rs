@@ -1,7 +1,5 @@
 //! `RuntimeClass`: sets a pod's overhead and scheduling constraints from its runtime class.
 
-use std::collections::HashSet;
-
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{
@@ -10,9 +8,12 @@ use registry_core::admission::{
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use super::concerns;
+use super::tolerations::merged;
+use crate::core::pod_spec::totals::{self, Amounts};
 use crate::core::pods::Pods;
 use crate::node::runtimeclasses::RuntimeClasses;
 use crate::support::lookup::Lookup;
@@ -85,7 +86,7 @@ impl ValidatingAdmission for RuntimeClassAdmission {
             Some(_) if fixed.is_none() => {
                 Err(rejected(pod, "Pod Overhead set without corresponding RuntimeClass defined Overhead"))
             }
-            own if own != fixed => Err(mismatch(pod)),
+            own if !are_equal(&totals::read(own), &totals::read(fixed)) => Err(mismatch(pod)),
             _ => Ok(()),
         }
     }
@@ -93,7 +94,8 @@ impl ValidatingAdmission for RuntimeClassAdmission {
 
 fn set_overhead(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
     let Some(fixed) = class.get(&["overhead", "podFixed"]) else { return Ok(()) };
-    if pod.get(&OVERHEAD).is_some_and(|own| own != fixed) {
+    let own = totals::read(pod.get(&OVERHEAD));
+    if !own.is_empty() && !are_equal(&own, &totals::read(Some(fixed))) {
         return Err(mismatch(pod));
     }
     pod.set(&OVERHEAD, fixed.clone());
@@ -116,19 +118,23 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
         }
         pod.set(&path, value.clone());
     }
+    if class.get(&["scheduling"]).is_none_or(Value::is_null) {
+        return Ok(());
+    }
     let tolerations = class.get(&["scheduling", "tolerations"]).and_then(Value::as_array);
     let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned();
-    let mut all = own.unwrap_or_default();
-    let mut known: HashSet<String> = all.iter().map(Value::to_string).collect();
-    for toleration in tolerations.into_iter().flatten() {
-        if known.insert(toleration.to_string()) {
-            all.push(toleration.clone());
-        }
-    }
+    let all = merged(own.unwrap_or_default(), tolerations.cloned().unwrap_or_default());
     if !all.is_empty() {
         pod.set(&["spec", "tolerations"], all.into());
     }
     Ok(())
+}
+
+/// Whether the amounts are the same, however they are written.
+fn are_equal(one: &Amounts, other: &Amounts) -> bool {
+    let same =
+        |name: &String, amount: &Quantity| other.get(name).is_some_and(|other| other.compare(amount).is_eq());
+    one.len() == other.len() && one.iter().all(|(name, amount)| same(name, amount))
 }
 
 fn mismatch(pod: &Object) -> StatusError {

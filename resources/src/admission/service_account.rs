@@ -1,15 +1,22 @@
 //! `ServiceAccount`: assigns every pod a service account of its namespace, and mounts the account's token.
 
+mod secrets;
+
+use std::time::Duration;
+
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{
+    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::generate_name;
 use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
-use super::concerns;
+use super::refusal::forbidden;
+use super::{concerns, references};
 use crate::core::pods::Pods;
 use crate::core::serviceaccounts::ServiceAccounts;
 use crate::support::lookup::Lookup;
@@ -21,6 +28,15 @@ const TOKEN_SECONDS: i64 = 3607;
 /// Marks a pod that a kubelet created from a static file; it has no service account.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
+/// The account of pods that name none.
+const DEFAULT: &str = "default";
+/// Number of times that the default account is looked for.
+const DEFAULT_ATTEMPTS: u32 = 10;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
+const NAME: [&str; 2] = ["spec", "serviceAccountName"];
+/// The names of the volumes with tokens begin with this.
+const VOLUME_PREFIX: &str = "kube-api-access-";
+
 /// The plug-in.
 pub(super) struct ServiceAccountAdmission {
     accounts: Lookup,
@@ -30,6 +46,35 @@ impl ServiceAccountAdmission {
     /// Creates the plug-in over the installed accounts; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { accounts: Lookup::of::<ServiceAccounts>(installed)? })
+    }
+
+    /// Returns the account that a pod names. The default one is created soon after the namespace, and waited for.
+    async fn account_of(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        pod: &Object,
+    ) -> Result<Object, StatusError> {
+        let namespace = context.namespace.as_str();
+        let name = pod.get_str(&NAME).unwrap_or_default();
+        if name.is_empty() {
+            let why = format!("no service account specified for pod {namespace}/{}", pod.name());
+            return Err(forbidden(attributes, Some(pod), why));
+        }
+        let mut attempts = if name == DEFAULT { DEFAULT_ATTEMPTS } else { 1 };
+        loop {
+            if let Some(account) = self.accounts.get(namespace, name).await? {
+                return Ok(account);
+            }
+            attempts -= 1;
+            if attempts == 0 {
+                let why = format!(
+                    "error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"
+                );
+                return Err(forbidden(attributes, Some(pod), why));
+            }
+            tokio::time::sleep(BETWEEN_ATTEMPTS).await;
+        }
     }
 }
 
@@ -49,23 +94,19 @@ impl MutatingAdmission for ServiceAccountAdmission {
         _old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let Some(pod) = object else { return Ok(()) };
-        let is_mirror = pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION);
-        if !concerns::<Pods>(attributes, &[Operation::Create]) || is_mirror {
+        if !concerns::<Pods>(attributes, &[Operation::Create]) {
             return Ok(());
         }
-        let given = pod.get_str(&["spec", "serviceAccountName"]).filter(|name| !name.is_empty());
-        let name = given.unwrap_or("default").to_owned();
+        if is_mirror(pod) {
+            return check_mirror(attributes, pod);
+        }
+        let given = pod.get_str(&NAME).filter(|name| !name.is_empty());
+        let name = given.unwrap_or(DEFAULT).to_owned();
         // The field has two names.
         for field in ["serviceAccountName", "serviceAccount"] {
             pod.set(&["spec", field], name.as_str().into());
         }
-        let namespace = context.namespace.as_str();
-        let Some(account) = self.accounts.get(namespace, &name).await? else {
-            let why = format!(
-                "error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found"
-            );
-            return Err(StatusError::forbidden(Pods::TYPE.group_resource(), attributes.name, why));
-        };
+        let account = self.account_of(context, attributes, pod).await?;
         if mounts_token(pod, &account) {
             mount_token(pod);
         }
@@ -74,8 +115,56 @@ impl MutatingAdmission for ServiceAccountAdmission {
         if let (Some(secrets), true) = (secrets, own.is_none_or(Vec::is_empty)) {
             pod.set(&["spec", "imagePullSecrets"], secrets.clone().into());
         }
-        Ok(())
+        secrets::check(attributes, pod, &account, secrets::Scope::Pod)
     }
+}
+
+#[async_trait]
+impl ValidatingAdmission for ServiceAccountAdmission {
+    async fn validate(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(pod) = object else { return Ok(()) };
+        let adds_ephemeral = attributes.resource.group_resource() == Pods::TYPE.group_resource()
+            && attributes.subresource == "ephemeralcontainers"
+            && attributes.operation == Operation::Update;
+        if adds_ephemeral {
+            let account = self.account_of(context, attributes, pod).await?;
+            return secrets::check(attributes, pod, &account, secrets::Scope::EphemeralContainers);
+        }
+        if !concerns::<Pods>(attributes, &[Operation::Create]) {
+            return Ok(());
+        }
+        if is_mirror(pod) {
+            return check_mirror(attributes, pod);
+        }
+        let account = self.account_of(context, attributes, pod).await?;
+        secrets::check(attributes, pod, &account, secrets::Scope::Pod)
+    }
+}
+
+fn is_mirror(pod: &Object) -> bool {
+    pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION)
+}
+
+/// Checks a pod that a kubelet created from a static file: it exists before the API does, and depends on nothing in it.
+fn check_mirror(attributes: &Attributes<'_>, pod: &Object) -> Result<(), StatusError> {
+    let volumes = pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten();
+    let mut sources = volumes.filter_map(|volume| volume.pointer("/projected/sources")?.as_array()).flatten();
+    let why = if !pod.get_str(&NAME).unwrap_or_default().is_empty() {
+        "a mirror pod may not reference service accounts"
+    } else if references::names_secret(pod) {
+        "a mirror pod may not reference secrets"
+    } else if sources.any(|source| source.get("serviceAccountToken").is_some_and(|token| !token.is_null())) {
+        "a mirror pod may not use ServiceAccountToken volume projections"
+    } else {
+        return Ok(());
+    };
+    Err(forbidden(attributes, Some(pod), why))
 }
 
 /// Whether the token is mounted. The pod's setting precedes the account's; the default is true.
@@ -85,9 +174,13 @@ fn mounts_token(pod: &Object, account: &Object) -> bool {
     own.or(of_account).unwrap_or(true)
 }
 
-/// Mounts a volume with the token into every container that mounts nothing else there.
+/// Mounts a volume with the token into every container that mounts nothing else there. A volume that was made for it
+/// before, as in a template that was read from a pod, is used again.
 fn mount_token(pod: &mut Object) {
-    let volume = generate_name("kube-api-access-");
+    let volumes = pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten();
+    let mut names = volumes.filter_map(|volume| volume.get("name")?.as_str());
+    let present = names.find(|name| name.starts_with(VOLUME_PREFIX)).map(str::to_owned);
+    let volume = present.clone().unwrap_or_else(|| generate_name(VOLUME_PREFIX));
     let mount = json!({"name": volume, "readOnly": true, "mountPath": TOKEN_DIRECTORY});
     let mut needed = false;
     let Some(Value::Object(spec)) = pod.0.get_mut("spec") else { return };
@@ -105,7 +198,9 @@ fn mount_token(pod: &mut Object) {
             }
         }
     }
-    if let (true, Value::Array(volumes)) = (needed, spec.entry("volumes").or_insert_with(|| json!([]))) {
+    if let (true, Value::Array(volumes)) =
+        (needed && present.is_none(), spec.entry("volumes").or_insert_with(|| json!([])))
+    {
         volumes.push(token_volume(&volume));
     }
 }
@@ -121,21 +216,4 @@ fn token_volume(name: &str) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_token_is_mounted_where_nothing_else_is() {
-        let mut pod = Object::from_value(json!({"spec": {"containers": [
-            {"name": "plain"},
-            {"name": "own", "volumeMounts": [{"name": "x", "mountPath": TOKEN_DIRECTORY}]},
-        ]}}))
-        .unwrap();
-        mount_token(&mut pod);
-        let mounts = |index: usize| pod.get(&["spec", "containers"]).unwrap()[index]["volumeMounts"].clone();
-        let volume = pod.get(&["spec", "volumes"]).unwrap()[0]["name"].clone();
-        assert!(volume.as_str().unwrap().starts_with("kube-api-access-"));
-        assert_eq!(mounts(0)[0]["name"], volume);
-        assert_eq!(mounts(1).as_array().unwrap().len(), 1);
-    }
-}
+mod tests;

@@ -6,6 +6,7 @@ use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, O
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
+use super::default_class::CLASS_ANNOTATION;
 use super::{concerns, default_class};
 use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::storage::storageclasses::StorageClasses;
@@ -14,8 +15,6 @@ use crate::support::lookup::Lookup;
 /// The annotation of the default class, and its former name.
 const IS_DEFAULT: [&str; 2] =
     ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
-/// The claim's annotation that precedes the field for the class.
-const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The plug-in.
 pub(super) struct DefaultStorageClass {

@@ -1,5 +1,5 @@
-//! `StorageObjectInUseProtection`: adds the finalizers that delay the removal of volumes, claims and classes of
-//! attributes while they are in use.
+//! `StorageObjectInUseProtection`: adds the finalizers that delay the removal of volumes, claims and volume
+//! attributes classes while they are in use.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;

@@ -1,4 +1,4 @@
-//! `DefaultTolerationSeconds`: a pod stays on a node that is not ready or not reachable for five minutes.
+//! `DefaultTolerationSeconds`: a pod stays on a node that is not ready or not reachable for a while.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -9,11 +9,25 @@ use serde_json::{Value, json};
 use super::concerns;
 use crate::core::pods::Pods;
 
-const STAY_SECONDS: i64 = 300;
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// The plug-in.
-pub(super) struct TolerationSeconds;
+pub(super) struct TolerationSeconds(pub(super) DefaultTolerations);
+
+/// For how many seconds pods tolerate the two taints, unless they say otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DefaultTolerations {
+    /// The node is not ready.
+    pub not_ready: i64,
+    /// The node cannot be reached.
+    pub unreachable: i64,
+}
+
+impl Default for DefaultTolerations {
+    fn default() -> Self {
+        Self { not_ready: 300, unreachable: 300 }
+    }
+}
 
 impl AdmissionPlugin for TolerationSeconds {
     fn name(&self) -> &'static str {
@@ -32,20 +46,20 @@ impl MutatingAdmission for TolerationSeconds {
     ) -> Result<(), StatusError> {
         let concerned = concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]);
         if let (true, Some(pod)) = (concerned, object) {
-            tolerate(pod);
+            tolerate(pod, self.0);
         }
         Ok(())
     }
 }
 
-fn tolerate(pod: &mut Object) {
+fn tolerate(pod: &mut Object, seconds: DefaultTolerations) {
     let mut tolerations =
         pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned().unwrap_or_default();
     let given = tolerations.len();
-    for taint in TAINTS {
+    for (taint, seconds) in TAINTS.into_iter().zip([seconds.not_ready, seconds.unreachable]) {
         if !tolerations.iter().any(|toleration| tolerates(toleration, taint)) {
             tolerations.push(json!({
-                "key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": STAY_SECONDS,
+                "key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds,
             }));
         }
     }
@@ -68,7 +82,7 @@ mod tests {
     fn only_what_is_not_tolerated_yet_is_added() {
         let tolerated = |tolerations: Value| {
             let mut pod = Object::from_value(json!({"spec": {"tolerations": tolerations}})).unwrap();
-            tolerate(&mut pod);
+            tolerate(&mut pod, DefaultTolerations::default());
             pod.get(&["spec", "tolerations"]).and_then(Value::as_array).map_or(0, Vec::len)
         };
         assert_eq!(tolerated(json!([])), 2);

@@ -4,6 +4,7 @@ pub mod approval;
 mod conditions;
 mod pem;
 mod strategy;
+pub(crate) mod subject;
 mod validation;
 
 use registry_core::api::Object;

@@ -1,6 +1,6 @@
 //! Checks of the level `baseline`: known privilege escalations from a pod to its node.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::support::field::Field;
 
@@ -38,8 +38,20 @@ const SYSCTLS: [(&str, u32); 12] = [
     ("net.ipv4.tcp_rmem", 32),
     ("net.ipv4.tcp_wmem", 32),
 ];
-const SELINUX_TYPES: [&str; 5] =
-    ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+/// The allowed types, with the minor version that first allowed them.
+const SELINUX_TYPES: [(&str, u32); 5] = [
+    ("", 0),
+    ("container_t", 0),
+    ("container_init_t", 0),
+    ("container_kvm_t", 0),
+    ("container_engine_t", 31),
+];
+const SECCOMP_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
+const SECCOMP_CONTAINER_ANNOTATION: &str = "container.seccomp.security.alpha.kubernetes.io/";
+/// The first minor version whose pods have fields for seccomp profiles.
+const KNOWS_SECCOMP_FIELDS: Version = Version::Minor(19);
+/// The first minor version that allows pods with a user namespace more than others.
+pub(super) const KNOWS_OWN_USERS: Version = Version::Minor(35);
 
 pub(super) static CHECKS: &[Check] = &[
     check("appArmorProfile", 0, apparmor),
@@ -51,7 +63,7 @@ pub(super) static CHECKS: &[Check] = &[
     check("privileged", 0, privileged),
     check("procMount", 0, proc_mounts),
     check("seLinuxOptions", 0, selinux),
-    check("seccompProfile_baseline", 19, seccomp),
+    check("seccompProfile_baseline", 0, seccomp),
     check("sysctls", 0, sysctls),
     check("windowsHostProcess", 0, host_processes),
 ];
@@ -85,16 +97,14 @@ fn apparmor(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
         .map(|(key, value)| format!("{key}={value:?}"))
         .collect();
     bad.sort();
-    let mut details = Vec::new();
-    if let Some(who) = setters.text() {
-        details.push(format!("{who} must not set AppArmor profile type to {}", quoted(&values)));
-    }
+    let mut who: Vec<String> = setters.text().into_iter().collect();
     if !bad.is_empty() {
-        details.push(format!("{} {}", plural(bad.len(), "annotation", "annotations"), bad.join(", ")));
+        who.push(plural(bad.len(), "annotation", "annotations").to_owned());
     }
-    let count = values.len() + bad.len();
-    let reason = plural(count, "forbidden AppArmor profile", "forbidden AppArmor profiles");
-    (count > 0).then(|| Violation { reason: reason.to_owned(), detail: details.join(", ") })
+    let values: Vec<String> = values.into_iter().chain(bad).collect();
+    let reason = plural(values.len(), "forbidden AppArmor profile", "forbidden AppArmor profiles");
+    let detail = format!("{} must not set AppArmor profile type to {}", who.join(" and "), quoted(&values));
+    (!values.is_empty()).then(|| Violation { reason: reason.to_owned(), detail })
 }
 
 fn capabilities(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
@@ -182,6 +192,7 @@ fn probed_hosts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
             }
         }
     });
+    setters.sort();
     let verb = plural(setters.count(), "uses", "use");
     let word = plural(hosts.len(), "probe or lifecycle host", "probe or lifecycle hosts");
     Violation::by(&setters, "probe or lifecycle host", |who| format!("{who} {verb} {word} {}", quoted(hosts)))
@@ -198,10 +209,15 @@ fn privileged(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     Violation::by(&setters, "privileged", |who| format!("{who} must not set securityContext.privileged=true"))
 }
 
-fn proc_mounts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    if pod.has_own_users() {
+fn proc_mounts(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
+    if version >= KNOWS_OWN_USERS && pod.has_own_users() {
         return None;
     }
+    every_proc_mount(pod, version)
+}
+
+/// Finds containers with other than the default view of the process file system.
+pub(super) fn every_proc_mount(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut kinds = Texts::new();
     pod.each_container(|name, container| {
@@ -217,7 +233,7 @@ fn proc_mounts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     })
 }
 
-fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+fn selinux(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut kinds = Texts::new();
     let mut sets_user = false;
@@ -227,7 +243,9 @@ fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
         let kind = options.get("type").text();
         let user = options.get("user").text();
         let role = options.get("role").text();
-        let bad_kind = !SELINUX_TYPES.contains(&kind);
+        let is_allowed =
+            |(allowed, since): &(&str, u32)| *allowed == kind && version >= Version::Minor(*since);
+        let bad_kind = !SELINUX_TYPES.iter().any(is_allowed);
         if bad_kind {
             kinds.insert(kind);
         }
@@ -252,7 +270,10 @@ fn selinux(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     })
 }
 
-fn seccomp(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+fn seccomp(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
+    if version < KNOWS_SECCOMP_FIELDS {
+        return seccomp_annotations(pod);
+    }
     let mut setters = Setters::default();
     let mut kinds = Texts::new();
     pod.each_context(|who, context| {
@@ -265,6 +286,29 @@ fn seccomp(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     });
     Violation::by(&setters, "seccompProfile", |who| {
         format!("{who} must not set securityContext.seccompProfile.type to {}", quoted(kinds))
+    })
+}
+
+/// Finds the annotations that selected profiles before there were fields for them.
+fn seccomp_annotations(pod: &PodView<'_, '_>) -> Option<Violation> {
+    let mut keys = vec![SECCOMP_ANNOTATION.to_owned()];
+    pod.each_container(|name, _| keys.push(format!("{SECCOMP_CONTAINER_ANNOTATION}{name}")));
+    let annotations = pod.metadata.get("annotations");
+    let selected: BTreeMap<&str, &str> = annotations.texts().collect();
+    let is_safe = |profile: &str| {
+        matches!(profile, "runtime/default" | "docker/default") || profile.starts_with("localhost/")
+    };
+    let bad: BTreeSet<String> = keys
+        .iter()
+        .filter_map(|key| Some((key, selected.get(key.as_str())?)))
+        .filter(|(_, profile)| !is_safe(profile))
+        .map(|(key, profile)| format!("{key}={profile:?}"))
+        .collect();
+    let word = plural(bad.len(), "annotation", "annotations");
+    let list = bad.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!bad.is_empty()).then(|| Violation {
+        reason: "seccompProfile".to_owned(),
+        detail: format!("forbidden {word} {list}"),
     })
 }
 

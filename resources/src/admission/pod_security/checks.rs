@@ -92,6 +92,11 @@ impl<'a> Setters<'a> {
         }
     }
 
+    /// Sorts the containers by name.
+    pub(super) fn sort(&mut self) {
+        self.containers.sort_unstable();
+    }
+
     /// Number of containers.
     pub(super) fn count(&self) -> usize {
         self.containers.len()

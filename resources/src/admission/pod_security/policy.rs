@@ -5,8 +5,9 @@ use std::fmt;
 use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::api::{FieldPath, Object};
 
-/// The prefix of labels, and of annotations in the audit log.
 pub(super) const PREFIX: &str = "pod-security.kubernetes.io/";
+pub(super) const LEVEL_RULE: &str = "must be one of privileged, baseline, restricted";
+pub(super) const VERSION_RULE: &str = "must be \"latest\" or \"v1.x\"";
 
 /// The security level of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +38,7 @@ pub(super) struct Bar {
     pub(super) version: Version,
 }
 
-/// The levels that a namespace enforces, and those whose violations it records or warns about.
+/// The levels that a namespace enforces, those whose violations are audited, and those it warns about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
     pub(super) enforce: Bar,
@@ -48,44 +49,78 @@ pub(super) struct Policy {
 // === impl Policy ===
 
 impl Policy {
-    /// Reads the labels of a namespace. If a label is invalid, the strictest level is enforced, and nothing is warned
-    /// about.
-    pub(super) fn of(namespace: &Object) -> (Self, ErrorList) {
-        let mut errors = ErrorList::default();
-        let label = |name: &str| {
-            let key = format!("{PREFIX}{name}");
-            namespace.labels().find(|(label, _)| *label == key).map(|(_, value)| value)
+    /// Reads the labels of a namespace; what they do not say is as in `defaults`. If a label is invalid, the strictest
+    /// level is enforced, and nothing is audited or warned about.
+    pub(super) fn of(namespace: &Object, defaults: Self) -> (Self, ErrorList) {
+        let mut labels = Labels { namespace, errors: ErrorList::default() };
+        let mut policy = Self {
+            enforce: labels.bar("enforce", defaults.enforce, Level::Restricted),
+            audit: labels.bar("audit", defaults.audit, Level::Privileged),
+            warn: labels.bar("warn", defaults.warn, Level::Privileged),
         };
-        let mut bar = |mode: &str, unreadable: Level| {
-            let mut refuse = |name: &str, value: &str, detail: &str| {
-                let path = FieldPath::new("metadata").child("labels").key(&format!("{PREFIX}{name}"));
-                errors.push(FieldError::invalid(path, value, detail));
-            };
-            let level = label(mode).map_or(Level::Privileged, |text| {
-                Level::parse(text).unwrap_or_else(|| {
-                    refuse(mode, text, "must be one of privileged, baseline, restricted");
-                    unreadable
-                })
-            });
-            let name = format!("{mode}-version");
-            let version = label(&name).map_or(Version::Latest, |text| {
-                Version::parse(text).unwrap_or_else(|| {
-                    refuse(&name, text, "must be \"latest\" or \"v1.x\"");
-                    Version::Latest
-                })
-            });
-            Bar { level, version }
-        };
-        let enforce = bar("enforce", Level::Restricted);
-        let audit = bar("audit", Level::Privileged);
-        let warn = bar("warn", Level::Privileged);
-        (Self { enforce, audit, warn }, errors)
+        // Templates are only warned about: what would be refused later is warned about at once.
+        let enforced = labels.get("enforce").and_then(Level::parse);
+        if labels.get("warn").is_none() && enforced.is_some_and(|level| level > policy.warn.level) {
+            policy.warn.level = policy.enforce.level;
+            if labels.get("warn-version").is_none() {
+                policy.warn.version = policy.enforce.version;
+            }
+        }
+        (policy, labels.errors)
     }
 
     /// Whether the policy allows everything.
     pub(super) fn is_privileged(self) -> bool {
         [self.enforce, self.audit, self.warn].iter().all(|bar| bar.level == Level::Privileged)
     }
+
+    /// Whether both allow the same.
+    pub(super) fn is_equivalent(self, other: Self) -> bool {
+        let same = |one: Bar, other: Bar| {
+            one.level == other.level && (one.level == Level::Privileged || one.version == other.version)
+        };
+        same(self.enforce, other.enforce) && same(self.audit, other.audit) && same(self.warn, other.warn)
+    }
+}
+
+/// The labels of a namespace, and the errors in them.
+struct Labels<'n> {
+    namespace: &'n Object,
+    errors: ErrorList,
+}
+
+impl<'n> Labels<'n> {
+    fn get(&self, name: &str) -> Option<&'n str> {
+        label(self.namespace, name)
+    }
+
+    fn bar(&mut self, mode: &str, default: Bar, unreadable: Level) -> Bar {
+        let level = self.get(mode).map_or(default.level, |text| {
+            Level::parse(text).unwrap_or_else(|| {
+                self.refuse(mode, text, LEVEL_RULE);
+                unreadable
+            })
+        });
+        let name = format!("{mode}-version");
+        let version = self.get(&name).map_or(default.version, |text| {
+            Version::parse(text).unwrap_or_else(|| {
+                self.refuse(&name, text, VERSION_RULE);
+                Version::Latest
+            })
+        });
+        Bar { level, version }
+    }
+
+    fn refuse(&mut self, name: &str, value: &str, rule: &str) {
+        let path = FieldPath::new("metadata").child("labels").key(&format!("{PREFIX}{name}"));
+        self.errors.push(FieldError::invalid(path, value, rule));
+    }
+}
+
+/// Returns a pod security label of a namespace.
+pub(super) fn label<'n>(namespace: &'n Object, name: &str) -> Option<&'n str> {
+    let mut labels = namespace.labels();
+    labels.find(|(label, _)| label.strip_prefix(PREFIX) == Some(name)).map(|(_, value)| value)
 }
 
 // === impl Bar ===
@@ -114,7 +149,7 @@ impl fmt::Display for Bar {
 // === impl Level ===
 
 impl Level {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "privileged" => Some(Self::Privileged),
             "baseline" => Some(Self::Baseline),
@@ -127,7 +162,7 @@ impl Level {
 // === impl Version ===
 
 impl Version {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         if text == "latest" {
             return Some(Self::Latest);
         }

@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
-use super::baseline::{added_capabilities, is_seccomp_safe, seccomp_type};
+use super::baseline::{KNOWS_OWN_USERS, added_capabilities, every_proc_mount, is_seccomp_safe, seccomp_type};
 use super::checks::{Check, PodView, Setters, Texts, Violation, plural, quoted};
 use super::policy::{Level, Version};
 
 /// The first minor version that exempts pods that declare Windows from checks without meaning there.
 const KNOWS_WINDOWS: Version = Version::Minor(25);
-/// The first minor version that allows pods with a user namespace to run as its root.
-const KNOWS_OWN_USERS: Version = Version::Minor(35);
 const VOLUMES: [&str; 9] = [
     "configMap",
     "csi",
@@ -25,6 +23,7 @@ const VOLUMES: [&str; 9] = [
 pub(super) static CHECKS: &[Check] = &[
     check("allowPrivilegeEscalation", 8, "", escalation),
     check("capabilities_restricted", 22, "capabilities_baseline", capabilities),
+    check("procMount_restricted", 35, "procMount", every_proc_mount),
     check("restrictedVolumes", 0, "hostPathVolumes", volumes),
     check("runAsNonRoot", 0, "", non_root),
     check("runAsUser", 23, "", users),

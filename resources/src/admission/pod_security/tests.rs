@@ -71,8 +71,9 @@ fn a_stricter_check_replaces_the_one_it_extends() {
 
 #[test]
 fn labels_are_read_or_refused() {
-    let policy =
-        |labels: Value| Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap());
+    let policy = |labels: Value| {
+        Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap(), Policy::default())
+    };
     let (found, errors) = policy(json!({
         "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.20",
     }));
@@ -84,4 +85,42 @@ fn labels_are_read_or_refused() {
     }
     let (found, _) = policy(json!({"pod-security.kubernetes.io/enforce": "zork"}));
     assert_eq!(found.enforce.level, Level::Restricted);
+}
+
+#[test]
+fn what_is_enforced_is_warned_about_unless_the_namespace_says_otherwise() {
+    let warned = |labels: Value| {
+        let namespace = Object::from_value(json!({"metadata": {"labels": labels}})).unwrap();
+        Policy::of(&namespace, Policy::default()).0.warn.to_string()
+    };
+    let enforce = "pod-security.kubernetes.io/enforce";
+    let version = "pod-security.kubernetes.io/enforce-version";
+    assert_eq!(warned(json!({enforce: "restricted", version: "v1.30"})), "restricted:v1.30");
+    assert_eq!(warned(json!({enforce: "zork"})), "privileged:latest");
+    let other = json!({enforce: "restricted", "pod-security.kubernetes.io/warn": "baseline"});
+    assert_eq!(warned(other), "baseline:latest");
+}
+
+#[test]
+fn standards_are_those_of_their_version() {
+    let found = |spec: Value, level: Level, minor: u32| {
+        let annotations = json!({"container.seccomp.security.alpha.kubernetes.io/c": "unconfined"});
+        let pod = json!({"metadata": {"name": "p", "annotations": annotations}, "spec": spec});
+        of_pod(&Object::from_value(pod).unwrap(), Bar { level, version: Version::Minor(minor) }).details()
+    };
+    let plain = json!({"containers": [{"name": "c"}]});
+    assert_eq!(
+        found(plain.clone(), Level::Baseline, 18),
+        "seccompProfile (forbidden annotation container.seccomp.security.alpha.kubernetes.io/c=\"unconfined\")"
+    );
+    assert_eq!(found(plain, Level::Baseline, 19), "");
+    let engine = json!({"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}});
+    assert_ne!(found(engine.clone(), Level::Baseline, 30), "");
+    assert_eq!(found(engine, Level::Baseline, 31), "");
+    let unmasked = json!({"hostUsers": false, "containers": [
+        {"name": "c", "securityContext": {"procMount": "Unmasked"}},
+    ]});
+    assert_ne!(found(unmasked.clone(), Level::Baseline, 34), "");
+    assert_eq!(found(unmasked.clone(), Level::Baseline, 35), "");
+    assert!(found(unmasked, Level::Restricted, 35).contains("procMount"));
 }

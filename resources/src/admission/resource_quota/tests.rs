@@ -1,4 +1,5 @@
-use registry_core::api::{DeleteOptions, GroupVersionResource};
+use registry_core::admission::Operation;
+use registry_core::api::{DeleteOptions, GroupResource, GroupVersionKind, GroupVersionResource};
 use registry_core::registry::SubresourceStore;
 use registry_core::rest::{GracefulDeleter as _, Updater as _};
 use serde_json::{Value, json};
@@ -14,17 +15,39 @@ fn quota(hard: &Value, used: &Value) -> Object {
     object(json!({"metadata": {"name": "q"}, "status": {"hard": hard, "used": used}}))
 }
 
+fn attributes(resource: GroupResource, operation: Operation) -> Attributes<'static> {
+    let kind = GroupVersionKind { group: resource.group, version: "v1", kind: "" };
+    let resource = GroupVersionResource { group: resource.group, version: "v1", resource: resource.resource };
+    Attributes::new(operation, resource, kind, "")
+}
+
+fn check(
+    quotas: &[&Object],
+    limited: &[LimitedResource],
+    resource: GroupResource,
+    new: &Object,
+    old: Option<&Object>,
+) -> Result<Vec<String>, String> {
+    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+    let attributes = attributes(resource, operation);
+    let devices = Devices::default();
+    let request = Request::new(&attributes, new, old, &devices);
+    let quotas: Vec<Quota> = quotas.iter().map(|quota| Quota::of(quota)).collect();
+    let charged = request.check(quotas.iter(), limited).map_err(|refused| refused.message)?;
+    let shown = charged.into_iter().map(|quota| {
+        let used = request.charged(quota).unwrap();
+        used.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(",")
+    });
+    Ok(shown.collect())
+}
+
 fn charged(
     quota: &Object,
     resource: GroupResource,
     new: &Object,
     old: Option<&Object>,
 ) -> Result<String, String> {
-    let request = Request::new(resource, new, old);
-    let quota = Quota::of(quota);
-    assert!(request.is_for(&quota));
-    let used = request.charged(&quota).map_err(|refused| refused.message)?;
-    Ok(used.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(","))
+    check(&[quota], &[], resource, new, old).map(|charged| charged.join(";"))
 }
 
 #[test]
@@ -122,7 +145,7 @@ impl UpdatedObject for Bound {
 #[tokio::test(flavor = "multi_thread")]
 async fn writers_at_the_same_time_never_take_more_than_there_is_nor_go_by_an_old_quota() {
     let installed = crate::testing::installed(&["resourcequotas", "configmaps"]);
-    let plugin = ResourceQuota::new(&installed).unwrap();
+    let plugin = ResourceQuota::new(&installed, Vec::new()).unwrap();
     assert!(create_map(&plugin).await.is_ok(), "nothing is bounded");
     crate::testing::create::<ResourceQuotas>(
         &installed,
@@ -169,9 +192,119 @@ fn a_pod_that_comes_to_have_a_deadline_is_charged_to_the_quota_of_such_pods() {
         }))
     };
     assert_eq!(charged(&scoped("Terminating"), usage::PODS, &ending, Some(&plain)).unwrap(), "pods=1");
-    let [terminating, other] = ["Terminating", "NotTerminating"].map(|scope| Quota::of(&scoped(scope)));
-    let request = Request::new(usage::PODS, &ending, Some(&plain));
-    assert!(request.takes_anything(&terminating));
-    assert!(!request.is_for(&other), "what is no longer of it is given back by its controller");
-    assert!(!Request::new(usage::PODS, &ending, Some(&ending)).takes_anything(&terminating));
+    // What is no longer of a quota is given back by its controller.
+    assert_eq!(charged(&scoped("NotTerminating"), usage::PODS, &ending, Some(&plain)).unwrap(), "");
+    assert_eq!(charged(&scoped("Terminating"), usage::PODS, &ending, Some(&ending)).unwrap(), "");
+}
+
+#[test]
+fn what_an_update_gives_back_is_not_charged() {
+    let claim = |storage: &str| {
+        object(json!({
+            "metadata": {"name": "c", "annotations": {"volume.beta.kubernetes.io/storage-class": "fast"}},
+            "spec": {"resources": {"requests": {"storage": storage}}},
+        }))
+    };
+    let name = "fast.storageclass.storage.k8s.io/requests.storage";
+    let bound = quota(&json!({name: "3Gi"}), &json!({name: "2Gi"}));
+    assert_eq!(charged(&bound, usage::CLAIMS, &claim("1Gi"), Some(&claim("2Gi"))).unwrap(), "");
+    assert_eq!(
+        charged(&bound, usage::CLAIMS, &claim("3Gi"), Some(&claim("2Gi"))).unwrap(),
+        format!("{name}=3Gi")
+    );
+    assert!(charged(&bound, usage::CLAIMS, &claim("4Gi"), Some(&claim("2Gi"))).is_err());
+}
+
+#[test]
+fn claims_are_counted_by_their_attributes_class() {
+    let selecting = object(json!({
+        "metadata": {"name": "q"},
+        "spec": {"scopeSelector": {"matchExpressions": [
+            {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]},
+        ]}},
+        "status": {"hard": {"persistentvolumeclaims": "1"}, "used": {"persistentvolumeclaims": "1"}},
+    }));
+    let claim = |class: &str| {
+        object(json!({"metadata": {"name": "c"}, "spec": {"volumeAttributesClassName": class}}))
+    };
+    assert!(charged(&selecting, usage::CLAIMS, &claim("gold"), None).is_err());
+    assert_eq!(charged(&selecting, usage::CLAIMS, &claim("silver"), None).unwrap(), "");
+    let changed = charged(&selecting, usage::CLAIMS, &claim("gold"), Some(&claim("silver")));
+    assert!(changed.unwrap_err().contains("exceeded quota"), "a claim cannot get into a class later either");
+}
+
+#[test]
+fn extended_resources_and_custom_resources_are_counted() {
+    let pod = object(json!({"metadata": {"name": "p"}, "spec": {"containers": [
+        {"name": "c", "resources": {"requests": {"example.com/gpu": "2"}, "limits": {"example.com/gpu": "2"}}},
+    ]}}));
+    let gpus = quota(&json!({"requests.example.com/gpu": "3"}), &json!({"requests.example.com/gpu": "2"}));
+    let refused = charged(&gpus, usage::PODS, &pod, None).unwrap_err();
+    assert!(
+        refused.contains("requested: requests.example.com/gpu=2, used: requests.example.com/gpu=2"),
+        "{refused}"
+    );
+    let widgets = GroupResource { group: "example.com", resource: "widgets" };
+    let widget = object(json!({"metadata": {"generateName": "w-"}}));
+    let full = quota(&json!({"count/widgets.example.com": "1"}), &json!({"count/widgets.example.com": "1"}));
+    let refused = charged(&full, widgets, &widget, None).unwrap_err();
+    assert!(refused.starts_with("widgets.example.com \"w-\" is forbidden: exceeded quota"), "{refused}");
+    assert_eq!(charged(&gpus, widgets, &widget, None).unwrap(), "");
+}
+
+#[test]
+fn what_is_limited_by_default_needs_a_quota() {
+    let limited = settings::read(json!({
+        "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration",
+        "limitedResources": [
+            {"resource": "pods", "matchScopes": [
+                {"scopeName": "PriorityClass", "operator": "In", "values": ["high", "higher"]},
+            ]},
+            {"resource": "persistentvolumeclaims", "matchContains": [".storageclass.storage.k8s.io/requests.storage"]},
+        ],
+    }))
+    .unwrap();
+    let pod = object(json!({"metadata": {"name": "p"}, "spec": {"priorityClassName": "high"}}));
+    assert_eq!(
+        check(&[], &limited, usage::PODS, &pod, None).unwrap_err(),
+        "insufficient quota to match these scopes: [{PriorityClass In [high higher]}]"
+    );
+    let covering = object(json!({
+        "metadata": {"name": "q"},
+        "spec": {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "Exists"}]}},
+        "status": {"hard": {"pods": "2"}, "used": {"pods": "0"}},
+    }));
+    assert_eq!(check(&[&covering], &limited, usage::PODS, &pod, None).unwrap(), ["pods=1"]);
+    let claim = object(json!({
+        "metadata": {"name": "c"},
+        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}},
+    }));
+    let refused = check(&[], &limited, usage::CLAIMS, &claim, None).unwrap_err();
+    assert!(
+        refused.ends_with("insufficient quota to consume: fast.storageclass.storage.k8s.io/requests.storage"),
+        "{refused}"
+    );
+    let nameless = json!({"apiVersion": "a", "kind": "b", "limitedResources": [{}]});
+    assert_eq!(settings::read(nameless).unwrap_err(), "limitedResources[0].resource: Required value");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_hundred_writers_at_once_ten_are_admitted_to_a_quota_of_ten() {
+    let installed = crate::testing::installed(&["resourcequotas", "configmaps"]);
+    let plugin = ResourceQuota::new(&installed, Vec::new()).unwrap();
+    crate::testing::create::<ResourceQuotas>(
+        &installed,
+        json!({"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": "10"}}}),
+    )
+    .await;
+    let store = installed.store(ResourceQuotas::TYPE).unwrap();
+    let status = SubresourceStore::status(store.clone());
+    let context = RequestContext::system("default");
+    status.update(&context, "q", &mut Bound("10"), &AdmitAll, &UpdateOptions::default()).await.unwrap();
+    let all = futures::future::join_all((0..100).map(|_| create_map(&plugin))).await;
+    assert_eq!(all.iter().filter(|outcome| outcome.is_ok()).count(), 10);
+    let refused = all.into_iter().filter_map(Result::err);
+    assert!(refused.map(|why| why.message).all(|why| why.contains("exceeded quota: q")));
+    let quota = crate::support::lookup::read_newest(&store, &context, "q").await.unwrap();
+    assert_eq!(quota.get_str(&["status", "used", "count/configmaps"]), Some("10"));
 }

@@ -1,33 +1,59 @@
 //! Usage of objects, by the resource names of quotas.
+//!
+//! Kubernetes concept: the evaluators in `pkg/quota/v1/evaluator/core`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use registry_core::api::{GroupResource, Object};
+use registry_core::api::{GroupResource, Object, time};
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
+use super::super::default_class::class_of;
+use super::devices::{self, Devices};
 use crate::core::pod_spec::totals::{self, Amounts};
 
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 const SERVICES: GroupResource = GroupResource { group: "", resource: "services" };
-const CLAIMS: GroupResource = GroupResource { group: "", resource: "persistentvolumeclaims" };
-const EVENTS: [GroupResource; 2] = [
+pub(super) const CLAIMS: GroupResource = GroupResource { group: "", resource: "persistentvolumeclaims" };
+
+/// Resources that are never counted: they are not stored, or too short-lived.
+const IGNORED: [GroupResource; 10] = [
+    GroupResource { group: "", resource: "bindings" },
+    GroupResource { group: "", resource: "componentstatuses" },
+    GroupResource { group: "authentication.k8s.io", resource: "tokenreviews" },
+    GroupResource { group: "authentication.k8s.io", resource: "selfsubjectreviews" },
+    GroupResource { group: "authorization.k8s.io", resource: "subjectaccessreviews" },
+    GroupResource { group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
+    GroupResource { group: "authorization.k8s.io", resource: "localsubjectaccessreviews" },
+    GroupResource { group: "authorization.k8s.io", resource: "selfsubjectrulesreviews" },
     GroupResource { group: "", resource: "events" },
     GroupResource { group: "events.k8s.io", resource: "events" },
 ];
 
 /// Resources that are also counted under their plural, the name that precedes `count/…`.
-const BY_PLURAL: [&str; 6] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
+const BY_PLURAL: [&str; 4] = ["configmaps", "replicationcontrollers", "resourcequotas", "secrets"];
+
+/// The names of pods' usage, beside huge pages and extended resources.
+const OF_PODS: [&str; 11] = [
+    "count/pods",
+    "cpu",
+    "ephemeral-storage",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "memory",
+    "pods",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
 ];
 
+/// The names of claims' usage; the latter two also by storage class.
+const OF_CLAIMS: [&str; 3] = ["count/persistentvolumeclaims", "persistentvolumeclaims", "requests.storage"];
+const STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";
+
 /// If a quota limits one of these, every container must specify it.
-pub(super) const HAS_TO_BE_SAID: [&str; 6] =
+const HAS_TO_BE_SAID: [&str; 6] =
     ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
 
 /// The subresource by which a pod's requests and limits change.
@@ -41,52 +67,112 @@ pub(super) fn changes(
     old: Option<&Object>,
 ) -> bool {
     if resource == PODS {
-        return subresource == RESIZE || old.is_some_and(|old| has_deadline(old) != has_deadline(new));
+        let moves = || old.is_some_and(|old| has_deadline(old) != has_deadline(new));
+        return subresource == RESIZE || subresource.is_empty() && moves();
     }
-    subresource.is_empty() && (resource == SERVICES || resource == CLAIMS)
+    if resource == CLAIMS {
+        return matches!(subresource, "" | "status");
+    }
+    subresource.is_empty() && (resource == SERVICES || resource == devices::CLAIMS)
 }
 
 /// Whether objects of a resource are never counted.
 pub(super) fn is_ignored(resource: GroupResource) -> bool {
-    EVENTS.contains(&resource)
+    IGNORED.contains(&resource)
 }
 
-/// Returns the usage that a write adds.
-pub(super) fn delta(resource: GroupResource, new: &Object, old: Option<&Object>) -> Amounts {
-    let mut delta = of(resource, new);
-    for (name, before) in old.map(|old| of(resource, old)).unwrap_or_default() {
-        let Some(nanos) = before.nanos() else { continue };
-        let taken_back = before.with_nanos(-nanos);
-        match delta.get_mut(&name) {
-            Some(amount) if amount.nanos() == Some(nanos) => *amount = amount.with_nanos(0),
-            Some(amount) => *amount = totals::plus(amount, &taken_back),
+/// Whether a name in a quota is about objects of this resource.
+pub(super) fn counts(resource: GroupResource, name: &str, devices: &Devices) -> bool {
+    if resource == PODS {
+        let is_huge_pages =
+            ["hugepages-", "requests.hugepages-"].iter().any(|prefix| name.starts_with(prefix));
+        return OF_PODS.contains(&name) || is_huge_pages || is_extended(name);
+    }
+    if resource == CLAIMS {
+        let of_class = name.split_once(STORAGE_CLASS).map(|(_, name)| name);
+        let is_by_class = of_class.is_some_and(|name| OF_CLAIMS.contains(&name));
+        return OF_CLAIMS.contains(&name) || is_by_class;
+    }
+    if resource == devices::CLAIMS {
+        return name == counted(resource) || devices.counts(name);
+    }
+    if resource == SERVICES {
+        let of_services = ["count/services", "services", "services.loadbalancers", "services.nodeports"];
+        return of_services.contains(&name);
+    }
+    name == counted(resource) || is_by_plural(resource) && name == resource.resource
+}
+
+/// Whether a name in a quota is about an extended resource: `requests.example.com/gpu`.
+pub(super) fn is_extended(name: &str) -> bool {
+    let Some(resource) = name.strip_prefix("requests.") else { return false };
+    let is_native = !resource.contains('/') || resource.contains("kubernetes.io/");
+    !is_native || resource.starts_with(devices::CLASS_PREFIX)
+}
+
+fn is_by_plural(resource: GroupResource) -> bool {
+    resource.group.is_empty() && BY_PLURAL.contains(&resource.resource)
+}
+
+/// Returns the usage that an update adds; what it gives back is counted by the quota controller.
+pub(super) fn added(usage: &Amounts, before: &Amounts) -> Amounts {
+    let mut added = Amounts::new();
+    for (name, amount) in usage {
+        let nanos = before.get(name).map_or(Some(0), Quantity::nanos);
+        let more = amount.nanos().zip(nanos).map(|(now, before)| now.saturating_sub(before));
+        match more {
+            Some(more) if more > 0 => {
+                added.insert(name.clone(), amount.with_nanos(more));
+            }
+            Some(_) => {}
+            // Too large to be counted: all of it.
             None => {
-                delta.insert(name, taken_back);
+                added.insert(name.clone(), amount.clone());
             }
         }
     }
-    delta
+    added
 }
 
 /// Returns the usage of an object.
-pub(super) fn of(resource: GroupResource, object: &Object) -> Amounts {
+pub(super) fn of(resource: GroupResource, object: &Object, devices: &Devices) -> Amounts {
     let mut usage = Amounts::from([(counted(resource), number(1))]);
-    // A terminated pod only counts as an object.
-    if resource == PODS && matches!(object.get_str(&["status", "phase"]), Some("Failed" | "Succeeded")) {
-        return usage;
-    }
-    if resource.group.is_empty() && BY_PLURAL.contains(&resource.resource) {
+    if is_by_plural(resource) {
         usage.insert(resource.resource.to_owned(), number(1));
     }
     if resource == PODS {
-        usage.insert("pods".to_owned(), number(1));
-        usage.extend(computed(&totals::of_pod(object, "requests"), &totals::of_pod(object, "limits")));
+        usage.extend(of_pod(object));
     } else if resource == SERVICES {
         usage.extend(of_service(object));
     } else if resource == CLAIMS {
         usage.extend(of_claim(object));
+    } else if resource == devices::CLAIMS {
+        usage.extend(devices.of_claim(object));
     }
     usage
+}
+
+/// Returns the usage of a pod beside its count: none if it is over.
+pub(super) fn of_pod(pod: &Object) -> Amounts {
+    if is_over(pod) {
+        return Amounts::new();
+    }
+    let requests = totals::of_resizing_pod(pod, "requests");
+    let limits = totals::of_resizing_pod(pod, "limits");
+    let mut usage = computed(&requests, &limits);
+    usage.insert("pods".to_owned(), number(1));
+    usage
+}
+
+/// Whether a pod has terminated, or should have: its node may be gone.
+fn is_over(pod: &Object) -> bool {
+    if matches!(pod.get_str(&["status", "phase"]), Some("Failed" | "Succeeded")) {
+        return true;
+    }
+    let deletion = pod.deletion_timestamp().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    let Some((deletion, grace)) = deletion.zip(pod.deletion_grace_period_seconds()) else { return false };
+    let now = time::now().parse::<jiff::Timestamp>();
+    now.is_ok_and(|now| now.as_second() > deletion.as_second().saturating_add(grace))
 }
 
 /// `count/deployments.apps`.
@@ -94,7 +180,7 @@ fn counted(resource: GroupResource) -> String {
     format!("count/{resource}")
 }
 
-fn number(count: usize) -> Quantity {
+pub(super) fn number(count: usize) -> Quantity {
     Quantity::whole(u64::try_from(count).unwrap_or(u64::MAX))
 }
 
@@ -102,13 +188,17 @@ fn number(count: usize) -> Quantity {
 fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
     let mut usage = Amounts::new();
     for (name, amount) in requests {
-        if matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-") {
+        let is_basic = matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage");
+        let prefixed = format!("requests.{name}");
+        if is_basic || name.starts_with("hugepages-") {
             usage.insert(name.clone(), amount.clone());
+            usage.insert(prefixed, amount.clone());
+        } else if is_extended(&prefixed) {
+            usage.insert(prefixed, amount.clone());
         }
-        usage.insert(format!("requests.{name}"), amount.clone());
     }
-    for (name, amount) in limits {
-        usage.insert(format!("limits.{name}"), amount.clone());
+    for name in ["cpu", "memory", "ephemeral-storage"] {
+        usage.extend(limits.get(name).map(|amount| (format!("limits.{name}"), amount.clone())));
     }
     usage
 }
@@ -127,6 +217,7 @@ fn of_service(service: &Object) -> Amounts {
         _ => (0, 0),
     };
     BTreeMap::from([
+        ("services".to_owned(), number(1)),
         ("services.nodeports".to_owned(), number(node_ports)),
         ("services.loadbalancers".to_owned(), number(balancers)),
     ])
@@ -134,14 +225,13 @@ fn of_service(service: &Object) -> Amounts {
 
 /// Returns the usage of a claim, which also counts under the name of its class.
 fn of_claim(claim: &Object) -> Amounts {
-    let mut usage = Amounts::new();
-    let class = claim.get_str(&["spec", "storageClassName"]).filter(|class| !class.is_empty());
-    let of_class = |name: &str| class.map(|class| format!("{class}.storageclass.storage.k8s.io/{name}"));
+    let mut usage = Amounts::from([("persistentvolumeclaims".to_owned(), number(1))]);
+    let class = Some(class_of(claim)).filter(|class| !class.is_empty());
+    let of_class = |name: &str| class.map(|class| format!("{class}{STORAGE_CLASS}{name}"));
     if let Some(name) = of_class("persistentvolumeclaims") {
         usage.insert(name, number(1));
     }
-    let storage = claim.get(&["spec", "resources", "requests", "storage"]).and_then(totals::parse);
-    if let Some(storage) = storage {
+    if let Some(storage) = storage_of(claim) {
         if let Some(name) = of_class("requests.storage") {
             usage.insert(name, storage.clone());
         }
@@ -150,10 +240,23 @@ fn of_claim(claim: &Object) -> Amounts {
     usage
 }
 
+/// Returns the storage that a claim requests, or what is allocated for it if that is more.
+fn storage_of(claim: &Object) -> Option<Quantity> {
+    let requested = claim.get(&["spec", "resources", "requests", "storage"]).and_then(totals::parse)?;
+    let allocated = claim.get(&["status", "allocatedResources", "storage"]).and_then(totals::parse);
+    Some(match allocated {
+        Some(allocated) if allocated.compare(&requested).is_gt() => allocated,
+        _ => requested,
+    })
+}
+
 /// Returns the resources that containers of a pod do not specify although a quota limits them: `limits.cpu for: a,b;
-/// memory for: a`.
+/// memory for: a`. A pod that specifies its total may leave it to that.
 pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
-    let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    if totals::has_own(pod) {
+        return None;
+    }
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for list in ["containers", "initContainers"] {
         for container in pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten() {
             let amounts = |of: &str| totals::read(container.pointer(&format!("/resources/{of}")));
@@ -162,13 +265,12 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
             let unsaid =
                 HAS_TO_BE_SAID.iter().filter(|one| hard.contains_key(**one) && !said.contains_key(**one));
             for resource in unsaid {
-                missing.entry(resource).or_default().push(name);
+                missing.entry(resource).or_default().insert(name);
             }
         }
     }
-    let texts = missing.into_iter().map(|(resource, mut names)| {
-        names.sort_unstable();
-        format!("{resource} for: {}", names.join(","))
+    let texts = missing.into_iter().map(|(resource, names)| {
+        format!("{resource} for: {}", names.into_iter().collect::<Vec<_>>().join(","))
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join("; "))

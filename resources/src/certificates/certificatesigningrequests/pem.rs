@@ -70,17 +70,27 @@ fn split_headers(content: &str) -> (bool, &str) {
 
 /// Returns why a text holds no signed request for a certificate.
 pub(super) fn request_complaint(pem: &[u8]) -> Option<&'static str> {
+    with_request(pem, signature_complaint).unwrap_or_else(Some)
+}
+
+/// Calls `read` with the request for a certificate in a text.
+///
+/// # Errors
+/// Fails with the reason if there is none.
+pub(super) fn with_request<T>(
+    pem: &[u8],
+    read: impl FnOnce(&X509CertificationRequest<'_>) -> T,
+) -> Result<T, &'static str> {
     const NO_REQUEST: &str = "PEM block type must be CERTIFICATE REQUEST";
     let text = String::from_utf8_lossy(pem);
     let Some((block, _)) = next_block(&text).filter(|(block, _)| block.kind == "CERTIFICATE REQUEST") else {
-        return Some(NO_REQUEST);
+        return Err(NO_REQUEST);
     };
-    let request = match X509CertificationRequest::from_der(&block.bytes) {
-        Ok(([], request)) => request,
-        Ok(_) => return Some("asn1: syntax error: trailing data"),
-        Err(_) => return Some("asn1: structure error: malformed certificate request"),
-    };
-    signature_complaint(&request)
+    match X509CertificationRequest::from_der(&block.bytes) {
+        Ok(([], request)) => Ok(read(&request)),
+        Ok(_) => Err("asn1: syntax error: trailing data"),
+        Err(_) => Err("asn1: structure error: malformed certificate request"),
+    }
 }
 
 /// Returns why a request is not signed with its own key, for the algorithms that are known here.

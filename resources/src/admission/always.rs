@@ -1,0 +1,31 @@
+//! `AlwaysDeny`: refuses every write. For tests of clients.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission};
+use registry_core::api::{Object, StatusError};
+
+use super::refusal::forbidden;
+
+/// The plug-in.
+pub(super) struct AlwaysDeny;
+
+impl AdmissionPlugin for AlwaysDeny {
+    fn name(&self) -> &'static str {
+        "AlwaysDeny"
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for AlwaysDeny {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let object = object.map(|object| &*object).or(old);
+        Err(forbidden(attributes, object, "admission control is denying all modifications"))
+    }
+}

@@ -1,0 +1,154 @@
+//! `CertificateApproval`, `CertificateSigning`, `ClusterTrustBundleAttest`: who may approve and sign requests for
+//! certificates of a signer, and publish its trust anchors. The authorizer decides, by the virtual resource `signers`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::api::{GroupResource, Object, StatusError};
+use registry_core::resource::Resource;
+use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+
+use super::refusal::forbidden;
+use crate::certificates::certificatesigningrequests::CertificateSigningRequests;
+
+const GROUP: &str = "certificates.k8s.io";
+const BUNDLES: GroupResource = GroupResource { group: GROUP, resource: "clustertrustbundles" };
+
+/// Checks who approves and denies requests.
+pub(super) struct CertificateApproval(pub(super) Arc<dyn AccessReviewer>);
+
+/// Checks who issues certificates.
+pub(super) struct CertificateSigning(pub(super) Arc<dyn AccessReviewer>);
+
+/// Checks who publishes the trust anchors of a signer. Has no effect while bundles are not served.
+pub(super) struct TrustBundleAttest(pub(super) Arc<dyn AccessReviewer>);
+
+impl AdmissionPlugin for CertificateApproval {
+    fn name(&self) -> &'static str {
+        "CertificateApproval"
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for CertificateApproval {
+    async fn validate(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(old) = old else { return Ok(()) };
+        if !changes_request(attributes, "approval") || may(&self.0, context, "approve", signer(old)).await {
+            return Ok(());
+        }
+        let why = format!("user not permitted to approve requests with signerName {:?}", signer(old));
+        Err(forbidden(attributes, object, why))
+    }
+}
+
+impl AdmissionPlugin for CertificateSigning {
+    fn name(&self) -> &'static str {
+        "CertificateSigning"
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for CertificateSigning {
+    async fn validate(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let (Some(new), Some(old)) = (object, old) else { return Ok(()) };
+        let is_same = [["status", "certificate"], ["status", "conditions"]]
+            .iter()
+            .all(|path| new.get(path) == old.get(path));
+        if !changes_request(attributes, "status")
+            || is_same
+            || may(&self.0, context, "sign", signer(old)).await
+        {
+            return Ok(());
+        }
+        let why = format!("user not permitted to sign requests with signerName {:?}", signer(old));
+        Err(forbidden(attributes, object, why))
+    }
+}
+
+impl AdmissionPlugin for TrustBundleAttest {
+    fn name(&self) -> &'static str {
+        "ClusterTrustBundleAttest"
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for TrustBundleAttest {
+    async fn validate(
+        &self,
+        context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(new) = object else { return Ok(()) };
+        let is_write = matches!(attributes.operation, Operation::Create | Operation::Update);
+        let name = signer(new);
+        if attributes.resource.group_resource() != BUNDLES || !is_write || name.is_empty() {
+            return Ok(());
+        }
+        let is_collected = old.is_some_and(|old| differs_only_for_collection(new, old));
+        if is_collected || may(&self.0, context, "attest", name).await {
+            return Ok(());
+        }
+        let why = format!("user not permitted to attest for signerName {name:?}");
+        Err(forbidden(attributes, object, why))
+    }
+}
+
+fn changes_request(attributes: &Attributes<'_>, subresource: &str) -> bool {
+    attributes.resource.group_resource() == CertificateSigningRequests::TYPE.group_resource()
+        && attributes.subresource == subresource
+        && attributes.operation == Operation::Update
+}
+
+fn signer(object: &Object) -> &str {
+    object.get_str(&["spec", "signerName"]).unwrap_or_default()
+}
+
+/// Whether the user has a verb on a signer, or on all signers of its domain.
+async fn may(access: &Arc<dyn AccessReviewer>, context: &RequestContext, verb: &str, signer: &str) -> bool {
+    let domain = signer.split('/').next().unwrap_or_default();
+    for name in [signer.to_owned(), format!("{domain}/*")] {
+        let wanted = WantedAccess::Resource(ResourceAccess {
+            verb: verb.to_owned(),
+            group: GROUP.to_owned(),
+            version: "*".to_owned(),
+            resource: "signers".to_owned(),
+            name,
+            ..ResourceAccess::default()
+        });
+        if access.decide(&context.user, &wanted).await.allowed {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an update changes nothing but what the garbage collector maintains.
+fn differs_only_for_collection(new: &Object, old: &Object) -> bool {
+    let rest = |object: &Object| {
+        let mut object = object.clone();
+        for field in ["ownerReferences", "finalizers", "managedFields", "resourceVersion"] {
+            object.remove(&["metadata", field]);
+        }
+        object
+    };
+    rest(new) == rest(old)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+//! The configuration of plug-ins: `--admission-control-config-file`.
+//!
+//! A file is checked as a whole when the server starts: names, kinds and fields that are not known are errors.
+//!
+//! Kubernetes concept: `AdmissionConfiguration` of `apiserver.config.k8s.io`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use registry_core::codec::{Limits, yaml};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::event_rate_limit::EventRateLimits;
+use super::image_policy::ImagePolicySettings;
+use super::node_selector::NodeSelectorSettings;
+use super::pod_security::PodSecuritySettings;
+use super::resource_quota::{self, LimitedResource};
+use super::toleration_restriction::TolerationSettings;
+
+/// Maximum size of a file.
+const MAX_BYTES: u64 = 1 << 20;
+const VERSIONS: [&str; 2] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1"];
+
+/// The configuration of plug-ins.
+#[derive(Clone, Debug, Default)]
+pub struct AdmissionConfiguration {
+    pub(super) pod_security: PodSecuritySettings,
+    pub(super) limited_resources: Vec<LimitedResource>,
+    pub(super) event_rate_limits: Option<EventRateLimits>,
+    pub(super) tolerations: TolerationSettings,
+    pub(super) node_selector: NodeSelectorSettings,
+    pub(super) image_policy: Option<ImagePolicySettings>,
+    /// The file with the credentials that the server presents to admission webhooks, if any.
+    pub webhook_kubeconfig: Option<PathBuf>,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Written {
+    #[serde(rename = "apiVersion")]
+    api_version: String,
+    kind: String,
+    #[serde(default)]
+    plugins: Vec<WrittenPlugin>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPlugin {
+    name: String,
+    #[serde(default)]
+    path: String,
+    #[serde(default)]
+    configuration: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WrittenWebhooks {
+    #[serde(rename = "apiVersion")]
+    _api_version: String,
+    #[serde(rename = "kind")]
+    _kind: String,
+    #[serde(default)]
+    kube_config_file: String,
+}
+
+// === impl AdmissionConfiguration ===
+
+impl AdmissionConfiguration {
+    /// Reads a file, and the files that it refers to.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is not valid; the text names the file, the plug-in and the field.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let value = read_file(path)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        Self::of(value, directory).map_err(|why| format!("{}: {why}", path.display()))
+    }
+
+    /// Returns the names of plug-ins that cannot work without a configuration, and have none.
+    pub fn unconfigured(&self) -> impl Iterator<Item = &'static str> {
+        let missing = [
+            ("EventRateLimit", self.event_rate_limits.is_none()),
+            ("ImagePolicyWebhook", self.image_policy.is_none()),
+        ];
+        missing.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name)
+    }
+
+    fn of(value: Value, directory: &Path) -> Result<Self, String> {
+        let mut configuration = Self::default();
+        // Formerly the file was the configuration of one plug-in.
+        for (field, plugin) in
+            [("imagePolicy", "ImagePolicyWebhook"), ("podNodeSelectorPluginConfig", "PodNodeSelector")]
+        {
+            if value.get("kind").is_none() && value.get(field).is_some() {
+                configuration.set(plugin, value, directory)?;
+                return Ok(configuration);
+            }
+        }
+        let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        if written.kind != "AdmissionConfiguration" || !VERSIONS.contains(&written.api_version.as_str()) {
+            return Err(format!(
+                "the file has to be an AdmissionConfiguration of {}, and is a {:?} of {:?}",
+                VERSIONS[0], written.kind, written.api_version
+            ));
+        }
+        let mut names = HashSet::new();
+        for (index, plugin) in written.plugins.into_iter().enumerate() {
+            let failed = |why: String| format!("plugins[{index}] ({}): {why}", plugin.name);
+            if !names.insert(plugin.name.clone()) {
+                return Err(failed("the plug-in is configured twice".to_owned()));
+            }
+            let value = match (plugin.path.as_str(), plugin.configuration) {
+                ("", None) => continue,
+                ("", Some(value)) => value,
+                (path, None) => read_file(&directory.join(path)).map_err(failed)?,
+                (_, Some(_)) => return Err(failed("has a path and a configuration".to_owned())),
+            };
+            configuration.set(&plugin.name, value, directory).map_err(failed)?;
+        }
+        Ok(configuration)
+    }
+
+    /// Sets the configuration of a plug-in.
+    fn set(&mut self, plugin: &str, value: Value, directory: &Path) -> Result<(), String> {
+        match plugin {
+            "PodSecurity" => {
+                check_kind(&value, &[("pod-security.admission.config.k8s.io/", "PodSecurityConfiguration")])?;
+                self.pod_security = PodSecuritySettings::read(value)?;
+            }
+            "ResourceQuota" => {
+                let kinds = [
+                    ("resourcequota.admission.k8s.io/", "Configuration"),
+                    ("apiserver.config.k8s.io/", "ResourceQuotaConfiguration"),
+                ];
+                check_kind(&value, &kinds)?;
+                self.limited_resources = resource_quota::settings::read(value)?;
+            }
+            "EventRateLimit" => {
+                check_kind(&value, &[("eventratelimit.admission.k8s.io/", "Configuration")])?;
+                self.event_rate_limits = Some(EventRateLimits::read(value)?);
+            }
+            "PodTolerationRestriction" => {
+                check_kind(&value, &[("podtolerationrestriction.admission.k8s.io/", "Configuration")])?;
+                self.tolerations = TolerationSettings::read(value)?;
+            }
+            "PodNodeSelector" => self.node_selector = NodeSelectorSettings::read(&value)?,
+            "ImagePolicyWebhook" => self.image_policy = Some(ImagePolicySettings::read(&value, directory)?),
+            "MutatingAdmissionWebhook" | "ValidatingAdmissionWebhook" => {
+                let kinds = [
+                    ("apiserver.config.k8s.io/", "WebhookAdmissionConfiguration"),
+                    ("apiserver.config.k8s.io/", "WebhookAdmission"),
+                ];
+                check_kind(&value, &kinds)?;
+                let written: WrittenWebhooks =
+                    serde_json::from_value(value).map_err(|error| error.to_string())?;
+                if !written.kube_config_file.is_empty() {
+                    self.webhook_kubeconfig = Some(directory.join(written.kube_config_file));
+                }
+            }
+            other => return Err(format!("{other:?} is no plug-in that has a configuration")),
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a configuration is of one of these kinds: the beginning of the version, and the name.
+fn check_kind(value: &Value, kinds: &[(&str, &str)]) -> Result<(), String> {
+    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let is_version = |rest: &str| matches!(rest, "v1" | "v1beta1" | "v1alpha1");
+    let is_one =
+        |(prefix, name): &(&str, &str)| kind == *name && version.strip_prefix(prefix).is_some_and(is_version);
+    if kinds.iter().any(is_one) {
+        return Ok(());
+    }
+    let known: Vec<String> = kinds.iter().map(|(prefix, name)| format!("{name} of {prefix}…")).collect();
+    Err(format!("the configuration has to be a {}, and is a {kind:?} of {version:?}", known.join(" or a ")))
+}
+
+/// Reads a YAML or JSON file.
+pub(super) fn read_file(path: &Path) -> Result<Value, String> {
+    let failed = |why: String| format!("{}: {why}", path.display());
+    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if size > MAX_BYTES {
+        return Err(failed(format!("has {size} bytes, and at most {MAX_BYTES} are read")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let decoded = yaml::decode(&bytes, &Limits::default()).map_err(|error| failed(error.to_string()))?;
+    match decoded.duplicates.first() {
+        Some(duplicate) => Err(failed(duplicate.clone())),
+        None => Ok(decoded.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(plugins: Value) -> Result<AdmissionConfiguration, String> {
+        let mut value = json!({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"});
+        value["plugins"] = plugins;
+        AdmissionConfiguration::of(value, Path::new("/etc/kubernetes"))
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let event = |limits: Value| {
+            let kind = "eventratelimit.admission.k8s.io/v1alpha1";
+            json!({"name": "EventRateLimit", "configuration": {"apiVersion": kind, "kind": "Configuration", "limits": limits}})
+        };
+        let good = read(json!([event(json!([{"type": "Server", "qps": 5, "burst": 10}]))])).unwrap();
+        assert_eq!(good.unconfigured().collect::<Vec<_>>(), ["ImagePolicyWebhook"]);
+        for (plugins, part) in [
+            (
+                json!([event(json!([]))]),
+                "plugins[0] (EventRateLimit): limits: Invalid value: must not be empty",
+            ),
+            (json!([{"name": "Zork", "configuration": {}}]), "plugins[0] (Zork): \"Zork\" is no plug-in"),
+            (
+                json!([{"name": "PodSecurity", "configuration": {"kind": "Pod"}}]),
+                "has to be a PodSecurityConfiguration",
+            ),
+            (
+                json!([{"name": "PodSecurity", "path": "a", "configuration": {}}]),
+                "has a path and a configuration",
+            ),
+            (json!([{"name": "PodSecurity", "path": "/nowhere"}]), "/nowhere: No such file"),
+            (json!([{"name": "PodSecurity"}, {"name": "PodSecurity"}]), "configured twice"),
+            (json!([{"name": "PodSecurity", "zork": 1}]), "unknown field `zork`"),
+        ] {
+            let refused = read(plugins).unwrap_err();
+            assert!(refused.contains(part), "{part}: {refused}");
+        }
+        let other = json!({"apiVersion": "v1", "kind": "Pod"});
+        let refused = AdmissionConfiguration::of(other, Path::new("")).unwrap_err();
+        assert!(refused.contains("has to be an AdmissionConfiguration"), "{refused}");
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_file() {
+        let webhooks = json!([{"name": "ValidatingAdmissionWebhook", "configuration": {
+            "apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration",
+            "kubeConfigFile": "webhooks.yaml",
+        }}]);
+        let found = read(webhooks).unwrap().webhook_kubeconfig.unwrap();
+        assert_eq!(found, Path::new("/etc/kubernetes/webhooks.yaml"));
+        // The former form of the file.
+        let legacy = json!({"podNodeSelectorPluginConfig": {"a": "b=c"}});
+        assert!(AdmissionConfiguration::of(legacy, Path::new("")).is_ok());
+    }
+}

@@ -1,0 +1,49 @@
+//! `DenyServiceExternalIPs`: nobody takes over traffic to addresses outside of the cluster by a service. Addresses that a
+//! service has may stay, or be removed.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::api::{Object, StatusError};
+use serde_json::Value;
+
+use super::concerns;
+use super::refusal::forbidden;
+use crate::core::services::Services;
+
+/// The plug-in.
+pub(super) struct ExternalAddresses;
+
+impl AdmissionPlugin for ExternalAddresses {
+    fn name(&self) -> &'static str {
+        "DenyServiceExternalIPs"
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for ExternalAddresses {
+    async fn validate(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&Object>,
+        old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(new) = object else { return Ok(()) };
+        if !concerns::<Services>(attributes, &[Operation::Create, Operation::Update]) {
+            return Ok(());
+        }
+        let present: HashSet<&str> = old.into_iter().flat_map(addresses).collect();
+        if addresses(new).all(|address| present.contains(address)) {
+            return Ok(());
+        }
+        Err(forbidden(attributes, object, "Use of external IPs is denied by admission control"))
+    }
+}
+
+fn addresses(service: &Object) -> impl Iterator<Item = &str> {
+    let list = service.get(&["spec", "externalIPs"]).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str)
+}

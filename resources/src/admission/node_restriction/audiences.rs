@@ -1,0 +1,159 @@
+//! The audiences of the tokens that a node may request for its pods: those that the pods' volumes name, or those that the
+//! node is authorized for.
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use serde_json::Value;
+
+use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::core::persistentvolumes::PersistentVolumes;
+use crate::storage::csidrivers::CSIDrivers;
+use crate::support::lookup::Lookup;
+
+/// The drivers that replace kinds of volumes.
+const REPLACED: [(&str, &str); 7] = [
+    ("awsElasticBlockStore", "ebs.csi.aws.com"),
+    ("azureDisk", "disk.csi.azure.com"),
+    ("azureFile", "file.csi.azure.com"),
+    ("cinder", "cinder.csi.openstack.org"),
+    ("gcePersistentDisk", "pd.csi.storage.gke.io"),
+    ("portworxVolume", "pxd.portworx.com"),
+    ("vsphereVolume", "csi.vsphere.vmware.com"),
+];
+
+/// What decides about audiences.
+pub(super) struct Audiences {
+    access: Arc<dyn AccessReviewer>,
+    drivers: Option<Lookup>,
+    claims: Option<Lookup>,
+    volumes: Option<Lookup>,
+}
+
+impl Audiences {
+    pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Self {
+        Self {
+            access,
+            drivers: Lookup::of::<CSIDrivers>(installed),
+            claims: Lookup::of::<PersistentVolumeClaims>(installed),
+            volumes: Lookup::of::<PersistentVolumes>(installed),
+        }
+    }
+
+    /// Checks the audiences of a request of a token for a pod.
+    ///
+    /// # Errors
+    /// Returns why the node may not have such a token.
+    pub(super) async fn check(
+        &self,
+        context: &RequestContext,
+        account: &str,
+        request: &Object,
+        pod: &Object,
+    ) -> Result<(), String> {
+        let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
+        let audience = match audiences.map(Vec::as_slice).unwrap_or_default() {
+            [] => "",
+            [one] => one.as_str().unwrap_or_default(),
+            _ => return Err("node may only request 0 or 1 audiences".to_owned()),
+        };
+        if self.is_named(context, pod, audience).await? {
+            return Ok(());
+        }
+        let wanted = WantedAccess::Resource(ResourceAccess {
+            verb: "request-serviceaccounts-token-audience".to_owned(),
+            version: "v1".to_owned(),
+            resource: audience.to_owned(),
+            namespace: context.namespace.clone(),
+            name: account.to_owned(),
+            ..ResourceAccess::default()
+        });
+        if self.access.decide(&context.user, &wanted).await.allowed {
+            return Ok(());
+        }
+        Err(format!(
+            "audience {audience:?} not found in pod spec volume, {} is not authorized to request tokens for this audience",
+            context.user.name
+        ))
+    }
+
+    /// Whether a volume of a pod names an audience, or the driver of one does.
+    async fn is_named(&self, context: &RequestContext, pod: &Object, audience: &str) -> Result<bool, String> {
+        let mut errors = Vec::new();
+        for volume in pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten() {
+            if projects(volume, audience) {
+                return Ok(true);
+            }
+            match self.driver_has(&context.namespace, pod, volume, audience).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) => errors.push(error),
+            }
+        }
+        match errors.as_slice() {
+            [] => Ok(false),
+            [only] => Err(format!("error validating audience {audience:?}: {only}")),
+            many => Err(format!("error validating audience {audience:?}: [{}]", many.join(", "))),
+        }
+    }
+
+    async fn driver_has(
+        &self,
+        namespace: &str,
+        pod: &Object,
+        volume: &Value,
+        audience: &str,
+    ) -> Result<bool, String> {
+        let text = |pointer: &str| volume.pointer(pointer).and_then(Value::as_str);
+        let driver = if volume.pointer("/ephemeral/volumeClaimTemplate").is_some() {
+            let claim = format!("{}-{}", pod.name(), text("/name").unwrap_or_default());
+            self.driver_of_claim(namespace, &claim).await?
+        } else if let Some(claim) = text("/persistentVolumeClaim/claimName") {
+            self.driver_of_claim(namespace, claim).await?
+        } else {
+            text("/csi/driver").or_else(|| replaced(volume)).map(str::to_owned)
+        };
+        let Some(driver) = driver.filter(|driver| !driver.is_empty()) else { return Ok(false) };
+        let driver = found(self.drivers.as_ref(), "", &driver, "csidrivers.storage.k8s.io").await?;
+        let requests = driver.get(&["spec", "tokenRequests"]).and_then(Value::as_array);
+        let own =
+            |request: &Value| request.get("audience").and_then(Value::as_str).unwrap_or_default() == audience;
+        Ok(requests.is_some_and(|requests| requests.iter().any(own)))
+    }
+
+    async fn driver_of_claim(&self, namespace: &str, claim: &str) -> Result<Option<String>, String> {
+        let claim = found(self.claims.as_ref(), namespace, claim, "persistentvolumeclaims").await?;
+        let volume = claim.get_str(&["spec", "volumeName"]).unwrap_or_default();
+        let volume = found(self.volumes.as_ref(), "", volume, "persistentvolumes").await?;
+        let driver = volume.get_str(&["spec", "csi", "driver"]);
+        Ok(driver.or_else(|| replaced(volume.get(&["spec"])?)).map(str::to_owned))
+    }
+}
+
+/// Whether a projected volume has a token for this audience.
+fn projects(volume: &Value, audience: &str) -> bool {
+    let sources = volume.pointer("/projected/sources").and_then(Value::as_array);
+    let mut tokens = sources.into_iter().flatten().filter_map(|source| source.get("serviceAccountToken"));
+    tokens.any(|token| {
+        token.is_object() && token.get("audience").and_then(Value::as_str).unwrap_or_default() == audience
+    })
+}
+
+/// Returns the driver that replaces the kind of a volume, if one does.
+fn replaced(volume: &Value) -> Option<&'static str> {
+    let is_of = |kind: &str| volume.get(kind).is_some_and(|source| !source.is_null());
+    REPLACED.iter().find(|(kind, _)| is_of(kind)).map(|(_, driver)| *driver)
+}
+
+/// Returns an object, which has to exist.
+async fn found(lookup: Option<&Lookup>, namespace: &str, name: &str, plural: &str) -> Result<Object, String> {
+    let text = |failure: StatusError| failure.message;
+    let object = match lookup.filter(|_| !name.is_empty()) {
+        Some(lookup) => lookup.get(namespace, name).await.map_err(text)?,
+        None => None,
+    };
+    object.ok_or_else(|| format!("{plural} {name:?} not found"))
+}

@@ -1,0 +1,132 @@
+//! What a node may do with pods: create and delete its mirror pods, and report the status of its pods.
+
+use registry_core::admission::Operation;
+use registry_core::api::{Object, StatusError};
+use serde_json::Value;
+
+use super::super::references;
+use super::{NODES, NodeRestriction, Write};
+
+const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+impl NodeRestriction {
+    pub(super) async fn check_pod(&self, write: &Write<'_>) -> Result<(), StatusError> {
+        let node = write.node;
+        match (write.attributes.operation, write.object) {
+            (Operation::Create, Some(pod)) => self.check_new_pod(write, pod).await,
+            (Operation::Delete, _) => {
+                let pod = match write.old {
+                    Some(pod) => pod.clone(),
+                    None => self.pod(write, write.name()).await?,
+                };
+                if node_of(&pod) == node {
+                    return Ok(());
+                }
+                let why = format!("node {node:?} can only delete pods with spec.nodeName set to itself");
+                Err(write.refused(why))
+            }
+            (operation, _) => Err(write.refused(format!(
+                "unexpected operation {:?}, node {node:?} can only create and delete mirror pods",
+                operation.as_str()
+            ))),
+        }
+    }
+
+    async fn check_new_pod(&self, write: &Write<'_>, pod: &Object) -> Result<(), StatusError> {
+        let node = write.node;
+        if !pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION) {
+            return Err(write.refused(format!(
+                "pod does not have {MIRROR_ANNOTATION:?} annotation, node {node:?} can only create mirror pods"
+            )));
+        }
+        if node_of(pod) != node {
+            let why = format!("node {node:?} can only create pods with spec.nodeName set to itself");
+            return Err(write.refused(why));
+        }
+        self.check_owner(write, pod).await?;
+        match references::needed_resource(pod) {
+            Ok(None) => Ok(()),
+            Ok(Some(resource)) => {
+                Err(write.refused(format!("node {node:?} can not create pods that reference {resource}")))
+            }
+            Err(why) => Err(write.refused(format!("error checking mirror pod for API references: {why}"))),
+        }
+    }
+
+    /// Checks that a pod belongs to the node, and to nothing else: it is deleted with it.
+    async fn check_owner(&self, write: &Write<'_>, pod: &Object) -> Result<(), StatusError> {
+        let node = write.node;
+        let owners = pod.get(&["metadata", "ownerReferences"]).and_then(Value::as_array);
+        let owner = match owners.map(Vec::as_slice).unwrap_or_default() {
+            [owner] => owner,
+            [] => {
+                return Err(write.refused(format!(
+                    "node {node:?} can only create pods with an owner reference set to itself"
+                )));
+            }
+            _ => {
+                return Err(write.refused(format!(
+                    "node {node:?} can only create pods with a single owner reference set to itself"
+                )));
+            }
+        };
+        let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
+        let flag = |field: &str| owner.get(field).and_then(Value::as_bool).unwrap_or_default();
+        let why = if (text("apiVersion"), text("kind"), text("name")) != ("v1", "Node", node) {
+            format!("node {node:?} can only create pods with an owner reference set to itself")
+        } else if !flag("controller") {
+            format!("node {node:?} can only create pods with a controller owner reference set to itself")
+        } else if flag("blockOwnerDeletion") {
+            format!("node {node:?} must not set blockOwnerDeletion on an owner reference")
+        } else {
+            let present = self.nodes.get("", node).await?;
+            let present = present.ok_or_else(|| StatusError::not_found(NODES, node))?;
+            let uid = text("uid");
+            if uid == present.uid() {
+                return Ok(());
+            }
+            format!("node {node} UID mismatch: expected {uid} got {}", present.uid())
+        };
+        Err(write.refused(why))
+    }
+}
+
+/// Returns the name of the node that a pod is bound to.
+pub(super) fn node_of(pod: &Object) -> &str {
+    pod.get_str(&["spec", "nodeName"]).unwrap_or_default()
+}
+
+/// Checks a report of a pod's status.
+pub(super) fn check_status(write: &Write<'_>) -> Result<(), StatusError> {
+    let node = write.node;
+    let (Operation::Update, Some(new), Some(old)) = (write.attributes.operation, write.object, write.old)
+    else {
+        return Err(write.refused(format!("unexpected operation {:?}", write.attributes.operation.as_str())));
+    };
+    let claims = |pod: &Object| {
+        let statuses = pod.get(&["status", "resourceClaimStatuses"]).and_then(Value::as_array);
+        let fields = |status: &Value| ["name", "resourceClaimName"].map(|field| status.get(field).cloned());
+        statuses.into_iter().flatten().map(fields).collect::<Vec<_>>()
+    };
+    let extended = |pod: &Object| {
+        pod.get(&["status", "extendedResourceClaimStatus"]).filter(|status| !status.is_null()).cloned()
+    };
+    let labels = |pod: &Object| {
+        let mut labels: Vec<_> =
+            pod.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        labels.sort_unstable();
+        labels
+    };
+    let why = if node_of(old) != node {
+        format!("node {node:?} can only update pod status for pods with spec.nodeName set to itself")
+    } else if labels(new) != labels(old) {
+        format!("node {node:?} cannot update labels through pod status")
+    } else if claims(new) != claims(old) {
+        format!("node {node:?} cannot update resource claim statues")
+    } else if extended(new) != extended(old) {
+        format!("node {node:?} cannot update extended resource claim status")
+    } else {
+        return Ok(());
+    };
+    Err(write.refused(why))
+}

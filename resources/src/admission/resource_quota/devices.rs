@@ -1,0 +1,220 @@
+//! The devices that resource claims request, by their classes, and by the extended resources that stand for the classes.
+//!
+//! Kubernetes concept: `NewResourceClaimEvaluator` in `pkg/quota/v1/evaluator/core`.
+
+use std::collections::BTreeMap;
+
+use registry_core::api::{GroupResource, Object, StatusError};
+use registry_core::registry::InstalledApi;
+use registry_core::schema::Quantity;
+use serde_json::Value;
+
+use super::usage;
+use crate::core::pod_spec::totals::Amounts;
+use crate::core::pods::Pods;
+use crate::resource::deviceclasses::DeviceClasses;
+use crate::resource::resourceclaims::ResourceClaims;
+use crate::support::lookup::Lookup;
+
+pub(super) const CLAIMS: GroupResource =
+    GroupResource { group: "resource.k8s.io", resource: "resourceclaims" };
+/// Precedes the name of a class in the name of the extended resource that every class has.
+pub(super) const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
+/// Follows the name of a class in a quota.
+const PER_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
+/// Marks a claim that the scheduler made for a pod's extended resources.
+const FOR_POD: &str = "resource.kubernetes.io/extended-resource-claim";
+/// Maximum number of devices of a claim: what a request for all devices counts as.
+const ALL_DEVICES: u64 = 32;
+
+/// Reads what claims of devices are counted by.
+pub(super) struct DeviceLookup {
+    classes: Lookup,
+    pods: Lookup,
+    claims: Lookup,
+}
+
+/// What the claim at hand is counted by.
+#[derive(Default)]
+pub(super) struct Devices {
+    /// The extended resources of the classes that have one.
+    extended: BTreeMap<String, String>,
+    /// What is counted for the claim's pod already.
+    of_pod: Amounts,
+}
+
+// === impl DeviceLookup ===
+
+impl DeviceLookup {
+    /// Creates the look-up over the installed resources; `None` if claims of devices are not served.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Some(Self {
+            classes: Lookup::of::<DeviceClasses>(installed)?,
+            pods: Lookup::of::<Pods>(installed)?,
+            claims: Lookup::of::<ResourceClaims>(installed)?,
+        })
+    }
+
+    /// Returns what a claim is counted by.
+    pub(super) async fn of(&self, namespace: &str, claim: &Object) -> Result<Devices, StatusError> {
+        let mut extended = BTreeMap::new();
+        for class in self.classes.all().await? {
+            if let Some(resource) = class.get_str(&["spec", "extendedResourceName"]) {
+                extended.insert(class.name().to_owned(), resource.to_owned());
+            }
+        }
+        let pod = self.pod_of(namespace, claim).await?;
+        let of_pod = pod.map(|pod| usage::of_pod(&pod)).unwrap_or_default();
+        Ok(Devices { extended, of_pod })
+    }
+
+    /// Returns the pod for whose extended resources a claim was made. A claim that only pretends to be is not believed.
+    async fn pod_of(&self, namespace: &str, claim: &Object) -> Result<Option<Object>, StatusError> {
+        let Some((uid, name)) = pod_owner(claim) else { return Ok(None) };
+        let Some(pod) = self.pods.get(namespace, name).await?.filter(|pod| pod.uid() == uid) else {
+            return Ok(None);
+        };
+        let known = pod.get_str(&["status", "extendedResourceClaimStatus", "resourceClaimName"]);
+        if let Some(known) = known {
+            return Ok((known == claim.name()).then_some(pod));
+        }
+        // Of several, only the first.
+        let order = |claim: &Object| {
+            let created = claim.get_str(&["metadata", "creationTimestamp"]).unwrap_or("9").to_owned();
+            (created, claim.name().to_owned())
+        };
+        let claims = self.claims.all_in(namespace).await?;
+        let mut others =
+            claims.iter().filter(|other| pod_owner(other).is_some_and(|(owner, _)| owner == uid));
+        Ok((!others.any(|other| order(other) < order(claim))).then_some(pod))
+    }
+}
+
+/// Returns the uid and the name of the pod that a marked claim belongs to.
+fn pod_owner(claim: &Object) -> Option<(&str, &str)> {
+    if !claim.annotations().any(|(key, value)| key == FOR_POD && value == "true") {
+        return None;
+    }
+    let owners = claim.get(&["metadata", "ownerReferences"]).and_then(Value::as_array)?;
+    let is_controller = |owner: &&Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
+    let owner = owners.iter().find(is_controller)?;
+    let text = |field: &str| owner.get(field).and_then(Value::as_str);
+    (text("kind") == Some("Pod") && text("apiVersion") == Some("v1")).then_some(())?;
+    Some((text("uid")?, text("name")?))
+}
+
+// === impl Devices ===
+
+impl Devices {
+    /// Whether a name in a quota is about devices.
+    pub(super) fn counts(&self, name: &str) -> bool {
+        if name.ends_with(PER_CLASS) {
+            return true;
+        }
+        let Some(resource) = name.strip_prefix("requests.") else { return false };
+        match resource.strip_prefix(CLASS_PREFIX) {
+            Some(class) => self.extended.contains_key(class),
+            None => usage::is_extended(name) && self.extended.values().any(|extended| extended == resource),
+        }
+    }
+
+    /// Returns the usage of a claim beside its count.
+    pub(super) fn of_claim(&self, claim: &Object) -> Amounts {
+        let mut by_class: BTreeMap<&str, u64> = BTreeMap::new();
+        let requests = claim.get(&["spec", "devices", "requests"]).and_then(Value::as_array);
+        for request in requests.into_iter().flatten() {
+            let alternatives = request.get("firstAvailable").and_then(Value::as_array);
+            if let Some(alternatives) = alternatives.filter(|all| !all.is_empty()) {
+                // Only one of them is allocated: the most that it may be.
+                let mut most: BTreeMap<&str, u64> = BTreeMap::new();
+                for (class, count) in alternatives.iter().filter_map(requested) {
+                    let known = most.entry(class).or_default();
+                    *known = count.max(*known);
+                }
+                for (class, count) in most {
+                    add(&mut by_class, class, count);
+                }
+            } else if let Some((class, count)) = request.get("exactly").and_then(requested) {
+                add(&mut by_class, class, count);
+            }
+        }
+        self.named(&by_class)
+    }
+
+    /// Returns numbers of devices under all the names that quotas may use for them.
+    fn named(&self, by_class: &BTreeMap<&str, u64>) -> Amounts {
+        let mut usage = Amounts::new();
+        for (class, count) in by_class {
+            let amount = usage::number(usize::try_from(*count).unwrap_or(usize::MAX));
+            let extended = self.extended.get(*class).map(|resource| format!("requests.{resource}"));
+            for name in [Some(format!("requests.{CLASS_PREFIX}{class}")), extended].into_iter().flatten() {
+                // What the pod requests is counted for the pod.
+                let counted = self.of_pod.get(&name).and_then(Quantity::nanos).unwrap_or_default();
+                let rest = amount.nanos().map_or(0, |nanos| nanos.saturating_sub(counted));
+                if rest > 0 {
+                    usage.insert(name, amount.with_nanos(rest));
+                }
+            }
+            usage.insert(format!("{class}{PER_CLASS}"), amount);
+        }
+        usage
+    }
+}
+
+fn add<'c>(to: &mut BTreeMap<&'c str, u64>, class: &'c str, count: u64) {
+    let known = to.entry(class).or_default();
+    *known = known.saturating_add(count);
+}
+
+/// Returns the class and the number of devices of a request.
+fn requested(request: &Value) -> Option<(&str, u64)> {
+    let class = request.get("deviceClassName").and_then(Value::as_str)?;
+    let count = match request.get("allocationMode").and_then(Value::as_str) {
+        Some("All") => ALL_DEVICES,
+        Some("ExactCount") => request.get("count").and_then(Value::as_u64).unwrap_or_default(),
+        _ => 0,
+    };
+    Some((class, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn devices_are_counted_by_class() {
+        let exactly = |class: &str, mode: &str, count: u64| json!({"deviceClassName": class, "allocationMode": mode, "count": count});
+        let claim = Object::from_value(json!({"spec": {"devices": {"requests": [
+            {"exactly": exactly("gpu", "ExactCount", 2)},
+            {"exactly": exactly("gpu", "ExactCount", 1)},
+            {"firstAvailable": [exactly("gpu", "ExactCount", 1), exactly("fpga", "All", 0), exactly("fpga", "ExactCount", 1)]},
+        ]}}}))
+        .unwrap();
+        let extended = BTreeMap::from([("gpu".to_owned(), "example.com/gpu".to_owned())]);
+        let of_pod = Amounts::from([("requests.example.com/gpu".to_owned(), usage::number(1))]);
+        let devices = Devices { extended, of_pod };
+        let usage = devices.of_claim(&claim);
+        let shown: Vec<String> = usage.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+        assert_eq!(
+            shown,
+            [
+                "fpga.deviceclass.resource.k8s.io/devices=32",
+                "gpu.deviceclass.resource.k8s.io/devices=4",
+                "requests.deviceclass.resource.kubernetes.io/fpga=32",
+                "requests.deviceclass.resource.kubernetes.io/gpu=4",
+                "requests.example.com/gpu=3",
+            ]
+        );
+        for (name, counts) in [
+            ("gpu.deviceclass.resource.k8s.io/devices", true),
+            ("requests.deviceclass.resource.kubernetes.io/gpu", true),
+            ("requests.deviceclass.resource.kubernetes.io/fpga", false),
+            ("requests.example.com/gpu", true),
+            ("requests.example.com/fpga", false),
+            ("requests.cpu", false),
+        ] {
+            assert_eq!(devices.counts(name), counts, "{name}");
+        }
+    }
+}

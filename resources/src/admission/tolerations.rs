@@ -1,0 +1,98 @@
+//! Tolerations of taints: which includes which.
+//!
+//! Kubernetes concept: `pkg/util/tolerations`.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+/// Returns the tolerations of both lists without those that others include. A list is bounded by what fits in an object;
+/// of long ones, only duplicates are removed.
+pub(super) fn merged(own: Vec<Value>, more: Vec<Value>) -> Vec<Value> {
+    /// Maximum number of tolerations of which each is compared with each.
+    const MAX_COMPARED: usize = 512;
+
+    let mut all = own;
+    all.extend(more);
+    if all.len() > MAX_COMPARED {
+        let mut known = HashSet::new();
+        all.retain(|toleration| known.insert(toleration.to_string()));
+        return all;
+    }
+    let mut merged: Vec<Value> = Vec::new();
+    for (index, toleration) in all.iter().enumerate() {
+        let is_included = merged.iter().any(|kept| includes(kept, toleration));
+        let mut later = all.iter().skip(index + 1);
+        if !is_included && !later.any(|other| other != toleration && includes(other, toleration)) {
+            merged.push(toleration.clone());
+        }
+    }
+    merged
+}
+
+/// Whether each toleration is included in one of those that are allowed. An empty list allows all.
+pub(super) fn are_allowed(tolerations: &[Value], allowed: &[Value]) -> bool {
+    allowed.is_empty()
+        || tolerations.iter().all(|toleration| allowed.iter().any(|one| includes(one, toleration)))
+}
+
+/// Whether every taint that `narrow` tolerates is tolerated by `wide` too, for at least as long.
+fn includes(wide: &Value, narrow: &Value) -> bool {
+    if wide == narrow {
+        return true;
+    }
+    let text = |of: &Value, field: &str| of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let seconds = |of: &Value| of.get("tolerationSeconds").and_then(Value::as_i64);
+    let operator = text(wide, "operator");
+    let tolerates_every_key = text(wide, "key").is_empty() && operator == "Exists";
+    if text(narrow, "key") != text(wide, "key") && !tolerates_every_key {
+        return false;
+    }
+    let effect = text(wide, "effect");
+    if !effect.is_empty() && effect != text(narrow, "effect") {
+        return false;
+    }
+    if effect == "NoExecute"
+        && let Some(most) = seconds(wide)
+        && seconds(narrow).is_none_or(|seconds| seconds > most)
+    {
+        return false;
+    }
+    match operator.as_str() {
+        "Exists" => true,
+        "" | "Equal" => text(narrow, "operator") == "Equal" && text(narrow, "value") == text(wide, "value"),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_others_include_is_left_out() {
+        let every = json!({"operator": "Exists"});
+        let one = json!({"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"});
+        let same = json!({"key": "a", "operator": "Exists", "effect": "NoSchedule"});
+        let other = json!({"key": "c", "operator": "Exists"});
+        assert_eq!(merged(vec![one.clone()], vec![one.clone()]), std::slice::from_ref(&one));
+        assert_eq!(
+            merged(vec![one.clone()], vec![same.clone(), other.clone()]),
+            [same.clone(), other.clone()]
+        );
+        assert_eq!(merged(vec![one.clone(), same], vec![every.clone()]), [every]);
+    }
+
+    #[test]
+    fn a_shorter_toleration_is_included_in_a_longer_one() {
+        let lasting = |seconds: i64| json!({"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
+        let unbounded = json!({"key": "a", "operator": "Exists", "effect": "NoExecute"});
+        assert!(are_allowed(&[lasting(5)], &[lasting(10)]));
+        assert!(!are_allowed(&[lasting(15)], &[lasting(10)]));
+        assert!(!are_allowed(std::slice::from_ref(&unbounded), &[lasting(10)]));
+        assert!(are_allowed(&[lasting(15)], &[unbounded]));
+        assert!(are_allowed(&[lasting(15)], &[]));
+        assert!(!are_allowed(&[lasting(15)], &[json!({"key": "b", "operator": "Exists"})]));
+    }
+}

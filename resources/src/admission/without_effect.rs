@@ -1,0 +1,41 @@
+//! Plug-ins that only concern kinds which are behind feature gates that are off by default, and that this server does not
+//! serve. They are known by name, so that a command line that names them is accepted, and have no effect:
+//!
+//! | plug-in | concerns |
+//! |---|---|
+//! | `PodGroupProtection` | pod groups (gate `GenericWorkload`) |
+//! | `PodGroupWorkloadExists` | pod groups and workloads (gate `GenericWorkload`) |
+//! | `JobValidation` | the parallelism of jobs with pod groups (gates `GenericWorkload`, `WorkloadWithJob`) |
+//!
+//! `AlwaysAdmit` has no effect either: it admits every write.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{AdmissionPlugin, Attributes, ValidatingAdmission};
+use registry_core::api::{Object, StatusError};
+
+/// The names of these plug-ins.
+pub(super) const NAMES: [&str; 4] =
+    ["PodGroupProtection", "PodGroupWorkloadExists", "JobValidation", "AlwaysAdmit"];
+
+/// One of them.
+pub(super) struct WithoutEffect(pub(super) &'static str);
+
+impl AdmissionPlugin for WithoutEffect {
+    fn name(&self) -> &'static str {
+        self.0
+    }
+}
+
+#[async_trait]
+impl ValidatingAdmission for WithoutEffect {
+    async fn validate(
+        &self,
+        _: &RequestContext,
+        _: &Attributes<'_>,
+        _: Option<&Object>,
+        _: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        Ok(())
+    }
+}
