@@ -297,12 +297,8 @@ impl<D: Dispatch> Filters<D> {
 
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
-            if let Some(entry) = &mut findings.log {
-                entry.set_impersonated(&other.name);
-            }
-            if let Some(audit) = &mut findings.audit {
-                audit.impersonate(&other);
-            }
+            findings.log.iter_mut().for_each(|entry| entry.set_impersonated(&other.name));
+            findings.audit.iter_mut().for_each(|audit| audit.impersonate(&other));
             user = other;
             remove_impersonation(request.headers_mut());
         }
