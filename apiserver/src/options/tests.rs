@@ -193,7 +193,7 @@ fn admission_plugins_are_configured_by_a_file() {
     std::fs::write(&own, format!("{kind}limits: [{{type: Server, qps: 5, burst: 9}}]\n")).unwrap();
     let enabled = ["--enable-admission-plugins=EventRateLimit"];
     assert_eq!(configure(&format!("{head}{limits}"), &enabled), Ok(()));
-    let refused = configure(head, &enabled).unwrap_err();
+    let refused = configure(&format!("{head}- name: PodSecurity\n"), &enabled).unwrap_err();
     assert!(refused.contains("EventRateLimit needs a configuration"), "{refused}");
     std::fs::write(&own, format!("{kind}limits: [{{type: Server, qps: 0, burst: 9}}]\n")).unwrap();
     let refused = configure(&format!("{head}{limits}"), &enabled).unwrap_err();

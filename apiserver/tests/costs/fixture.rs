@@ -21,6 +21,7 @@ use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
+use resources::admission::AdmissionSettings;
 use resources::core::services::ServiceRange;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -79,7 +80,7 @@ impl Server {
         resources::attach_hooks(&installed, range);
         let mut admission = AdmissionChain::default();
         admission.mutating.push(Arc::new(NamespaceLifecycle::new(&installed).unwrap()));
-        let plugins = resources::admission::plugins(&installed, &Default::default());
+        let plugins = resources::admission::plugins(&installed, &AdmissionSettings::default());
         admission.mutating.extend(plugins.mutating);
         admission.validating.extend(plugins.validating);
         AdmissionOptions::default().apply(&mut admission).unwrap();

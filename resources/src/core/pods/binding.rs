@@ -157,6 +157,10 @@ impl UpdatedObject for Assignment<'_> {
         for (key, value) in self.binding.annotations() {
             assigned.set(&["metadata", "annotations", key], value.into());
         }
+        // Among them those that `PodTopologyLabels` takes over from the node.
+        for (key, value) in self.binding.labels() {
+            assigned.set(&["metadata", "labels", key], value.into());
+        }
         set_scheduled(&mut assigned);
         Ok(assigned)
     }
