@@ -15,22 +15,36 @@ use crate::support::label_selector;
 pub(crate) struct Workload {
     /// The name in messages about an empty selector.
     selector_of: &'static str,
+    /// The message about a selector that cannot be read.
+    unreadable_selector: &'static str,
     /// The name in messages about a deadline of the pods.
     deadline_of: &'static str,
 }
 
 impl Workload {
     /// Deployments.
-    pub(crate) const DEPLOYMENT: Self = Self { selector_of: "deployment", deadline_of: "ReplicaSet" };
+    pub(crate) const DEPLOYMENT: Self = Self {
+        selector_of: "deployment",
+        unreadable_selector: "invalid label selector",
+        deadline_of: "ReplicaSet",
+    };
     /// Replica sets; their messages name deployments.
     pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
     /// Stateful sets.
-    pub(crate) const STATEFUL_SET: Self = Self { selector_of: "statefulset", deadline_of: "StatefulSet" };
+    pub(crate) const STATEFUL_SET: Self =
+        Self { selector_of: "statefulset", unreadable_selector: "", deadline_of: "StatefulSet" };
     /// Daemon sets.
-    pub(crate) const DAEMON_SET: Self = Self { selector_of: "daemonset", deadline_of: "DaemonSet" };
+    pub(crate) const DAEMON_SET: Self = Self {
+        selector_of: "daemonset",
+        unreadable_selector: "invalid label selector",
+        deadline_of: "DaemonSet",
+    };
     /// Replication controllers.
-    pub(crate) const REPLICATION_CONTROLLER: Self =
-        Self { selector_of: "replicationcontroller", deadline_of: "ReplicationController" };
+    pub(crate) const REPLICATION_CONTROLLER: Self = Self {
+        selector_of: "replicationcontroller",
+        unreadable_selector: "invalid label selector",
+        deadline_of: "ReplicationController",
+    };
 }
 
 /// The form of a rollout strategy in messages.
@@ -66,7 +80,8 @@ pub(crate) fn check_selector(object: &Object, workload: Workload, errors: &mut E
         errors.push(selector.required(""));
     }
     if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
-        errors.push(selector.invalid("invalid label selector").shown_as(selector.go_text(LABEL_SELECTOR)));
+        errors
+            .push(selector.invalid(workload.unreadable_selector).shown_as(selector.go_text(LABEL_SELECTOR)));
         return false;
     }
     let template = spec.get("template");

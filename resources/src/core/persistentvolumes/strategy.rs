@@ -112,7 +112,11 @@ fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     let storage = capacity.get("storage");
     if !storage.exists() || capacity.len() > 1 {
-        errors.push(capacity.unsupported(&["storage"]));
+        errors.push(FieldError::not_supported(
+            capacity.path(),
+            capacity.value().cloned().unwrap_or_default(),
+            &["storage"],
+        ));
     }
     for (_, amount) in capacity.entries() {
         let negative =
