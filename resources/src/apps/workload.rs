@@ -15,6 +15,8 @@ use crate::support::label_selector;
 pub(crate) struct Workload {
     /// The name in messages about an empty selector.
     selector_of: &'static str,
+    /// The message about a selector that cannot be read.
+    unreadable_selector: &'static str,
     /// The name in messages about a deadline of the pods.
     deadline_of: &'static str,
     /// Whether a missing selector is an error by itself, apart from that it selects no pods.
@@ -23,19 +25,28 @@ pub(crate) struct Workload {
 
 impl Workload {
     /// Deployments.
-    pub(crate) const DEPLOYMENT: Self =
-        Self { selector_of: "deployment", deadline_of: "ReplicaSet", needs_selector: true };
+    pub(crate) const DEPLOYMENT: Self = Self {
+        selector_of: "deployment",
+        unreadable_selector: "invalid label selector",
+        deadline_of: "ReplicaSet",
+        needs_selector: true,
+    };
     /// Replica sets; their messages name deployments.
     pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
     /// Stateful sets.
     pub(crate) const STATEFUL_SET: Self =
-        Self { selector_of: "statefulset", deadline_of: "StatefulSet", needs_selector: true };
+        Self { selector_of: "statefulset", unreadable_selector: "", deadline_of: "StatefulSet", needs_selector: true };
     /// Daemon sets.
-    pub(crate) const DAEMON_SET: Self =
-        Self { selector_of: "daemonset", deadline_of: "DaemonSet", needs_selector: false };
+    pub(crate) const DAEMON_SET: Self = Self {
+        selector_of: "daemonset",
+        unreadable_selector: "invalid label selector",
+        deadline_of: "DaemonSet",
+        needs_selector: false,
+    };
     /// Replication controllers.
     pub(crate) const REPLICATION_CONTROLLER: Self = Self {
         selector_of: "replicationcontroller",
+        unreadable_selector: "invalid label selector",
         deadline_of: "ReplicationController",
         needs_selector: true,
     };
@@ -74,7 +85,8 @@ pub(crate) fn check_selector(object: &Object, workload: Workload, errors: &mut E
         errors.push(selector.required(""));
     }
     if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
-        errors.push(selector.invalid("invalid label selector").shown_as(selector.go_text(LABEL_SELECTOR)));
+        errors
+            .push(selector.invalid(workload.unreadable_selector).shown_as(selector.go_text(LABEL_SELECTOR)));
         return false;
     }
     let template = spec.get("template");
