@@ -10,7 +10,7 @@ use http::{Request, Response};
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::{check_declarations, check_together};
-use registry_core::registry::{InformerTask, InstalledApi, StorageMap};
+use registry_core::registry::{InformerTask, InstalledApi, Services, StorageMap};
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::shared_watch::SharedWatch;
 use resources::apiextensions::CustomResourceController;
@@ -174,8 +174,7 @@ impl ServerBuilder {
         let facts = post_start::server_facts(&self.options, address, identities.client_ca_pem.clone());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, self.options.serving.service_cluster_ip_range);
-        let webhooks = webhooks::plugins(&installed, &dependencies.services, metrics.admission());
-        let admission = admission(&installed, webhooks, &self.options)?;
+        let admission = admission(&installed, &dependencies.services, &metrics, &self.options)?;
         let mut informers = admission.informers();
         kubeconfig::write(&self.options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(&self.options, address);
@@ -369,13 +368,15 @@ impl Dispatch for Api {
 /// Returns the admission plug-ins that are installed and not disabled, in the order in which they are called.
 fn admission(
     installed: &InstalledApi,
-    webhooks: AdmissionChain,
+    services: &Services,
+    metrics: &ServerMetrics,
     options: &Options,
 ) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
+    let webhooks = webhooks::plugins(installed, services, metrics.admission());
     for plugins in [resources::admission::plugins(installed), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);

@@ -221,8 +221,8 @@ mod tests {
     fn conditions_have_a_budget() {
         let digits = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
         let nested = |depth: usize| {
-            let open: String = (0..depth).map(|at| format!("{digits}.all(v{at}, ")).collect();
-            format!("{open}object.data.a == '1'{}", ")".repeat(depth))
+            let inner = "object.data.a == '1'".to_owned();
+            (0..depth).fold(inner, |inner, at| format!("{digits}.all(v{at}, {inner})"))
         };
         let Outcome::Failed(text) = outcome(&[&nested(6)]) else { panic!("it is evaluated") };
         assert!(text.ends_with("actual cost limit exceeded"), "{text}");
