@@ -15,8 +15,10 @@ fn review(response: &Value) -> Reply {
     Reply::Body(200, review.to_string())
 }
 
-/// Returns what a bad webhook answers, by its name, with a part of the error.
-fn bad() -> Vec<(&'static str, fn(&Value) -> Reply, &'static str)> {
+/// The name of a bad webhook, what it answers, and a part of the error.
+type Bad = (&'static str, fn(&Value) -> Reply, &'static str);
+
+fn bad() -> Vec<Bad> {
     vec![
         (
             "hang",

@@ -124,7 +124,7 @@ fn rule(group: &str, version: &str, resource: &str) -> Value {
     json!({"operations": ["*"], "apiGroups": [group], "apiVersions": [version], "resources": [resource]})
 }
 
-fn webhook(rule: Value) -> Value {
+fn webhook(rule: &Value) -> Value {
     json!({"rules": [rule], "matchPolicy": "Equivalent"})
 }
 
@@ -146,14 +146,14 @@ async fn rules_match_operations_groups_versions_and_resources() {
             false,
         ),
     ] {
-        let matched = fixture.matches(webhook(rule.clone()), &pod).await.unwrap();
+        let matched = fixture.matches(webhook(&rule), &pod).await.unwrap();
         assert_eq!(matched.is_some(), expected, "{rule}");
     }
     let status = Write { subresource: "status", operation: Operation::Update, ..Write::new(POD) };
     for (resource, expected) in
         [("pods", false), ("*", false), ("pods/status", true), ("*/status", true), ("pods/*", true)]
     {
-        let matched = fixture.matches(webhook(rule("", "v1", resource)), &status).await.unwrap();
+        let matched = fixture.matches(webhook(&rule("", "v1", resource)), &status).await.unwrap();
         assert_eq!(matched.is_some(), expected, "{resource}");
     }
 }
@@ -167,7 +167,7 @@ async fn a_namespace_is_an_object_of_the_cluster() {
         {
             let mut rule = rule("*", "*", "*");
             rule["scope"] = scope.into();
-            let matched = fixture.matches(webhook(rule), &Write::new(resource)).await.unwrap();
+            let matched = fixture.matches(webhook(&rule), &Write::new(resource)).await.unwrap();
             assert_eq!(matched.is_some(), expected, "{resource:?} {scope}");
         }
     }
@@ -176,7 +176,7 @@ async fn a_namespace_is_an_object_of_the_cluster() {
 #[tokio::test]
 async fn the_labels_of_the_namespace_decide() {
     let fixture = Fixture::new().await;
-    let mut selecting = webhook(rule("*", "*", "*"));
+    let mut selecting = webhook(&rule("*", "*", "*"));
     selecting["namespaceSelector"] = json!({"matchLabels": {"team": "a"}});
     for (namespace, expected) in [("plain", false), ("labelled", true)] {
         let pod = Write { namespace, ..Write::new(POD) };
@@ -200,7 +200,7 @@ async fn the_labels_of_the_namespace_decide() {
 #[tokio::test]
 async fn the_labels_of_the_object_or_of_the_old_one_decide() {
     let fixture = Fixture::new().await;
-    let mut selecting = webhook(rule("*", "*", "*"));
+    let mut selecting = webhook(&rule("*", "*", "*"));
     selecting["objectSelector"] =
         json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]});
     let plain = || object(json!({"metadata": {}}));
@@ -224,7 +224,7 @@ async fn the_labels_of_the_object_or_of_the_old_one_decide() {
 #[tokio::test]
 async fn an_equivalent_version_matches_and_objects_are_converted_to_it() {
     let fixture = Fixture::new().await;
-    let mut other = webhook(rule("autoscaling", "v2", "horizontalpodautoscalers"));
+    let mut other = webhook(&rule("autoscaling", "v2", "horizontalpodautoscalers"));
     let spec = json!({
         "minReplicas": 1, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70,
         "scaleTargetRef": {"kind": "Deployment", "name": "web", "apiVersion": "apps/v1"},

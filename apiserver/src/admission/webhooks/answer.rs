@@ -231,7 +231,7 @@ mod tests {
         Answer::read(review.to_string().as_bytes(), ReviewVersion::V1, "u", is_mutating)
     }
 
-    fn review(response: Value) -> Value {
+    fn review(response: &Value) -> Value {
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
     }
 
@@ -242,10 +242,10 @@ mod tests {
     #[test]
     fn an_answer_is_checked() {
         let allowed =
-            review(json!({"uid": "u", "allowed": true, "warnings": null, "auditAnnotations": null}));
+            review(&json!({"uid": "u", "allowed": true, "warnings": null, "auditAnnotations": null}));
         assert_eq!(read(&allowed, true), Ok(Answer { is_allowed: true, ..Answer::default() }));
         assert_eq!(read(&json!({"response": null}), true), invalid("webhook response was absent"));
-        let other = review(json!({"uid": "v", "allowed": true}));
+        let other = review(&json!({"uid": "v", "allowed": true}));
         assert_eq!(read(&other, true), invalid(r#"expected response.uid="u", got "v""#));
         let mut untyped = allowed.clone();
         untyped["apiVersion"] = Value::Null;
@@ -272,22 +272,22 @@ mod tests {
 
     #[test]
     fn only_mutating_webhooks_may_ask_for_a_change() {
-        let patched = review(json!({"uid": "u", "patch": "W10=", "patchType": "JSONPatch"}));
+        let patched = review(&json!({"uid": "u", "patch": "W10=", "patchType": "JSONPatch"}));
         assert_eq!(read(&patched, true).unwrap().patch, b"[]");
-        let list = review(json!({"uid": "u", "patch": [91, 93], "patchType": "JSONPatch"}));
+        let list = review(&json!({"uid": "u", "patch": [91, 93], "patchType": "JSONPatch"}));
         assert_eq!(read(&list, true).unwrap().patch, b"[]");
         assert_eq!(read(&patched, false), invalid("validating webhook may not return response.patch"));
-        let untyped = review(json!({"uid": "u", "patch": "W10="}));
+        let untyped = review(&json!({"uid": "u", "patch": "W10="}));
         assert_eq!(
             read(&untyped, true),
             invalid("webhook returned response.patch but not response.patchType")
         );
-        let empty = review(json!({"uid": "u", "patchType": "JSONPatch"}));
+        let empty = review(&json!({"uid": "u", "patchType": "JSONPatch"}));
         assert_eq!(read(&empty, true), invalid("webhook returned response.patchType but not response.patch"));
         assert_eq!(read(&empty, false), invalid("validating webhook may not return response.patchType"));
-        let illegal = review(json!({"uid": "u", "patch": "?", "patchType": "JSONPatch"}));
+        let illegal = review(&json!({"uid": "u", "patch": "?", "patchType": "JSONPatch"}));
         assert!(matches!(read(&illegal, true), Err(Fault::Undecodable(_))));
-        let merge = review(json!({"uid": "u", "patch": "W10=", "patchType": "MergePatch"}));
+        let merge = review(&json!({"uid": "u", "patch": "W10=", "patchType": "MergePatch"}));
         assert_eq!(read(&merge, true).unwrap().unknown_patch_type.as_deref(), Some("MergePatch"));
         let old = Answer::read(untyped.to_string().as_bytes(), ReviewVersion::V1Beta1, "other", true);
         assert_eq!(old.unwrap().patch, b"[]", "answers of v1beta1 are not checked");

@@ -278,7 +278,7 @@ mod tests {
 
     use super::*;
 
-    fn webhooks(webhooks: Value) -> Vec<Arc<Webhook>> {
+    fn webhooks(webhooks: &Value) -> Vec<Arc<Webhook>> {
         let configuration = json!({"metadata": {"name": "c"}, "webhooks": webhooks});
         webhooks_of(&Object::from_value(configuration).unwrap())
     }
@@ -287,7 +287,7 @@ mod tests {
     fn webhooks_are_compiled_in_order_and_identified() {
         let rules = json!([{"operations": ["*"]}]);
         let service = json!({"service": {"namespace": "n", "name": "s", "path": "/p", "port": 8443}});
-        let all = webhooks(json!([
+        let all = webhooks(&json!([
             {"name": "a.example.com", "rules": rules, "clientConfig": service, "timeoutSeconds": 3},
             {"name": "never.example.com", "clientConfig": service},
             {"name": "a.example.com", "rules": rules, "clientConfig": {"url": "https://x", "caBundle": "?"}},
@@ -303,12 +303,12 @@ mod tests {
 
     #[test]
     fn the_first_known_review_version_is_used() {
-        let of = |versions: Value| {
+        let of = |versions: &Value| {
             let rules = json!([{"operations": ["*"]}]);
-            webhooks(json!([{"rules": rules, "admissionReviewVersions": versions}]))[0].review_version
+            webhooks(&json!([{"rules": rules, "admissionReviewVersions": versions}]))[0].review_version
         };
-        assert_eq!(of(json!(["v2", "v1", "v1beta1"])), Some(ReviewVersion::V1));
-        assert_eq!(of(json!(["v1beta1", "v1"])), Some(ReviewVersion::V1Beta1));
-        assert_eq!(of(json!(["v2"])), None);
+        assert_eq!(of(&json!(["v2", "v1", "v1beta1"])), Some(ReviewVersion::V1));
+        assert_eq!(of(&json!(["v1beta1", "v1"])), Some(ReviewVersion::V1Beta1));
+        assert_eq!(of(&json!(["v2"])), None);
     }
 }

@@ -107,13 +107,11 @@ impl MutatingAdmissionWebhook {
         let is_changed = matches!(&result, Ok(Some(_)));
         turn.annotate_mutation(is_changed);
         turn.remember(is_changed);
-        match call.settle(dependencies, result, began.elapsed())? {
-            Some(changed) => Ok(changed),
-            None => {
-                turn.annotate_failed_open();
-                Ok(None)
-            }
+        let settled = call.settle(dependencies, result, began.elapsed())?;
+        if settled.is_none() {
+            turn.annotate_failed_open();
         }
+        Ok(settled.flatten())
     }
 }
 

@@ -39,21 +39,21 @@ pub(super) struct Subject<'a> {
 struct Review<'a> {
     kind: &'static str,
     api_version: &'static str,
-    request: Request<'a>,
+    request: ReviewedWrite<'a>,
 }
 
 /// The attributes of a write, as webhooks and match conditions see them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Request<'a> {
+struct ReviewedWrite<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     uid: Option<&'a str>,
-    kind: Kind,
-    resource: Resource,
+    kind: KindName,
+    resource: ResourceName,
     #[serde(skip_serializing_if = "str::is_empty")]
     sub_resource: &'a str,
-    request_kind: Kind,
-    request_resource: Resource,
+    request_kind: KindName,
+    request_resource: ResourceName,
     #[serde(skip_serializing_if = "str::is_empty")]
     request_sub_resource: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -76,14 +76,14 @@ struct Objects<'a> {
 }
 
 #[derive(Serialize)]
-struct Kind {
+struct KindName {
     group: &'static str,
     version: &'static str,
     kind: &'static str,
 }
 
 #[derive(Serialize)]
-struct Resource {
+struct ResourceName {
     group: &'static str,
     version: &'static str,
     resource: &'static str,
@@ -135,15 +135,18 @@ impl<'a> Subject<'a> {
         object: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<Bytes, serde_json::Error> {
-        let request =
-            Request { uid: Some(uid), objects: Some(Objects { object, old_object: old }), ..self.request() };
+        let request = ReviewedWrite {
+            uid: Some(uid),
+            objects: Some(Objects { object, old_object: old }),
+            ..self.request()
+        };
         let review = Review { kind: "AdmissionReview", api_version: version.api_version(), request };
         serde_json::to_vec(&review).map(Bytes::from)
     }
 
-    fn request(&self) -> Request<'a> {
+    fn request(&self) -> ReviewedWrite<'a> {
         let Self { context, attributes, matched } = *self;
-        Request {
+        ReviewedWrite {
             uid: None,
             kind: matched.kind(attributes).into(),
             resource: matched.resource(attributes).into(),
@@ -162,13 +165,13 @@ impl<'a> Subject<'a> {
     }
 }
 
-impl From<GroupVersionKind> for Kind {
+impl From<GroupVersionKind> for KindName {
     fn from(GroupVersionKind { group, version, kind }: GroupVersionKind) -> Self {
         Self { group, version, kind }
     }
 }
 
-impl From<GroupVersionResource> for Resource {
+impl From<GroupVersionResource> for ResourceName {
     fn from(GroupVersionResource { group, version, resource }: GroupVersionResource) -> Self {
         Self { group, version, resource }
     }
