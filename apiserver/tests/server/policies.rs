@@ -16,13 +16,20 @@ fn rules(group: &str, resources: &str) -> Value {
     json!([{"apiGroups": [group], "apiVersions": ["*"], "operations": ["*"], "resources": [resources]}])
 }
 
+/// Adds the fields of one object to another.
+fn extend(target: &mut Value, fields: Value) {
+    if let (Value::Object(target), Value::Object(fields)) = (target, fields) {
+        target.extend(fields);
+    }
+}
+
 /// A validating policy of config maps with this specification.
 fn validating(name: &str, spec: Value) -> Value {
     let mut policy = json!({
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
         "metadata": {"name": name}, "spec": {"matchConstraints": {"resourceRules": rules("", "configmaps")}},
     });
-    policy["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    extend(&mut policy["spec"], spec);
     policy
 }
 
@@ -37,7 +44,7 @@ fn binding(name: &str, spec: Value) -> Value {
         "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": name}, "spec": {"policyName": name, "validationActions": ["Deny"]},
     });
-    binding["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+    extend(&mut binding["spec"], spec);
     binding
 }
 
@@ -115,7 +122,8 @@ async fn expensive_policies_end_at_their_limit_and_leave_the_server_responsive()
     let mut policies = Policies::on(&server).await;
     let digits = "[1,2,3,4,5,6,7,8,9,10]";
     let nested = |levels: usize| {
-        let open: String = (0..levels).map(|level| format!("{digits}.all(v{level}, ")).collect();
+        let open: Vec<String> = (0..levels).map(|level| format!("{digits}.all(v{level}, ")).collect();
+        let open = open.concat();
         format!("{open}object.data.a == '1'{}", ")".repeat(levels))
     };
     let variables: Vec<Value> =

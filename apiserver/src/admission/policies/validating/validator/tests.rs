@@ -50,7 +50,7 @@ async fn messages_fall_back_to_the_written_one_and_to_the_expression() {
 async fn failures_deny_unless_they_are_ignored() {
     let spec = json!({
         "variables": [{"name": "broken", "expression": "object.nope"}],
-        "validations": [{"expression": "variables.broken"}, {"expression": "false", "message": "m"}],
+        "validations": [{"expression": "variables.broken == 1"}, {"expression": "false", "message": "m"}],
         "auditAnnotations": [
             {"key": "k", "valueExpression": "'v ' + object.data.a"},
             {"key": "none", "valueExpression": "null"},
