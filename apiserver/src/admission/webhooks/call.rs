@@ -114,8 +114,7 @@ impl Call<'_> {
         })
     }
 
-    /// Counts a call, and returns whether the write goes on although the call failed, with a `false` result for a call that
-    /// did not fail.
+    /// Counts a call, and returns its result; `None` if it failed and the write goes on.
     ///
     /// # Errors
     /// Fails if the write does not go on.
