@@ -34,8 +34,12 @@ impl Workload {
     /// Replica sets; their messages name deployments.
     pub(crate) const REPLICA_SET: Self = Self::DEPLOYMENT;
     /// Stateful sets.
-    pub(crate) const STATEFUL_SET: Self =
-        Self { selector_of: "statefulset", unreadable_selector: "", deadline_of: "StatefulSet", needs_selector: true };
+    pub(crate) const STATEFUL_SET: Self = Self {
+        selector_of: "statefulset",
+        unreadable_selector: "",
+        deadline_of: "StatefulSet",
+        needs_selector: true,
+    };
     /// Daemon sets.
     pub(crate) const DAEMON_SET: Self = Self {
         selector_of: "daemonset",

@@ -31,7 +31,7 @@ pub(super) fn check(attributes: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_selector(selector: &Field<'_, '_>, is_label: bool, errors: &mut ErrorList) {
     let raw = selector.get("rawSelector");
     let requirements = selector.get("requirements");
-    let (has_raw, has_requirements) = (!raw.text().is_empty(), requirements.len() > 0);
+    let (has_raw, has_requirements) = (!raw.text().is_empty(), !requirements.is_empty());
     if has_raw && has_requirements {
         errors.push(raw.invalid("may not specified at the same time as requirements"));
     }
@@ -52,10 +52,10 @@ fn check_requirement(requirement: &Field<'_, '_>, is_label: bool, errors: &mut E
     let key = requirement.get("key");
     let values = requirement.get("values");
     match requirement.get("operator").text() {
-        "In" | "NotIn" if values.len() == 0 => {
+        "In" | "NotIn" if values.is_empty() => {
             errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
         }
-        "Exists" | "DoesNotExist" if values.len() > 0 => {
+        "Exists" | "DoesNotExist" if !values.is_empty() => {
             let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
             errors.push(values.forbidden(detail));
         }

@@ -50,7 +50,7 @@ fn check(object: &Object, old: Option<&Object>) -> ErrorList {
     matching::check_policy(&spec, old, &mut expressions, &mut errors);
     matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
     expressions.check_variables(&spec.get("variables"), &mut errors);
-    if spec.get("mutations").len() == 0 {
+    if spec.get("mutations").is_empty() {
         errors.push(spec.get("mutations").required("mutations must contain at least one item"));
     }
     for mutation in spec.get("mutations").elements() {

@@ -77,7 +77,7 @@ fn check(object: &Object, old: Option<&Object>) -> ErrorList {
     let spec = Field::of(object, "spec");
     let variables = spec.get("variables");
     let mut expressions = Expressions::of_policy(&spec, old);
-    if variables.len() > 0 {
+    if !variables.is_empty() {
         expressions = expressions.with_variables();
     }
     matching::check_policy(&spec, old, &mut expressions, &mut errors);
