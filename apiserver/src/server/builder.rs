@@ -116,7 +116,7 @@ impl ServerBuilder {
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.
     pub async fn build(self) -> Result<Server, ServerError> {
-        let opened = Opened::new(&self.options).await?;
+        let opened = Box::pin(Opened::new(&self.options)).await?;
         let stores = self.open_stores(&opened)?;
         let (listener, address) = listen(&self.options).await?;
         self.assemble(opened, stores, listener, address)
