@@ -39,7 +39,7 @@ mod identity;
 mod remote_service;
 mod transport;
 
-pub(crate) use transport::Transports;
+pub(crate) use transport::{ProxyIdentity, Transports};
 
 use availability::AvailabilityController;
 use documents::DocumentsController;

@@ -10,6 +10,7 @@ use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
 use crate::Program;
 
 mod admission;
+mod aggregator;
 mod audit;
 mod authentication;
 mod authorization;
@@ -31,6 +32,7 @@ mod tls;
 mod upstream;
 
 pub use admission::{AdmissionOptions, PluginName};
+pub use aggregator::AggregatorOptions;
 pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
@@ -141,6 +143,10 @@ pub struct Options {
     /// Connections to kubelets.
     #[command(flatten)]
     pub kubelet: KubeletOptions,
+
+    /// Requests that are forwarded to extension servers.
+    #[command(flatten)]
+    pub aggregator: AggregatorOptions,
 
     /// The APIs that are served.
     #[command(flatten)]

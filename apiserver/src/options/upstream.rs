@@ -4,7 +4,6 @@
 //! A flag that the command line knows must not be in the table: a test compares both with kube-apiserver's list.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -56,8 +55,6 @@ enum Values {
     Quantity,
     /// Any text.
     Text,
-    /// A file that can be read.
-    File,
 }
 
 // === impl Flag ===
@@ -70,7 +67,6 @@ impl Flag {
             Effect::Accepted { value, .. } if value.is_bool() => {
                 argument.value_name("BOOL").require_equals(true).default_missing_value("true")
             }
-            Effect::Accepted { value: Values::File, .. } => argument.value_name("FILE").num_args(1),
             Effect::Accepted { .. } => argument.value_name("VALUE").num_args(1),
             Effect::Refused { .. } => {
                 argument.value_name("VALUE").default_missing_value("").allow_hyphen_values(false)
@@ -123,7 +119,6 @@ impl Values {
                 let digits = given.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
                 digits.parse::<u64>().is_err().then(|| "it is no quantity of bytes".to_owned())
             }
-            Self::File => std::fs::File::open(Path::new(given)).err().map(|error| error.to_string()),
         }
     }
 }

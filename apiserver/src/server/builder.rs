@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::ServedKinds;
-use crate::aggregator::{Aggregation, Aggregator, Transports};
+use crate::aggregator::{Aggregation, Aggregator, ProxyIdentity, Transports};
 use crate::audit::Auditor;
 use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::{Encryption, EncryptionError};
@@ -57,6 +57,7 @@ struct Opened {
     tls: Arc<ServingTls>,
     encryption: Option<Arc<Encryption>>,
     auditor: Option<Arc<Auditor>>,
+    proxy_identity: ProxyIdentity,
 }
 
 /// What the first phase of the assembly creates.
@@ -148,7 +149,8 @@ impl ServerBuilder {
         listener: TcpListener,
         address: SocketAddr,
     ) -> Result<Server, ServerError> {
-        let Opened { data_directory, metrics, engine, identities, tls, encryption, auditor } = opened;
+        let Opened { data_directory, metrics, engine, identities, tls, encryption, auditor, proxy_identity } =
+            opened;
         let OpenedStores { dependencies, authorization, storages, installed } = stores;
         let options = &self.options;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
@@ -168,7 +170,7 @@ impl ServerBuilder {
         let api = Api::with_config(&installed, admission, lifecycle.stopping.clone(), config);
         let descriptors = Descriptors::of_process();
         descriptors.report();
-        let transports = Transports::new(dependencies.resolver.clone(), None, address);
+        let transports = Transports::new(dependencies.resolver.clone(), proxy_identity, address);
         let (max_proxied, stopping) = (descriptors.proxied, lifecycle.stopping.clone());
         api.connect_by(dependencies.proxy(address, self.reaches_local_workloads, max_proxied, stopping));
         let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
@@ -249,7 +251,8 @@ impl Opened {
         let identities = pki::Identities::ensure(options)?;
         let tls = Arc::new(ServingTls::new(&identities, options, metrics.certificate_expiry().clone())?);
         let encryption = load_encryption(options, &metrics).await?;
-        Ok(Self { data_directory, metrics, engine, identities, tls, encryption, auditor })
+        let proxy_identity = pki::proxy_identity(&options.aggregator)?;
+        Ok(Self { data_directory, metrics, engine, identities, tls, encryption, auditor, proxy_identity })
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use registry_core::durable_file;
+use rustls::crypto::ring;
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::options::Options;
+use crate::options::{AggregatorOptions, Options};
 use crate::proxy::KubeletIdentity;
 
 mod authority;
@@ -238,6 +240,23 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     let key = PrivateKeyDer::from_pem_slice(shown.key_pem.as_bytes())
         .map_err(|error| PkiError::Unusable { path: path.clone(), reason: error.to_string() })?;
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
+}
+
+/// Reads the certificate that is presented to extension servers; `None` if none is given.
+pub(crate) fn proxy_identity(
+    options: &AggregatorOptions,
+) -> Result<Option<Arc<sign::CertifiedKey>>, PkiError> {
+    let (Some(certificate_file), Some(key_file)) =
+        (&options.proxy_client_cert_file, &options.proxy_client_key_file)
+    else {
+        return Ok(None);
+    };
+    let chain = certificates(certificate_file, &read(certificate_file)?)?;
+    let unusable = |reason: String| PkiError::Unusable { path: key_file.clone(), reason };
+    let key = PrivateKeyDer::from_pem_slice(read(key_file)?.as_bytes());
+    let key = key.map_err(|error| unusable(error.to_string()))?;
+    let identity = sign::CertifiedKey::from_der(chain, key, &ring::default_provider());
+    Ok(Some(Arc::new(identity.map_err(|error| unusable(error.to_string()))?)))
 }
 
 /// Returns the certificates in a PEM text; at least one.

@@ -90,6 +90,9 @@ impl Server {
         let server = Self { runtime, api, engine, installed };
         let namespace = json!({"metadata": {"name": "default"}}).to_string();
         assert_eq!(server.post("/api/v1/namespaces", namespace).status, 201);
+        // Pods wait for it.
+        let account = json!({"metadata": {"name": "default"}}).to_string();
+        assert_eq!(server.post("/api/v1/namespaces/default/serviceaccounts", account).status, 201);
         server
     }
 

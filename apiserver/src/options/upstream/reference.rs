@@ -62,6 +62,5 @@ fn shown(values: Values) -> String {
         Values::Count => "whole numbers".to_owned(),
         Values::Quantity => "quantities of bytes".to_owned(),
         Values::Text => "any".to_owned(),
-        Values::File => "files that can be read".to_owned(),
     }
 }

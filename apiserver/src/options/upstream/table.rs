@@ -11,21 +11,12 @@ const fn refused(name: &'static str, why: &'static str, instead: &'static str) -
 }
 
 const DROP_LABELS: &str = "drop labels where the metrics are collected";
-const ENCRYPT_THE_DISK: &str = "encrypt the disk of the data directory";
 const FIXED_LABELS: &str = "metrics have fixed labels with bounded values";
-const LEAVE_IT_OUT: &str = "leave it out";
 const LOG_AT_ONCE: &str = "every line of the log is written at once";
-const NO_AGGREGATION: &str = "no requests are passed on to other API servers, to which it would be presented";
-const NO_AUDIT: &str = "audit logs are not built in";
-const NO_AUTHORIZATION_WEBHOOK: &str = "no authorization webhook is asked";
-const NO_ENCRYPTION: &str = "encryption at rest is not built in";
 const NO_LEADERS: &str = "leaders are not elected by the server; the feature is off in Kubernetes too";
 const NO_PEERS: &str = "servers do not pass requests on to each other";
 const NO_PROFILES: &str = "there are no profiles of Go here; use the profilers of the operating system";
-const ONE_AUTHORIZER: &str =
-    "the server has one authorizer: members of system:masters may do everything, others nothing";
 const OWN_HEALTH_TIME: &str = "health checks of the store have a time of their own";
-const REQUEST_LOG: &str = "use the request log: -v 3";
 const SAME_SERVERS: &str = "give all servers the same version and flags";
 
 /// Every flag of kube-apiserver v1.36 that this server does not implement.
@@ -35,60 +26,13 @@ pub(super) const FLAGS: &[Flag] = &[
         "it was replaced long ago",
         "use --enable-admission-plugins and --disable-admission-plugins",
     ),
-    refused(
-        "admission-control-config-file",
-        "admission plug-ins have no configuration files here",
-        LEAVE_IT_OUT,
-    ),
     accepted(
         "aggregator-reject-forwarding-redirect",
         Values::Only(&["true"]),
-        "redirects of other servers are never followed",
+        "redirects of extension servers are answered with 502",
     ),
     refused("allow-metric-labels", FIXED_LABELS, DROP_LABELS),
     refused("allow-metric-labels-manifest", FIXED_LABELS, DROP_LABELS),
-    refused("audit-log-batch-buffer-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-batch-max-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-batch-max-wait", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-batch-throttle-burst", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-batch-throttle-enable", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-batch-throttle-qps", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-compress", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-format", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-maxage", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-maxbackup", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-maxsize", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-mode", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-path", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-truncate-enabled", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-truncate-max-batch-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-truncate-max-event-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-log-version", NO_AUDIT, REQUEST_LOG),
-    refused("audit-policy-file", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-batch-buffer-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-batch-max-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-batch-max-wait", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-batch-throttle-burst", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-batch-throttle-enable", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-batch-throttle-qps", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-config-file", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-initial-backoff", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-mode", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-truncate-enabled", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-truncate-max-batch-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-truncate-max-event-size", NO_AUDIT, REQUEST_LOG),
-    refused("audit-webhook-version", NO_AUDIT, REQUEST_LOG),
-    refused("authorization-config", ONE_AUTHORIZER, LEAVE_IT_OUT),
-    accepted(
-        "authorization-mode",
-        Values::Only(&["RBAC", "Node,RBAC", "RBAC,Node"]),
-        "every mode but these would allow more than the authorizer of this server, which allows members of system:masters everything and others nothing",
-    ),
-    refused("authorization-policy-file", ONE_AUTHORIZER, LEAVE_IT_OUT),
-    accepted("authorization-webhook-cache-authorized-ttl", Values::Duration, NO_AUTHORIZATION_WEBHOOK),
-    accepted("authorization-webhook-cache-unauthorized-ttl", Values::Duration, NO_AUTHORIZATION_WEBHOOK),
-    refused("authorization-webhook-config-file", ONE_AUTHORIZER, LEAVE_IT_OUT),
-    accepted("authorization-webhook-version", Values::Only(&["v1", "v1beta1"]), NO_AUTHORIZATION_WEBHOOK),
     accepted("contention-profiling", Values::Bool, NO_PROFILES),
     accepted("coordinated-leadership-lease-duration", Values::Duration, NO_LEADERS),
     accepted("coordinated-leadership-renew-deadline", Values::Duration, NO_LEADERS),
@@ -97,16 +41,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "debug-socket-path",
         "there is no socket for debugging",
         "use the profilers of the operating system, and /metrics",
-    ),
-    accepted(
-        "default-not-ready-toleration-seconds",
-        Values::Only(&["300"]),
-        "the admission plug-in has this value",
-    ),
-    accepted(
-        "default-unreachable-toleration-seconds",
-        Values::Only(&["300"]),
-        "the admission plug-in has this value",
     ),
     accepted(
         "delete-collection-workers",
@@ -127,8 +61,8 @@ pub(super) const FLAGS: &[Flag] = &[
     accepted("emulation-forward-compatible", Values::Only(&["false"]), "no other version is emulated"),
     refused(
         "enable-aggregator-routing",
-        "requests are not passed on to other API servers",
-        "serve further resources with custom resource definitions, or with a server of your own",
+        "requests for extension servers go to the address of their service",
+        "leave it out; the network routes the addresses of services",
     ),
     accepted(
         "enable-logs-handler",
@@ -136,8 +70,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "the server writes no log files that it could serve",
     ),
     accepted("enable-priority-and-fairness", Values::Only(&["true"]), "fairness between users is always on"),
-    refused("encryption-provider-config", NO_ENCRYPTION, ENCRYPT_THE_DISK),
-    refused("encryption-provider-config-automatic-reload", NO_ENCRYPTION, ENCRYPT_THE_DISK),
     accepted(
         "endpoint-reconciler-type",
         Values::Only(&["lease"]),
@@ -193,8 +125,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "two servers on one port would hide each other",
     ),
     accepted("profiling", Values::Bool, NO_PROFILES),
-    accepted("proxy-client-cert-file", Values::File, NO_AGGREGATION),
-    accepted("proxy-client-key-file", Values::File, NO_AGGREGATION),
     accepted(
         "runtime-config-emulation-forward-compatible",
         Values::Only(&["false"]),
