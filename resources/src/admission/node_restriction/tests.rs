@@ -218,6 +218,7 @@ async fn a_node_only_touches_pods_on_it() {
 async fn a_node_gets_tokens_for_its_pods_and_their_audiences() {
     let cluster = Cluster::new().await;
     let mut projected = pod("pv", "a");
+    projected["spec"]["serviceAccountName"] = "default".into();
     projected["spec"]["volumes"] = json!([{"name": "t", "projected": {"sources": [
         {"serviceAccountToken": {"path": "t", "audience": "vault"}},
     ]}}]);
