@@ -194,9 +194,8 @@ impl ServerBuilder {
             .with_http(&options.http)
             .with_auditor(auditor);
         let ca_pem = identities.server_ca_pem.clone();
-        let served = tls.clone();
-        let renewal =
-            CertificateRenewal::new(options.clone(), address, served, kubelet_certificate, identities);
+        let (given, served) = (options.clone(), tls.clone());
+        let renewal = CertificateRenewal::new(given, address, served, kubelet_certificate, identities);
         Ok(Server {
             options: self.options,
             data_directory,
