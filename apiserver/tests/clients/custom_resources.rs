@@ -1,6 +1,6 @@
 //! kube-rs with a kind of its own: `#[derive(CustomResource)]`, and what a controller does with it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use apiserver::testing::TestServer;
 use futures::StreamExt as _;
@@ -96,8 +96,15 @@ async fn controller(client: kube::Client) {
     let uid = definitions.get(Document::crd_name()).await.unwrap().uid().unwrap();
     definitions.delete(Document::crd_name(), &DeleteParams::default()).await.unwrap();
     until(&definitions, Document::crd_name(), conditions::is_deleted(&uid)).await;
-    let missing = documents.list(&ListParams::default()).await.unwrap_err();
-    assert!(matches!(missing, kube::Error::Api(status) if status.code == 404));
+    // The kind is served until the server has seen that its definition is gone.
+    let begun = Instant::now();
+    let missing = loop {
+        match documents.list(&ListParams::default()).await {
+            Err(missing) => break missing,
+            Ok(list) => assert!(list.items.is_empty() && begun.elapsed() < TIMEOUT, "it is still served"),
+        }
+    };
+    assert!(matches!(missing, kube::Error::Api(status) if status.code == 404), "{missing}");
     reflecting.abort();
 }
 

@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 1024 * 1024;
 /// Maximum time per MiB of a body, in a build without optimization. Lists of errors take longest.
 const MAX_PER_MIB: Duration = Duration::from_secs(12);
 /// Maximum number of measurements of a suspicious time, of which the shortest counts.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 8;
 
 /// The measured work on a body of approximately this size.
 pub(crate) trait Work {

@@ -12,6 +12,10 @@
     reason = "what is missing fails the test"
 )]
 
+/// The server's own, so that the measured time is the server's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod bodies;
 mod cost;
 mod fixture;
