@@ -104,7 +104,7 @@ async fn controller(client: kube::Client) {
             Ok(list) => assert!(list.items.is_empty() && begun.elapsed() < TIMEOUT, "it is still served"),
         }
     };
-    assert!(matches!(missing, kube::Error::Api(status) if status.code == 404), "{missing}");
+    assert!(matches!(&missing, kube::Error::Api(status) if status.code == 404), "{missing}");
     reflecting.abort();
 }
 
