@@ -1,4 +1,4 @@
-//! OpenID Connect: tokens of issuers that the server is told of, by `--authentication-config` or by the `--oidc-*` flags.
+//! OpenID Connect: tokens of the issuers named by `--authentication-config` or by the `--oidc-*` flags.
 //!
 //! | module | contents |
 //! |---|---|

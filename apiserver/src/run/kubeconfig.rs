@@ -102,15 +102,15 @@ mod tests {
         let (_, pem) = x509_parser::pem::parse_x509_pem(&pem.unwrap()).unwrap();
         let end = pem.parse_x509().unwrap().validity().not_after.timestamp();
         assert!((500..=600).contains(&(end - now())), "{}", end - now());
-        for (flags, told) in [
+        for (flags, reason) in [
             (&["--user="][..], "must not be empty"),
             (&["--user=a", "--group="], "must not be empty"),
             (&["--user=a", "--expires=0s"], "longer than 0"),
             (&["--user=a", "--expires=200000h"], "ends before"),
             (&["--group=a"], "--user"),
         ] {
-            let refused = run(&server, flags).expect_err(told);
-            assert!(refused.contains(told), "{refused}");
+            let refused = run(&server, flags).expect_err(reason);
+            assert!(refused.contains(reason), "{refused}");
         }
         server.stop().await;
     }

@@ -89,7 +89,7 @@ impl ServingTls {
         self.trust.clone()
     }
 
-    /// Returns what extension API servers are told of them.
+    /// Returns what extension API servers read about them.
     pub(super) fn published(&self) -> PublishedAuthentication {
         self.published.clone()
     }

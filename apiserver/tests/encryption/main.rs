@@ -205,9 +205,12 @@ async fn damaged_and_moved_values_are_errors_that_name_the_key() {
     let server = server.start().await.unwrap();
     for name in ["a", "b", "c"] {
         let refused = send(&server, "GET", &format!("{SECRETS}/{name}"), "").await;
-        let told = refused.json()["message"].as_str().unwrap().to_owned();
-        assert_eq!(refused.status, 500, "{told}");
-        assert!(told.contains(&key(name)) && told.contains("message authentication failed"), "{told}");
+        let message = refused.json()["message"].as_str().unwrap().to_owned();
+        assert_eq!(refused.status, 500, "{message}");
+        assert!(
+            message.contains(&key(name)) && message.contains("message authentication failed"),
+            "{message}"
+        );
     }
     check(&server, "good").await;
     let listed = send(&server, "GET", SECRETS, "").await;
@@ -234,10 +237,10 @@ async fn what_is_not_encrypted_yet_is_read_and_encrypted_by_its_next_write() {
     let server = TestServer::builder().directory(&encrypted.directory).flag("--watch-cache=false");
     let server = server.start().await.unwrap();
     let refused = send(&server, "GET", &format!("{SECRETS}/a"), "").await;
-    let told = refused.json()["message"].as_str().unwrap().to_owned();
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
     assert!(
-        refused.status == 500 && told.contains("identity transformer tried to read encrypted data"),
-        "{told}"
+        refused.status == 500 && message.contains("identity transformer tried to read encrypted data"),
+        "{message}"
     );
     server.stop().await;
 }

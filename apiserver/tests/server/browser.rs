@@ -65,7 +65,7 @@ async fn no_page_may_by_default() {
     for name in ["access-control-allow-origin", "strict-transport-security"] {
         assert!(!answer.headers.contains_key(name), "{name}");
     }
-    for (flag, told) in [
+    for (flag, reason) in [
         ("--cors-allowed-origins=example.com", "does not pin"),
         ("--cors-allowed-origins=//(:", "regex"),
         ("--strict-transport-security-directives=max-age", "allowed values"),
@@ -73,7 +73,7 @@ async fn no_page_may_by_default() {
         ("--goaway-chance=NaN", "greater than 0.02"),
     ] {
         let refused = TestServer::builder().memory().flag(flag).start().await.map(|_| ()).unwrap_err();
-        assert!(refused.to_string().contains(told), "{flag}: {refused}");
+        assert!(refused.to_string().contains(reason), "{flag}: {refused}");
     }
     server.stop().await;
 }

@@ -60,7 +60,7 @@ async fn versions_suites_and_protocols_are_limited() {
         .unwrap();
     let agreed = handshake(&limited, "localhost", &[&TLS12], roots(&limited, &[])).await.unwrap();
     assert_eq!(agreed.1, "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 http/1.1");
-    for (flag, told) in [
+    for (flag, reason) in [
         ("--tls-min-version=VersionTLS10", "lowest version is VersionTLS12"),
         ("--tls-min-version=1.2", "unknown tls version"),
         ("--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA", "not built in"),
@@ -69,7 +69,7 @@ async fn versions_suites_and_protocols_are_limited() {
         ("--tls-sni-cert-key=/nope.crt,/nope.key", "cannot read /nope.crt"),
     ] {
         let refused = TestServer::builder().memory().flag(flag).start().await.map(|_| ()).unwrap_err();
-        assert!(refused.to_string().contains(told), "{flag}: {refused}");
+        assert!(refused.to_string().contains(reason), "{flag}: {refused}");
     }
 }
 

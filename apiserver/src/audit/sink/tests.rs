@@ -7,7 +7,7 @@ use super::super::event::tests::event;
 use super::*;
 use crate::metrics::ServerMetrics;
 
-/// Remembers the sizes of batches, and delivers when it is told to.
+/// Remembers the sizes of batches, and delivers when it is notified.
 #[derive(Default)]
 struct Scripted {
     batches: Mutex<Vec<usize>>,

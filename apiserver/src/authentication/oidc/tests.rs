@@ -43,7 +43,7 @@ fn user(jwt: &Value, claims: &Value) -> Result<registry_core::context::UserInfo,
 fn a_configuration_is_read_strictly() {
     assert_eq!(compile(&configuration(|_| ())).unwrap().len(), 1);
     assert_eq!(compile(&configuration(|whole| whole["jwt"] = Value::Null)).unwrap().len(), 0);
-    for (change, told) in [
+    for (change, reason) in [
         (json!({"apiVersion": "apiserver.config.k8s.io/v2"}), "no kind"),
         (json!({"kind": "Config"}), "no kind"),
         (json!({"jwks": []}), "unknown field `jwks`"),
@@ -54,7 +54,7 @@ fn a_configuration_is_read_strictly() {
                 whole[field] = value.clone();
             }
         });
-        assert!(refused.contains(told), "{refused}");
+        assert!(refused.contains(reason), "{refused}");
     }
     let twice = b"apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\nkind: AuthenticationConfiguration\n";
     assert!(AuthenticationConfiguration::parse(twice).is_err());
@@ -63,7 +63,7 @@ fn a_configuration_is_read_strictly() {
 
 #[test]
 fn issuers_follow_the_rules() {
-    for (field, value, told) in [
+    for (field, value, reason) in [
         ("url", json!(""), "jwt[0].issuer.url: Required value"),
         ("url", json!("http://issuer.example.com"), "URL scheme must be https"),
         ("url", json!("https://a:b@issuer.example.com"), "must not contain a username"),
@@ -83,7 +83,7 @@ fn issuers_follow_the_rules() {
         ("egressSelectorType", json!("cluster"), "egress selectors are not built in"),
     ] {
         let refused = refusal(|whole| whole["jwt"][0]["issuer"][field] = value.clone());
-        assert!(refused.contains(told), "{field}: {refused}");
+        assert!(refused.contains(reason), "{field}: {refused}");
     }
     let refused = refusal(|whole| {
         let one = whole["jwt"][0].clone();
@@ -100,7 +100,7 @@ fn issuers_follow_the_rules() {
 #[test]
 fn mappings_and_rules_follow_the_rules() {
     let expression = |expression: &str| json!({ "expression": expression });
-    for (field, value, told) in [
+    for (field, value, reason) in [
         (
             "claimMappings",
             json!({"username": {}}),
@@ -136,9 +136,9 @@ fn mappings_and_rules_follow_the_rules() {
         ("userValidationRules", json!([expression("true"), expression("true")]), "Duplicate value"),
     ] {
         let refused = refusal(|whole| whole["jwt"][0][field] = value.clone());
-        assert!(refused.contains(told), "{value}: {refused}");
+        assert!(refused.contains(reason), "{value}: {refused}");
     }
-    for (key, told) in [
+    for (key, reason) in [
         ("", "Required value"),
         ("foo", "must be a domain-prefixed path"),
         ("Example.com/foo", "must be lowercase"),
@@ -147,7 +147,7 @@ fn mappings_and_rules_follow_the_rules() {
     ] {
         let extra = json!([{ "key": key, "valueExpression": "claims.sub" }]);
         let refused = refusal(|whole| whole["jwt"][0]["claimMappings"]["extra"] = extra);
-        assert!(refused.contains(told), "{key}: {refused}");
+        assert!(refused.contains(reason), "{key}: {refused}");
     }
 }
 
@@ -195,7 +195,7 @@ fn claims_that_do_not_fit_name_nobody() {
     let of_user = json!({"userValidationRules": [
         {"expression": "!user.username.startsWith('oidc:system:')", "message": "reserved"},
     ]});
-    for (jwt, claims, told) in [
+    for (jwt, claims, reason) in [
         (json!({}), json!({}), "claim not present"),
         (json!({}), json!({"sub": 7}), "it is no string"),
         (json!({}), json!({"sub": ""}), "it is empty"),
@@ -213,8 +213,8 @@ fn claims_that_do_not_fit_name_nobody() {
         (rule, json!({"sub": "j", "hd": "other"}), "failed: wrong domain"),
         (of_user, json!({"sub": "system:admin"}), "failed: reserved"),
     ] {
-        let refused = user(&jwt, &claims).expect_err(told);
-        assert!(refused.starts_with("oidc: ") && refused.contains(told), "{refused}");
+        let refused = user(&jwt, &claims).expect_err(reason);
+        assert!(refused.starts_with("oidc: ") && refused.contains(reason), "{refused}");
     }
 }
 

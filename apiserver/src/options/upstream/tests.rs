@@ -67,15 +67,15 @@ fn flags_without_meaning_are_accepted_with_possible_values() {
     ] {
         assert_eq!(parse(accepted), Ok(()), "{accepted:?}");
     }
-    for (refused, told) in [
+    for (refused, reason) in [
         (&["--profiling=yes"][..], "neither true nor false"),
         (&["--emulated-version=1.35"], "leave it out, or use 1.36"),
         (&["--permit-port-sharing"], "--permit-port-sharing=true is not supported"),
         (&["--etcd-healthcheck-timeout=5"], "is no duration"),
         (&["--service-account-lookup=false"], "tokens of deleted accounts"),
     ] {
-        let error = parse(refused).expect_err(told);
-        assert!(error.contains(told), "{refused:?}: {error}");
+        let error = parse(refused).expect_err(reason);
+        assert!(error.contains(reason), "{refused:?}: {error}");
     }
 }
 
