@@ -44,7 +44,7 @@ pub use program::{
     Activation, CompositedVariables, CostBudget, OutOfBudget, PER_CALL_LIMIT, Program, RUNTIME_COST_BUDGET,
 };
 pub use rules::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules, check_definition};
-pub use schema::{declare, escape, max_cardinality, unescape};
+pub use schema::{KEYWORDS, declare, escape, max_cardinality, unescape};
 pub use syntax::{CompileError, CompileErrors, Location};
 pub use types::{DeclType, Field, ListKind, ObjectType, OpaqueType, Param, Shape, Type};
 pub use value::{Entries, EvaluationError, Key, List, Map, Text, Timestamp, Value};

@@ -27,8 +27,8 @@ const MIN_BOOL_BYTES: u64 = 4;
 /// An empty list, map or object in JSON.
 const EMPTY_BYTES: u64 = 2;
 
-/// Words of the language, which are escaped in field names.
-const KEYWORDS: [&str; 21] = [
+/// Words of the language, which are escaped in field names, and cannot be names of variables.
+pub const KEYWORDS: [&str; 21] = [
     "true",
     "false",
     "null",

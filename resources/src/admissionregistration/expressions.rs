@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, FieldErrorKind, names};
 use registry_core::api::{FieldError, Object};
+use registry_core::cel::KEYWORDS;
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
 use serde_json::Value;
 
@@ -11,31 +12,6 @@ use crate::support::field::Field;
 
 /// Maximum number of match conditions.
 const MAX_CONDITIONS: usize = 64;
-
-/// Words that are no names of variables.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// Checks the expressions of one object.
 pub(super) struct Expressions<'o> {
@@ -176,5 +152,5 @@ fn is_identifier(name: &str) -> bool {
     let is_start = |first: char| first.is_ascii_alphabetic() || first == '_';
     name.starts_with(is_start)
         && name.chars().all(|other| other.is_ascii_alphanumeric() || other == '_')
-        && !RESERVED.contains(&name)
+        && !KEYWORDS.contains(&name)
 }

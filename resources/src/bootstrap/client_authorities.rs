@@ -20,7 +20,7 @@ const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
 const END_OF_CERTIFICATE: &str = "-----END CERTIFICATE-----";
 
-/// What extension API servers are told of the authentication of this one. The certificates may change while the server
+/// What extension API servers read about the authentication of this one. The certificates may change while the server
 /// runs; clones see the change.
 #[derive(Clone, Debug, Default)]
 pub struct PublishedAuthentication {
@@ -59,7 +59,7 @@ pub(super) struct ClientAuthorities {
 // === impl PublishedAuthentication ===
 
 impl PublishedAuthentication {
-    /// Creates what is told of these proxies, still without certificates.
+    /// Creates the data about these proxies, still without certificates.
     pub fn new(proxy_names: FrontProxyNames) -> Self {
         Self { proxy_names: Arc::new(proxy_names), authorities: Arc::default() }
     }

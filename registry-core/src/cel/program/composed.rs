@@ -73,7 +73,7 @@ impl CompositedVariables {
         self.variables.is_empty()
     }
 
-    /// The names of variables that an expression selects, directly or through others, have together at most so many nodes
+    /// The names of variables that an expression selects, directly or through others, have together at most this number of nodes
     /// around each other.
     ///
     /// # Errors

@@ -56,7 +56,7 @@ impl UpdateRules for ResizeRules {
     }
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        // Validation refuses other containers, and tells why.
+        // Validation refuses other containers with the reason.
         if LISTS.iter().any(|list| containers(new, list).len() != containers(old, list).len()) {
             return;
         }

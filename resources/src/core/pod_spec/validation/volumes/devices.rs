@@ -160,7 +160,7 @@ fn is_qualified(name: &str) -> bool {
         && !unit.contains([',', ';', '*', '&', '$', '|', ' ', '\t', '\n', '\r', '\u{c}'])
 }
 
-/// Whether a prefix and any one character are followed by so many letters and digits.
+/// Whether a prefix and any one character are followed by this number of letters and digits.
 fn has_characters(name: &str, count: usize) -> bool {
     let mut rest = name.chars().skip(4);
     let digits = rest.by_ref().take_while(char::is_ascii_alphanumeric).count();
