@@ -39,7 +39,6 @@ pub use environment::{CompileFailure, Environment, overloads};
 pub use kinds::declare_kind;
 pub use library::Foreign;
 pub use library::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
-pub use library::regex::compile as compile_pattern;
 pub use program::{
     Activation, CompositedVariables, CostBudget, OutOfBudget, PER_CALL_LIMIT, Program, RUNTIME_COST_BUDGET,
 };

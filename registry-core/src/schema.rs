@@ -18,6 +18,7 @@ mod conform;
 mod defaults;
 mod descriptions;
 mod facts;
+pub mod go_regexp;
 mod json_schema;
 mod numbers;
 pub mod openapi;
@@ -34,7 +35,7 @@ pub use facts::FactsError;
 pub use numbers::FieldNumbers;
 pub use order::FieldOrder;
 pub use quantity::{Quantity, QuantityError};
-pub use structural::{StructuralSchema, compile_pattern, pattern_size};
+pub use structural::StructuralSchema;
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};
 

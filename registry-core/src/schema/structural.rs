@@ -25,8 +25,6 @@ mod lists;
 mod metadata;
 mod node;
 mod numbers;
-mod pattern;
-mod pattern_size;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -34,8 +32,6 @@ mod types;
 mod validate;
 
 use node::{Node, NodeId, Tree};
-pub use pattern::compile as compile_pattern;
-pub use pattern_size::size as pattern_size;
 
 /// The compiled structural schema of a custom kind in one version, or of a part of it.
 ///

@@ -2,12 +2,10 @@
 
 use super::{Call, Native, list_of_texts};
 use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
-use crate::schema::pattern_size;
+use crate::schema::go_regexp::{self, Limits};
 
-mod go_syntax;
-
-/// Maximum size in bytes of a compiled expression: a pattern can be much larger compiled than written.
-const MAX_COMPILED_BYTES: usize = 4 << 20;
+/// The states that matching keeps may be as large as the expression: they are kept for one evaluation only.
+const LIMITS: Limits = Limits { compiled_bytes: 4 << 20, cached_bytes: 4 << 20 };
 
 /// Estimated size up to which compiling a pattern costs nothing.
 const FREE_SIZE: u64 = 100;
@@ -26,36 +24,8 @@ pub(super) fn native(name: &str) -> Option<Native> {
 ///
 /// # Errors
 /// Fails if it is malformed, uses what Go does not have, or is too large.
-pub fn compile(pattern: &str) -> Result<regex::Regex, String> {
-    let translated =
-        go_syntax::translate(pattern).map_err(|reason| format!("error parsing regexp: {reason}"))?;
-    regex::RegexBuilder::new(&translated)
-        .size_limit(MAX_COMPILED_BYTES)
-        .dfa_size_limit(MAX_COMPILED_BYTES)
-        .build()
-        .map_err(|error| go_message(pattern, &error))
-}
-
-fn go_message(pattern: &str, error: &regex::Error) -> String {
-    let text = error.to_string();
-    let reason = if text.contains("unclosed character class") {
-        let start = pattern.rfind('[').and_then(|start| pattern.get(start..)).unwrap_or(pattern);
-        format!("missing closing ]: `{start}`")
-    } else if text.contains("unclosed group") {
-        format!("missing closing ): `{pattern}`")
-    } else if text.contains("unopened group") {
-        format!("unexpected ): `{pattern}`")
-    } else if text.contains("repetition operator missing expression") {
-        let operator = pattern.chars().find(|character| matches!(character, '*' | '+' | '?')).unwrap_or('*');
-        format!("missing argument to repetition operator: `{operator}`")
-    } else if text.contains("look-around") {
-        format!("invalid or unsupported Perl syntax: `{}`", pattern.get(..3).unwrap_or(pattern))
-    } else if text.contains("size limit") {
-        "expression too large".to_owned()
-    } else {
-        format!("invalid syntax: `{pattern}`")
-    };
-    format!("error parsing regexp: {reason}")
+pub(crate) fn compile(pattern: &str) -> Result<regex::Regex, String> {
+    go_regexp::compile_within(LIMITS, pattern)
 }
 
 /// Calls a function with the compiled pattern and the text.
@@ -80,7 +50,7 @@ fn with_pattern<T>(
 /// Returns the cost of compiling a pattern that is known only when it is evaluated: Kubernetes' costs leave it out, and a
 /// short pattern may be large compiled. Usual patterns cost nothing.
 fn compile_cost(pattern: &str) -> u64 {
-    pattern_size(pattern).saturating_sub(FREE_SIZE).saturating_mul(COST_OF_SIZE)
+    go_regexp::size(pattern).saturating_sub(FREE_SIZE).saturating_mul(COST_OF_SIZE)
 }
 
 pub(super) fn matches<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

@@ -14,7 +14,7 @@ use super::tree::{SELF_TYPE, is_embedded};
 use crate::api::validation::{ErrorList, FieldError, FieldErrorKind, FieldPath};
 use crate::cel::schema::{declare, escape, max_cardinality};
 use crate::cel::types::{DeclType, Shape};
-use crate::schema::pattern_size;
+use crate::schema::go_regexp;
 
 mod declaration;
 
@@ -270,7 +270,7 @@ impl Findings {
         let expressions = [&rule.expression, &rule.message_expression];
         let has_pattern = |text: &str| text.contains("matches") || text.contains("find");
         let with_patterns = expressions.into_iter().filter(|text| has_pattern(text));
-        let size = with_patterns.map(|text| pattern_size(text)).fold(0, u64::saturating_add);
+        let size = with_patterns.map(|text| go_regexp::size(text)).fold(0, u64::saturating_add);
         let left = self.pattern_size_left.checked_sub(size);
         self.pattern_size_left = left.unwrap_or(self.pattern_size_left);
         left.is_some()

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::node::Kind;
-use super::pattern;
+use crate::schema::go_regexp;
 
 mod mail;
 mod times;
@@ -168,12 +168,12 @@ impl Format {
 /// A compiled expression of this module. They are covered by tests, so they are valid.
 type Lazy = LazyLock<Option<Regex>>;
 
-static HOSTNAME_REGEX: Lazy = LazyLock::new(|| pattern::compile(HOSTNAME_LETTERS).ok());
-static DOMAIN_REGEX: Lazy = LazyLock::new(|| pattern::compile(DOMAIN_LETTERS).ok());
-static CREDIT_CARD_REGEX: Lazy = LazyLock::new(|| pattern::compile(CREDIT_CARD).ok());
-static RGB_COLOR_REGEX: Lazy = LazyLock::new(|| pattern::compile(RGB_COLOR).ok());
-static BASE64_REGEX: Lazy = LazyLock::new(|| pattern::compile(BASE64).ok());
-static SSN_REGEX: Lazy = LazyLock::new(|| pattern::compile(SSN).ok());
+static HOSTNAME_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(HOSTNAME_LETTERS).ok());
+static DOMAIN_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(DOMAIN_LETTERS).ok());
+static CREDIT_CARD_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(CREDIT_CARD).ok());
+static RGB_COLOR_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(RGB_COLOR).ok());
+static BASE64_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(BASE64).ok());
+static SSN_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(SSN).ok());
 
 fn matches(regex: &Lazy, text: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(text))

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::schema::types::ListKind;
 
 use super::formats::Format;
-use super::pattern;
+use crate::schema::go_regexp;
 
 /// The nodes of a schema.
 #[derive(Debug, Default)]
@@ -296,7 +296,7 @@ impl Pattern {
     /// # Errors
     /// Fails if the expression is malformed or too large.
     pub(super) fn is_match(&self, text: &str) -> Result<bool, &str> {
-        match self.regex.get_or_init(|| pattern::compile(&self.text)) {
+        match self.regex.get_or_init(|| go_regexp::compile(&self.text)) {
             Ok(regex) => Ok(regex.is_match(text)),
             Err(message) => Err(message),
         }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use registry_core::schema::{compile_pattern, pattern_size};
+use registry_core::schema::go_regexp;
 
 use super::super::findings::{Findings, Place};
 
@@ -43,11 +43,11 @@ impl<'a> Patterns<'a> {
     }
 
     fn compile(&mut self, pattern: &str, findings: &mut Findings) -> Option<String> {
-        let size = pattern_size(pattern).saturating_add(BASE_SIZE);
+        let size = go_regexp::size(pattern).saturating_add(BASE_SIZE);
         match self.size_left.checked_sub(size) {
             Some(left) if findings.take_pattern_size(size) => {
                 self.size_left = left;
-                compile_pattern(pattern).err()
+                go_regexp::compile(pattern).err()
             }
             _ => Some("error parsing regexp: expression too large".to_owned()),
         }

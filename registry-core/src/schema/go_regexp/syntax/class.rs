@@ -1,0 +1,133 @@
+//! Classes of characters.
+
+use super::Translator;
+
+/// The names that a class may contain as `[:name:]`.
+const NAMED: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
+    "upper", "word", "xdigit",
+];
+
+/// The members of a class of one letter, and whether it is negated.
+pub(super) fn letter_class(letter: char) -> Option<(&'static str, bool)> {
+    Some(match letter {
+        'd' => ("0-9", false),
+        'D' => ("0-9", true),
+        'w' => ("0-9A-Za-z_", false),
+        'W' => ("0-9A-Za-z_", true),
+        's' => (r"\t\n\x0C\r ", false),
+        'S' => (r"\t\n\x0C\r ", true),
+        _ => return None,
+    })
+}
+
+impl<'p> Translator<'p, '_> {
+    /// Writes a class of one letter, which may also be a member of another class.
+    pub(super) fn letter_class(&mut self, letter: char) {
+        if let Some((members, is_negated)) = letter_class(letter) {
+            for part in ["[", if is_negated { "^" } else { "" }, members, "]"] {
+                self.out.push_str(part);
+            }
+        }
+    }
+
+    /// Translates a Unicode property, with its name of one letter or in braces.
+    pub(super) fn property(&mut self) -> Result<(), String> {
+        let start = self.rest;
+        let is_negated = start.starts_with(r"\P");
+        self.advance(2);
+        let name = match self.rest.chars().next() {
+            Some('{') => {
+                let Some(end) = self.rest.find('}') else {
+                    return Err(format!("invalid character class range: `{start}`"));
+                };
+                self.advance(end + 1).get(1..end).unwrap_or_default()
+            }
+            letter => self.advance(letter.map_or(0, char::len_utf8)),
+        };
+        let written = self.taken_since(start);
+        let (name, is_negated) =
+            name.strip_prefix('^').map_or((name, is_negated), |name| (name, !is_negated));
+        if name.is_empty() || name.contains(['=', ':', '!', '{', '\\']) {
+            return Err(format!("invalid character class range: `{written}`"));
+        }
+        self.properties.push(written);
+        for part in [if is_negated { r"\P{" } else { r"\p{" }, name, "}"] {
+            self.out.push_str(part);
+        }
+        Ok(())
+    }
+
+    /// Translates a class: what it contains is characters, ranges and named classes, and nothing else.
+    pub(super) fn class(&mut self) -> Result<(), String> {
+        let class = self.rest;
+        self.copy(1);
+        if self.rest.starts_with('^') {
+            self.copy(1);
+        }
+        let mut is_first = true;
+        while is_first || !self.rest.starts_with(']') {
+            self.class_item(class)?;
+            is_first = false;
+        }
+        self.copy(1);
+        Ok(())
+    }
+
+    fn class_item(&mut self, class: &'p str) -> Result<(), String> {
+        if self.rest.starts_with("[:") && self.named_class()? {
+            return Ok(());
+        }
+        let letter = self.rest.strip_prefix('\\').and_then(|rest| rest.chars().next());
+        match letter {
+            Some('p' | 'P') => self.property(),
+            Some(letter) if letter_class(letter).is_some() => {
+                self.advance(2);
+                self.letter_class(letter);
+                Ok(())
+            }
+            _ => self.range(class),
+        }
+    }
+
+    /// Copies `[:name:]`. Returns whether there is one: without its end the bracket is a character.
+    fn named_class(&mut self) -> Result<bool, String> {
+        let inner = self.rest.get(2..).unwrap_or_default();
+        let Some(end) = inner.find(":]") else { return Ok(false) };
+        let name = inner.get(..end).unwrap_or_default();
+        if !NAMED.contains(&name.strip_prefix('^').unwrap_or(name)) {
+            return Err(format!("invalid character class range: `[:{name}:]`"));
+        }
+        self.copy(end + 4);
+        Ok(true)
+    }
+
+    /// Translates a character or a range.
+    fn range(&mut self, class: &'p str) -> Result<(), String> {
+        let start = self.rest;
+        let low = self.class_character(class)?;
+        let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]") && self.rest.len() > 1;
+        self.push_character(low);
+        if !is_range {
+            return Ok(());
+        }
+        self.copy(1);
+        let high = self.class_character(class)?;
+        if high < low {
+            return Err(format!("invalid character class range: `{}`", self.taken_since(start)));
+        }
+        self.push_character(high);
+        Ok(())
+    }
+
+    fn class_character(&mut self, class: &str) -> Result<char, String> {
+        match self.rest.chars().next() {
+            Some('\\') => self.escaped_character(),
+            Some(character) => {
+                self.advance(character.len_utf8());
+                Ok(character)
+            }
+            None => Err(format!("missing closing ]: `{class}`")),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Escapes: characters, places, and quoted parts.
+
+use std::fmt::Write;
+
+use super::Translator;
+use super::class::letter_class;
+
+/// Both neighbors are letters of ASCII words, or neither is: the crate does not offer this in texts of UTF-8.
+const NOT_AT_WORD_BOUNDARY: &str = r"(?-u:\B)";
+
+impl<'p> Translator<'p, '_> {
+    /// Translates an escape outside of a class.
+    pub(super) fn escape(&mut self) -> Result<(), String> {
+        match self.rest.chars().nth(1) {
+            Some('Q') => {
+                self.quoted();
+                Ok(())
+            }
+            Some('b') => self.operand(|this| this.replace(2, r"(?-u:\b)")),
+            Some('B') => self.operand(|this| this.replace(2, NOT_AT_WORD_BOUNDARY)),
+            Some('A' | 'z') => self.operand(|this| {
+                this.copy(2);
+                Ok(())
+            }),
+            Some('p' | 'P') => self.operand(Self::property),
+            Some(letter) if letter_class(letter).is_some() => self.operand(|this| {
+                this.advance(2);
+                this.letter_class(letter);
+                Ok(())
+            }),
+            _ => self.operand(|this| {
+                let character = this.escaped_character()?;
+                this.push_character(character);
+                Ok(())
+            }),
+        }
+    }
+
+    fn replace(&mut self, length: usize, written: &str) -> Result<(), String> {
+        self.advance(length);
+        self.out.push_str(written);
+        Ok(())
+    }
+
+    /// Translates the text between `\Q` and `\E`, in which all characters stand for themselves.
+    fn quoted(&mut self) {
+        self.advance(2);
+        let (quoted, rest) = self.rest.split_once(r"\E").unwrap_or((self.rest, ""));
+        self.rest = rest;
+        if !quoted.is_empty() {
+            self.out.push_str(&regex::escape(quoted));
+            self.current.add_operand(1);
+        }
+    }
+
+    /// Writes a character so that it stands for itself, also in a class.
+    pub(super) fn push_character(&mut self, character: char) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "\\x{{{:X}}}", u32::from(character));
+    }
+
+    /// Reads an escape that stands for a character.
+    pub(super) fn escaped_character(&mut self) -> Result<char, String> {
+        let start = self.rest;
+        self.advance(1);
+        let Some(letter) = self.rest.chars().next() else {
+            return Err("trailing backslash at end of expression: ``".to_owned());
+        };
+        self.advance(letter.len_utf8());
+        let code = match letter {
+            'a' => Some(7),
+            'f' => Some(0xc),
+            'n' => Some(0xa),
+            'r' => Some(0xd),
+            't' => Some(9),
+            'v' => Some(0xb),
+            'x' => self.hexadecimal(),
+            '0'..='7' => self.octal(letter),
+            other if other.is_ascii() && !other.is_ascii_alphanumeric() => Some(u32::from(other)),
+            _ => None,
+        };
+        let invalid = || format!("invalid escape sequence: `{}`", self.taken_since(start));
+        code.and_then(char::from_u32).ok_or_else(invalid)
+    }
+
+    fn next_character(&mut self) -> Option<char> {
+        let character = self.rest.chars().next()?;
+        self.advance(character.len_utf8());
+        Some(character)
+    }
+
+    /// Reads the digits behind `\x`: two, or any number in braces.
+    fn hexadecimal(&mut self) -> Option<u32> {
+        let first = self.next_character()?;
+        if first != '{' {
+            let second = self.next_character().and_then(|second| second.to_digit(16));
+            return Some(first.to_digit(16)? * 16 + second?);
+        }
+        let mut code = None;
+        loop {
+            match self.next_character()? {
+                '}' => return code,
+                digit => {
+                    let next = code.unwrap_or(0) * 16 + digit.to_digit(16)?;
+                    code = (next <= u32::from(char::MAX)).then_some(next);
+                    code?;
+                }
+            }
+        }
+    }
+
+    /// Reads up to two more digits. A single digit other than zero would be a reference to a group.
+    fn octal(&mut self, first: char) -> Option<u32> {
+        let digits = self.rest.bytes().take(2).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+        if first != '0' && digits == 0 {
+            return None;
+        }
+        let digits = self.advance(digits);
+        u32::from_str_radix(&format!("{first}{digits}"), 8).ok()
+    }
+}
