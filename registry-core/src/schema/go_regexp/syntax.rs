@@ -123,31 +123,31 @@ impl<'p> Translator<'p, '_> {
                 self.copy(1);
                 self.current.has_operand = false;
             }
-            '[' => self.operand(Self::class)?,
+            '[' => {
+                self.class()?;
+                self.current.add_operand(1);
+            }
             '\\' => self.escape()?,
-            '{' => self.operand(|this| {
-                this.advance(1);
-                this.out.push_str(r"\{");
-                Ok(())
-            })?,
-            other => self.operand(|this| {
-                this.copy(other.len_utf8());
-                Ok(())
-            })?,
+            '{' => {
+                self.replace(1, r"\{");
+                self.current.add_operand(1);
+            }
+            other => {
+                self.copy(other.len_utf8());
+                self.current.add_operand(1);
+            }
         }
         Ok(())
     }
 
-    /// Writes something that an operator can repeat.
-    fn operand(&mut self, write: impl FnOnce(&mut Self) -> Result<(), String>) -> Result<(), String> {
-        write(self)?;
-        self.current.add_operand(1);
-        Ok(())
+    /// Writes something else for a part.
+    fn replace(&mut self, bytes: usize, written: &str) {
+        self.advance(bytes);
+        self.out.push_str(written);
     }
 
     fn open_group(&mut self, written: &str, length: usize) {
-        self.advance(length);
-        self.out.push_str(written);
+        self.replace(length, written);
         self.outer.push(std::mem::take(&mut self.current));
     }
 

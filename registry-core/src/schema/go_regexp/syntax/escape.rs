@@ -5,40 +5,28 @@ use std::fmt::Write;
 use super::Translator;
 use super::class::letter_class;
 
-/// Both neighbors are letters of ASCII words, or neither is: the crate does not offer this in texts of UTF-8.
-const NOT_AT_WORD_BOUNDARY: &str = r"(?-u:\B)";
-
-impl<'p> Translator<'p, '_> {
+impl Translator<'_, '_> {
     /// Translates an escape outside of a class.
     pub(super) fn escape(&mut self) -> Result<(), String> {
         match self.rest.chars().nth(1) {
             Some('Q') => {
                 self.quoted();
-                Ok(())
+                return Ok(());
             }
-            Some('b') => self.operand(|this| this.replace(2, r"(?-u:\b)")),
-            Some('B') => self.operand(|this| this.replace(2, NOT_AT_WORD_BOUNDARY)),
-            Some('A' | 'z') => self.operand(|this| {
-                this.copy(2);
-                Ok(())
-            }),
-            Some('p' | 'P') => self.operand(Self::property),
-            Some(letter) if letter_class(letter).is_some() => self.operand(|this| {
-                this.advance(2);
-                this.letter_class(letter);
-                Ok(())
-            }),
-            _ => self.operand(|this| {
-                let character = this.escaped_character()?;
-                this.push_character(character);
-                Ok(())
-            }),
+            Some('b') => self.replace(2, r"(?-u:\b)"),
+            Some('B') => self.replace(2, r"(?-u:\B)"),
+            Some('A' | 'z') => self.copy(2),
+            Some('p' | 'P') => self.property()?,
+            Some(letter) if letter_class(letter).is_some() => {
+                self.advance(2);
+                self.letter_class(letter);
+            }
+            _ => {
+                let character = self.escaped_character()?;
+                self.push_character(character);
+            }
         }
-    }
-
-    fn replace(&mut self, length: usize, written: &str) -> Result<(), String> {
-        self.advance(length);
-        self.out.push_str(written);
+        self.current.add_operand(1);
         Ok(())
     }
 
