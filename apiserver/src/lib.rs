@@ -37,7 +37,7 @@
 //! | [`encryption`] | encryption of values at rest |
 //! | [`storage`] | opens the storage of every resource |
 //! | `webhooks` | calls of webhooks |
-//! | `kubeconfig_client` | calls of a service that a kubeconfig names |
+//! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
 //! | [`testing`] | servers for tests |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
@@ -50,6 +50,7 @@ mod aggregator;
 pub mod audit;
 pub mod authentication;
 pub mod authorization;
+mod clients;
 pub mod discovery;
 pub mod encryption;
 pub mod error;
@@ -58,7 +59,6 @@ pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
 mod json_fields;
-mod kubeconfig_client;
 pub mod metrics;
 pub mod openapi;
 pub mod options;

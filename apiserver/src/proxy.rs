@@ -2,7 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `dial` | the connection: resolved once, checked, encrypted |
+//! | `dial` | the connection to a destination |
 //! | `forward` | a request and its response |
 //! | `headers` | the headers that are passed on |
 //! | `tunnel` | upgraded connections, as bytes |
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::shares::{SharedPlace, SharedPlaces};
 
-pub(crate) mod dial;
+mod dial;
 mod forward;
 pub(crate) mod headers;
 mod probe;
@@ -28,7 +28,7 @@ pub(crate) mod tunnel;
 
 pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
-pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls, any_certificate, peer_config};
+pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls};
 pub(crate) use tunnel::UpgradedConnection;
 
 /// Maximum number of proxied requests at once: streams stay open for hours.

@@ -3,10 +3,6 @@
 //! | module | contents |
 //! |---|---|
 //! | `client` | the connections to one webhook, and a call |
-//! | `answer` | the answer, and its errors |
-//! | `service` | the address of a service |
-//! | `fetch` | requests to other servers that are no webhooks of the API |
-//! | `tls` | the authorities of webhooks' certificates |
 //!
 //! As in Kubernetes, a URL may name any host, this machine included: only administrators of the cluster register webhooks,
 //! and a call carries no credentials of the server. Services are subject to the rules of the proxy: they are not at
@@ -25,15 +21,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use registry_core::rest::webhook::{WebhookCall, WebhookCaller, WebhookClientConfig, WebhookError};
 
-mod answer;
 mod client;
-pub(crate) mod fetch;
-mod service;
-mod tls;
+
+use crate::clients::ServiceResolver;
 
 use client::Client;
-pub(crate) use service::ServiceResolver;
-pub(crate) use tls::client_config;
 
 /// Maximum number of webhooks whose connections are kept.
 const MAX_CLIENTS: usize = 256;

@@ -20,9 +20,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::authorization::MASTERS;
+use crate::clients::request_failed;
 use crate::discovery::{PublishRemote, RemoteGroups, RemoteVersion};
 
-use super::forward::{reason_of, url};
+use super::forward::url;
 use super::remote_service::RemoteService;
 use super::transport::Transports;
 use super::{RemoteApis, identity};
@@ -156,7 +157,7 @@ pub(super) async fn get(
     *request.uri_mut() = url(service, request.uri().path())?;
     let transport = transports.of(service)?;
     let answered = async {
-        let answer = transport.requests.request(request).await.map_err(|error| reason_of(&error))?;
+        let answer = transport.requests.request(request).await.map_err(|error| request_failed(&error))?;
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, max_bytes).collect().await.map_err(|error| error.to_string())?;
         Ok((head, body.to_bytes()))

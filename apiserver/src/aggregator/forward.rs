@@ -2,7 +2,6 @@
 //!
 //! Kubernetes concept: `proxyHandler` of `k8s.io/kube-aggregator`.
 
-use std::error::Error as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,11 +13,10 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
-use hyper_util::client::legacy;
 use registry_core::context::UserInfo;
 use tokio_util::sync::CancellationToken;
 
-use crate::proxy::dial::DialError;
+use crate::clients::request_failed;
 use crate::proxy::{MAX_CONNECTIONS, headers, tunnel};
 use crate::shares::{SharedPlace, SharedPlaces};
 
@@ -82,7 +80,7 @@ impl Forwarder {
         let answer = match client.request(outgoing).await {
             Ok(answer) => answer,
             Err(error) => {
-                let reason = reason_of(&error);
+                let reason = request_failed(&error);
                 tracing::debug!(api_service = service.name, "a request was not forwarded: {reason}");
                 let text = format!("error trying to reach service: {reason}");
                 return page(StatusCode::SERVICE_UNAVAILABLE, &text);
@@ -150,15 +148,6 @@ pub(super) fn url(service: &RemoteService, target: &str) -> Result<Uri, String> 
     let authority = format!("{}:{}", service.at.server_name(), service.at.port);
     let built = Uri::builder().scheme("https").authority(authority).path_and_query(target).build();
     built.map_err(|error| error.to_string())
-}
-
-/// Returns the reason why there is no response.
-pub(super) fn reason_of(error: &legacy::Error) -> String {
-    let Some(source) = error.source() else { return error.to_string() };
-    match source.downcast_ref::<DialError>() {
-        Some(dial) => dial.to_string(),
-        None => source.to_string(),
-    }
 }
 
 /// Returns a plain page, as Kubernetes' aggregator responds on its own behalf.

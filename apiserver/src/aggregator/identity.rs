@@ -4,10 +4,10 @@
 //!
 //! Kubernetes concept: `SetAuthProxyHeaders` in `k8s.io/client-go/transport`.
 
-use std::fmt::Write as _;
-
 use http::{HeaderMap, HeaderName, HeaderValue};
 use registry_core::context::UserInfo;
+
+use crate::clients::escaped_header_key;
 
 const USER: HeaderName = HeaderName::from_static("x-remote-user");
 const UID: HeaderName = HeaderName::from_static("x-remote-uid");
@@ -31,33 +31,13 @@ pub(super) fn set(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), String
         headers.append(GROUP, value(group)?);
     }
     for (key, values) in &user.extra {
-        let name = HeaderName::try_from(format!("{EXTRA_PREFIX}{}", escaped(key)))
+        let name = HeaderName::try_from(format!("{EXTRA_PREFIX}{}", escaped_header_key(key)))
             .map_err(|_| format!("the key {key:?} of the user cannot be sent in a header"))?;
         for one in values {
             headers.append(&name, value(one)?);
         }
     }
     Ok(())
-}
-
-/// Returns a key with every character escaped that the name of a header cannot have. Letters become lower case on the way,
-/// as in Kubernetes.
-fn escaped(key: &str) -> String {
-    let mut escaped = String::with_capacity(key.len());
-    for byte in key.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => escaped.push(byte.into()),
-            b'!' | b'#' | b'$' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|'
-            | b'~' => {
-                escaped.push(byte.into());
-            }
-            // Writing to a string cannot fail.
-            _ => {
-                let _ = write!(escaped, "%{byte:02X}");
-            }
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -1,10 +1,5 @@
 //! The webhook backend: POSTs lists of events.
 //!
-//! | module | contents |
-//! |---|---|
-//! | `config` | the kubeconfig that names the webhook |
-//! | `client` | its connections |
-//!
 //! A request is repeated with growing delays, five times in all; then its events are lost.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/webhook`.
@@ -16,18 +11,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use crate::clients::{Bounds, Client, ClientSettings};
+
 use super::AuditError;
 use super::event::Event;
 use super::sink::{Backend, Faults};
 use super::truncate::{self, TruncateConfig};
 
-mod client;
-mod config;
 #[cfg(test)]
 mod tests;
 
-use client::Client;
-
+/// The bounds of a request. Its answer is read only to use the connection again.
+const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_answer_bytes: 64 * 1024 };
 /// Number of attempts of a request.
 const ATTEMPTS: u32 = 5;
 /// Factor between the delays.
@@ -61,17 +56,17 @@ impl WebhookBackend {
         faults: Arc<Faults>,
     ) -> Result<Self, AuditError> {
         let failed = |reason: String| AuditError(format!("initializing audit webhook: {reason}"));
-        let config = config::read(kubeconfig).map_err(failed)?;
-        let client = Client::new(config).map_err(failed)?;
+        let settings = ClientSettings::from_kubeconfig(kubeconfig).map_err(failed)?;
+        let client = Client::new(settings).map_err(failed)?;
         Ok(Self { client, initial_backoff, truncate, faults })
     }
 
     async fn send(&self, body: Bytes) -> Result<(), String> {
         let mut delay = self.initial_backoff;
         for attempt in 1.. {
-            let Err(reason) = self.client.post(body.clone()).await else { return Ok(()) };
+            let Err(failure) = self.client.post(body.clone(), BOUNDS).await else { return Ok(()) };
             if attempt == ATTEMPTS {
-                return Err(reason);
+                return Err(failure.text);
             }
             tokio::time::sleep(delay.mul_f64(1.0 + BACKOFF_JITTER * random_fraction())).await;
             delay = delay.mul_f64(BACKOFF_FACTOR);

@@ -11,26 +11,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue, StatusCode};
 use registry_core::context::UserInfo;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::webhooks::fetch::HttpsClient;
+use crate::clients::{Bounds, Client, ClientSettings};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
 
 mod cache;
-mod kubeconfig;
 
 use cache::TokenCache;
-use kubeconfig::{Kubeconfig, Secret};
 
-/// Maximum time of one request to the webhook.
-const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of an answer.
-const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+/// The bounds of one request to the webhook.
+const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_answer_bytes: 1024 * 1024 };
 /// Pauses before the further attempts after a failure that may pass.
 const RETRIES: [Duration; 4] = [
     Duration::from_millis(500),
@@ -46,9 +40,7 @@ pub(super) struct TokenWebhook {
 }
 
 struct Webhook {
-    client: HttpsClient,
-    url: String,
-    secret: Option<Secret>,
+    client: Client,
     api_version: &'static str,
     /// The audiences of this server, for answers without any.
     own_audiences: Vec<String>,
@@ -81,12 +73,6 @@ struct ReviewUser {
     extra: Option<BTreeMap<String, Vec<String>>>,
 }
 
-/// A failed request.
-struct Failure {
-    reason: String,
-    may_pass: bool,
-}
-
 // === impl TokenWebhook ===
 
 impl TokenWebhook {
@@ -109,10 +95,8 @@ impl TokenWebhook {
                 ));
             }
         };
-        let Kubeconfig { url, authority, server_name, identity, secret } = Kubeconfig::read(kubeconfig)?;
-        let client = HttpsClient::new(&authority, identity, TIMEOUT, MAX_ANSWER_BYTES)?;
-        let client = client.with_server_name(server_name);
-        let inner = Arc::new(Webhook { client, url, secret, api_version, own_audiences });
+        let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?)?;
+        let inner = Arc::new(Webhook { client, api_version, own_audiences });
         Ok(Self { inner, cache: TokenCache::new(ttl) })
     }
 
@@ -149,43 +133,18 @@ impl Webhook {
         let body = Bytes::from(body.to_string());
         let mut pauses = RETRIES.into_iter();
         let answer = loop {
-            match self.ask(&body).await {
+            match self.client.post(body.clone(), BOUNDS).await {
                 Ok(answer) => break answer,
                 Err(failure) => {
-                    let Some(pause) = pauses.next().filter(|_| failure.may_pass) else {
-                        tracing::error!("the token webhook failed: {}", failure.reason);
-                        return Err(failure.reason);
+                    let Some(pause) = pauses.next().filter(|_| failure.is_temporary) else {
+                        tracing::error!("the token webhook failed: {}", failure.text);
+                        return Err(failure.text);
                     };
                     tokio::time::sleep(pause).await;
                 }
             }
         };
         self.judge(&answer, audiences)
-    }
-
-    async fn ask(&self, body: &Bytes) -> Result<Bytes, Failure> {
-        let failed = |reason: String, may_pass: bool| Failure { reason, may_pass };
-        let mut headers = HeaderMap::new();
-        if let Some(secret) = &self.secret {
-            let value = secret.header_value().map_err(|reason| failed(reason, false))?;
-            let mut value = HeaderValue::from_str(&value)
-                .map_err(|_| failed("the webhook's credentials cannot be a header".to_owned(), false))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        let (status, answer) =
-            self.client.post(&self.url, headers, body.clone()).await.map_err(|reason| {
-                let may_pass = reason.ends_with("connection reset by peer") || reason.ends_with("EOF");
-                failed(reason, may_pass)
-            })?;
-        if status.is_success() {
-            return Ok(answer);
-        }
-        let may_pass = matches!(
-            status,
-            StatusCode::INTERNAL_SERVER_ERROR | StatusCode::GATEWAY_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
-        );
-        Err(failed(format!("Post {:?}: {status}", self.url), may_pass))
     }
 
     fn judge(&self, answer: &[u8], audiences: &[String]) -> TokenOutcome {

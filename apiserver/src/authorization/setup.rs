@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use registry_core::registry::{InformerTask, InstalledApi};
 
+use crate::clients::{Client, ClientSettings};
 use crate::error::ServerError;
-use crate::kubeconfig_client::KubeconfigClient;
 use crate::options::{AuthorizationMode, AuthorizationOptions, OptionsError};
 
 use super::Authorizer;
@@ -124,6 +124,6 @@ fn member_of_webhook(
     settings: WebhookSettings,
     conditions: MatchConditions,
 ) -> Result<Member, String> {
-    let client = KubeconfigClient::from_file(kubeconfig)?;
+    let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?)?;
     Ok(Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions))))
 }

@@ -13,7 +13,7 @@ use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
 use serde_json::{Value, json};
 
-use crate::kubeconfig_client::{CallFailure, KubeconfigClient};
+use crate::clients::{Bounds, CallFailure, Client};
 
 use super::conditions::MatchConditions;
 use super::review_spec::{ReviewVersion, spec_of};
@@ -23,6 +23,8 @@ use super::{Attributes, Authorizer, Decision};
 const MAX_KEPT: usize = 8_192;
 /// Maximum size of the question of a kept answer.
 const MAX_KEPT_QUESTION: usize = 10_000;
+/// Maximum size of an answer.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Number of attempts, and the time before the second one, which grows by half with each.
 const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -44,7 +46,7 @@ pub(super) struct WebhookSettings {
 
 /// Asks a webhook.
 pub(super) struct WebhookAuthorizer {
-    client: KubeconfigClient,
+    client: Client,
     settings: WebhookSettings,
     conditions: MatchConditions,
     kept: Mutex<Kept>,
@@ -70,11 +72,7 @@ struct Status {
 
 impl WebhookAuthorizer {
     /// Creates an authorizer that asks this service about the requests that meet the conditions.
-    pub(super) fn new(
-        client: KubeconfigClient,
-        settings: WebhookSettings,
-        conditions: MatchConditions,
-    ) -> Self {
+    pub(super) fn new(client: Client, settings: WebhookSettings, conditions: MatchConditions) -> Self {
         Self { client, settings, conditions, kept: Mutex::default() }
     }
 
@@ -87,16 +85,17 @@ impl WebhookAuthorizer {
             "status": { "allowed": false },
         });
         let body = Bytes::from(review.to_string());
+        let bounds = Bounds { timeout: self.settings.timeout, max_answer_bytes: MAX_ANSWER_BYTES };
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS {
-            match self.client.post(body.clone(), self.settings.timeout).await {
+            match self.client.post(body.clone(), bounds).await {
                 Err(failure) if failure.is_temporary => {}
                 answered => return answered.and_then(|answer| Status::parse(&answer)),
             }
             tokio::time::sleep(pause).await;
             pause = pause * 3 / 2;
         }
-        let answered = self.client.post(body, self.settings.timeout).await;
+        let answered = self.client.post(body, bounds).await;
         answered.and_then(|answer| Status::parse(&answer))
     }
 
@@ -170,7 +169,7 @@ impl Authorizer for WebhookAuthorizer {
 
 impl Status {
     fn parse(answer: &[u8]) -> Result<Self, CallFailure> {
-        let wrong = |text: String| CallFailure { text, is_temporary: false };
+        let wrong = CallFailure::lasting;
         let review: Value = serde_json::from_slice(answer)
             .map_err(|error| wrong(format!("the answer is no SubjectAccessReview: {error}")))?;
         let status = review.get("status").filter(|status| status.is_object());

@@ -1,61 +1,15 @@
 //! Connections to proxied destinations.
 
-use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::rest::connect::{Destination, Peer, Scheme};
-use rustls::ClientConfig;
-use rustls_pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
+
+use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, reaches, resolve};
 
 use super::Proxy;
 
 /// Maximum time to resolve a name, connect, and complete the TLS handshake.
 const TIMEOUT: Duration = Duration::from_secs(30);
-
-/// A connection, encrypted or not.
-pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
-
-/// Reasons why there is no connection.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum DialError {
-    /// Workloads cannot have this address: it is this machine's own, link-local or multicast. Not retryable.
-    #[error("address not allowed")]
-    NotAllowed,
-    /// The address is this server's own: it would receive the request with its own identity. Not retryable.
-    #[error("address not allowed: {0} is this server's own")]
-    OwnAddress(SocketAddr),
-    /// The name cannot be resolved, or the peer does not respond. Retryable.
-    #[error("dial tcp {address}: {}", words(source))]
-    Connect {
-        /// The destination.
-        address: String,
-        /// The operating system's error.
-        source: std::io::Error,
-    },
-    /// The TLS handshake failed. Not retryable.
-    #[error("tls: {0}")]
-    Tls(std::io::Error),
-    /// No response in time. Retryable.
-    #[error("dial tcp {0}: i/o timeout")]
-    Timeout(String),
-}
-
-/// Returns common errors with the messages that clients know from Go.
-fn words(failure: &std::io::Error) -> String {
-    use std::io::ErrorKind;
-    match failure.kind() {
-        ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
-        ErrorKind::HostUnreachable => "connect: no route to host".to_owned(),
-        ErrorKind::NetworkUnreachable => "connect: network is unreachable".to_owned(),
-        ErrorKind::TimedOut => "i/o timeout".to_owned(),
-        _ => failure.to_string(),
-    }
-}
 
 // === impl Proxy ===
 
@@ -83,122 +37,6 @@ impl Proxy {
         match tokio::time::timeout(TIMEOUT, dialed).await {
             Ok(outcome) => outcome,
             Err(_) => Err(DialError::Timeout(format!("{}:{port}", to.host))),
-        }
-    }
-}
-
-/// Returns the addresses of a host: at least one.
-pub(crate) async fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, DialError> {
-    if let Ok(address) = host.parse::<IpAddr>() {
-        return Ok(vec![SocketAddr::new(address, port)]);
-    }
-    let failed = |source| DialError::Connect { address: format!("lookup {host}"), source };
-    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await.map_err(failed)?.collect();
-    if addresses.is_empty() {
-        return Err(failed(std::io::Error::other("no such host")));
-    }
-    Ok(addresses)
-}
-
-/// Connects to the first of these addresses that responds.
-pub(crate) async fn connect(
-    addresses: &[SocketAddr],
-    host: &str,
-    tls: Option<Arc<ClientConfig>>,
-) -> Result<Box<dyn Connection>, DialError> {
-    let mut failure = DialError::Timeout(host.to_owned());
-    for address in addresses {
-        match TcpStream::connect(address).await {
-            Ok(stream) => {
-                let _ = stream.set_nodelay(true);
-                let Some(tls) = tls else { return Ok(Box::new(stream)) };
-                let name = ServerName::try_from(host.to_owned())
-                    .map_err(|error| DialError::Tls(std::io::Error::other(error)))?;
-                let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(DialError::Tls)?;
-                return Ok(Box::new(stream));
-            }
-            Err(source) => failure = DialError::Connect { address: address.to_string(), source },
-        }
-    }
-    Err(failure)
-}
-
-/// Returns whether a connection to this address may reach a server of this machine that listens on `own`. All
-/// addresses of the machine count, whichever of them the server listens on.
-pub(crate) fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
-    if address.port() != own.port() {
-        return false;
-    }
-    let ip = address.ip().to_canonical();
-    // Connections to the unspecified address go to the loopback interface.
-    ip == own.ip().to_canonical() || ip.is_loopback() || ip.is_unspecified() || is_of_this_machine(ip)
-}
-
-/// Returns whether an interface of this machine has this address, because only such addresses can be bound.
-fn is_of_this_machine(ip: IpAddr) -> bool {
-    match UdpSocket::bind((ip, 0)) {
-        Ok(_) => true,
-        // A link-local address without its interface, or no free sockets: assume that it is.
-        Err(error) => error.kind() != std::io::ErrorKind::AddrNotAvailable,
-    }
-}
-
-/// Returns whether a pod or node can have this address. (`net.IP.IsGlobalUnicast` of Go.)
-pub(crate) fn is_global_unicast(address: IpAddr) -> bool {
-    let is_local = match address {
-        IpAddr::V4(v4) => v4.is_broadcast() || v4.is_link_local(),
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => return is_global_unicast(v4.into()),
-            None => v6.is_unicast_link_local(),
-        },
-    };
-    !(is_local || address.is_unspecified() || address.is_loopback() || address.is_multicast())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn own_addresses_are_recognized_in_every_form() {
-        let own: SocketAddr = "0.0.0.0:6443".parse().unwrap();
-        for address in [
-            "127.0.0.1:6443",
-            "127.9.9.9:6443",
-            "0.0.0.0:6443",
-            "[::1]:6443",
-            "[::]:6443",
-            "[::ffff:127.0.0.1]:6443",
-        ] {
-            assert!(reaches(address.parse().unwrap(), own), "{address}");
-        }
-        for address in ["127.0.0.1:6444", "192.0.2.1:6443", "[2001:db8::1]:6443"] {
-            assert!(!reaches(address.parse().unwrap(), own), "{address}");
-        }
-        let elsewhere: SocketAddr = "192.0.2.1:6443".parse().unwrap();
-        assert!(reaches(elsewhere, elsewhere));
-        assert!(reaches("[::ffff:192.0.2.1]:6443".parse().unwrap(), elsewhere));
-    }
-
-    #[test]
-    fn workloads_are_not_at_local_addresses() {
-        for allowed in ["10.0.0.1", "192.168.1.1", "8.8.8.8", "2001:db8::1", "fd00::1"] {
-            assert!(is_global_unicast(allowed.parse().unwrap()), "{allowed}");
-        }
-        let local = [
-            "127.0.0.1",
-            "0.0.0.0",
-            "169.254.169.254",
-            "224.0.0.1",
-            "255.255.255.255",
-            "::1",
-            "::",
-            "fe80::1",
-            "ff02::1",
-            "::ffff:127.0.0.1",
-        ];
-        for refused in local {
-            assert!(!is_global_unicast(refused.parse().unwrap()), "{refused}");
         }
     }
 }

@@ -17,7 +17,8 @@ use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::dial::DialError;
+use crate::clients::dial::DialError;
+
 use super::headers;
 use super::tunnel;
 use super::{Permit, Proxy};

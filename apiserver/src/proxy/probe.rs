@@ -14,10 +14,10 @@ use hyper_util::rt::TokioIo;
 use registry_core::rest::components::{Component, ComponentProbe};
 use rustls::ClientConfig;
 
+use crate::clients::dial::connect;
 use crate::health::Check;
 
 use super::PeerTls;
-use super::dial::connect;
 
 /// Maximum time for a response.
 const TIMEOUT: Duration = Duration::from_secs(5);

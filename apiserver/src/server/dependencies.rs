@@ -9,12 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
+use crate::clients::ServiceResolver;
 use crate::error::ServerError;
 use crate::health::EngineCheck;
 use crate::options::Options;
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::storage::Engine;
-use crate::webhooks::{ServiceResolver, Webhooks};
+use crate::webhooks::Webhooks;
 
 use super::{kubeconfig, pki};
 

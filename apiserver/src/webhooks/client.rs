@@ -15,12 +15,10 @@ use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use crate::proxy::dial::{DialError, connect, is_global_unicast, resolve};
+use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, resolve};
+use crate::clients::tls::{self, Trust};
+use crate::clients::{ServiceResolver, broken, is_closed, not_connected, read, refused};
 use crate::version::SERVER_VERSION;
-
-use super::answer::{broken, is_closed, not_connected, read, refused};
-use super::service::ServiceResolver;
-use super::tls;
 
 /// Maximum number of calls of one webhook at once. Others wait for their turn, within their time.
 const MAX_CALLS: usize = 64;
@@ -90,13 +88,16 @@ impl Client {
                 Place::Service { namespace: namespace.clone(), name: name.clone(), port: *port }
             }
         };
+        // As in Kubernetes: calls over HTTP/2 would all go to one of the endpoints of a service.
+        let tls = tls::client_config(Trust::of_bundle_or_system(&config.ca_bundle)?, None, &[b"http/1.1"]);
+        let tls = tls.map_err(|error| error.to_string())?;
         Ok(Self {
             place,
             host: HeaderValue::from_str(authority).map_err(|error| error.to_string())?,
             path: uri.path().to_owned(),
             server_name,
             url,
-            tls: tls::config(&config.ca_bundle)?,
+            tls,
             resolver,
             calls: Semaphore::new(MAX_CALLS),
             idle: Mutex::default(),
@@ -195,14 +196,14 @@ impl Client {
         })
     }
 
-    async fn dial(&self) -> Result<Box<dyn crate::proxy::dial::Connection>, String> {
+    async fn dial(&self) -> Result<Box<dyn Connection>, String> {
         let text = |error: DialError| not_connected(&error);
         let addresses = match &self.place {
             Place::Host { host, port } => resolve(host, *port).await.map_err(text)?,
             Place::Service { namespace, name, port } => {
                 let host = self.resolver.host(namespace, name, *port).await?;
                 let addresses = resolve(&host, *port).await.map_err(text)?;
-                let is_allowed = |ip| self.resolver.reaches_local || is_global_unicast(ip);
+                let is_allowed = |ip| self.resolver.reaches_local() || is_global_unicast(ip);
                 if !addresses.iter().all(|address| is_allowed(address.ip())) {
                     return Err(DialError::NotAllowed.to_string());
                 }

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 
 use super::super::event::tests::event;
 use super::*;
+use crate::clients::Authorization;
 use crate::metrics::ServerMetrics;
 
 /// A webhook that answers with these codes, and then with success.
@@ -52,15 +53,13 @@ async fn start(truncate: Option<TruncateConfig>) -> (Arc<Webhook>, WebhookBacken
             );
         }
     });
-    let config = config::WebhookConfig {
-        server: format!("http://{address}/events"),
-        credentials: config::Credentials::Token("secret".to_owned()),
-        ..config::WebhookConfig::default()
-    };
+    let mut settings = ClientSettings::anonymous(format!("http://{address}/events"));
+    settings.credentials.authorization = Authorization::Token("secret".to_owned());
     let metrics = ServerMetrics::new().unwrap();
     let faults = Faults::new(metrics.audit().clone());
     let initial_backoff = Duration::from_millis(1);
-    let backend = WebhookBackend { client: Client::new(config).unwrap(), initial_backoff, truncate, faults };
+    let backend =
+        WebhookBackend { client: Client::new(settings).unwrap(), initial_backoff, truncate, faults };
     (webhook, backend, metrics)
 }
 

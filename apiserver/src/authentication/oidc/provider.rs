@@ -13,7 +13,8 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::webhooks::fetch::HttpsClient;
+use crate::clients::tls::Trust;
+use crate::clients::{Bounds, Client, ClientSettings, Content, TrustSource};
 
 use super::keys::Keys;
 
@@ -23,10 +24,8 @@ const RETRY: Duration = Duration::from_secs(10);
 const REFRESH: Duration = Duration::from_mins(10);
 /// Minimum time between two fetches for unknown keys.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
-/// Maximum time of a request to an issuer.
-const TIMEOUT: Duration = Duration::from_secs(10);
-/// Maximum size of an issuer's documents.
-const MAX_BYTES: usize = 1024 * 1024;
+/// The bounds of a request to an issuer.
+const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), max_answer_bytes: 1024 * 1024 };
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
 
 /// An issuer.
@@ -38,7 +37,7 @@ pub(super) struct Provider {
 struct Inner {
     issuer: String,
     configuration_url: String,
-    client: HttpsClient,
+    trust: TrustSource,
     keys: ArcSwapOption<Keys>,
     /// Where the keys are, and when they were last fetched for a token; held while they are fetched.
     fetched: Mutex<Fetched>,
@@ -62,10 +61,16 @@ impl Provider {
     /// Starts to fetch the keys of an issuer.
     pub(super) fn start(issuer: &str, discovery_url: Option<&str>, authority: &str) -> Result<Self, String> {
         let own = || format!("{}{WELL_KNOWN}", issuer.strip_suffix('/').unwrap_or(issuer));
+        let trust = if authority.trim().is_empty() {
+            TrustSource::System
+        } else {
+            Trust::of_bundle(authority.as_bytes())?;
+            TrustSource::Authorities(Content::Inline(authority.as_bytes().to_vec()))
+        };
         let inner = Arc::new(Inner {
             issuer: issuer.to_owned(),
             configuration_url: discovery_url.map_or_else(own, str::to_owned),
-            client: HttpsClient::new(authority.as_bytes(), None, TIMEOUT, MAX_BYTES)?,
+            trust,
             keys: ArcSwapOption::empty(),
             fetched: Mutex::default(),
         });
@@ -150,9 +155,12 @@ impl Inner {
     }
 
     async fn get(&self, url: &str) -> Result<bytes::Bytes, String> {
-        match self.client.get(url).await? {
-            (http::StatusCode::OK, body) => Ok(body),
-            (status, _) => Err(format!("Get {url:?}: {status}")),
+        if !url.starts_with("https://") {
+            return Err(format!("Get {url:?}: the URL's scheme must be https"));
         }
+        // The keys may be at another server than the configuration, and are fetched rarely: no connection is kept.
+        let client =
+            Client::new(ClientSettings { trust: self.trust.clone(), ..ClientSettings::anonymous(url) })?;
+        client.get(BOUNDS).await.map_err(|failure| failure.text)
     }
 }

@@ -1,4 +1,4 @@
-//! The answer of a webhook, and the texts of its failures: those that clients know from Go.
+//! The answer of a server, and the texts of its failures: those that clients know from Go.
 
 use std::error::Error as _;
 use std::io::ErrorKind;
@@ -8,10 +8,11 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use hyper_util::client::legacy;
 use rustls::CertificateError as Wrong;
 use serde_json::Value;
 
-use crate::proxy::dial::DialError;
+use super::dial::DialError;
 
 /// Maximum number of bytes that are read of an error, and shown of a text.
 const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
@@ -22,7 +23,7 @@ const MAX_COMPLAINT_CHARS: usize = 2048;
 ///
 /// # Errors
 /// Fails with a reason if it is larger than this, or breaks off.
-pub(super) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, String> {
+pub(crate) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, String> {
     match Limited::new(body, max_bytes).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
@@ -33,7 +34,7 @@ pub(super) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, Stri
 }
 
 /// Returns the error of an answer whose status is not one of success. (`NewGenericServerResponse`)
-pub(super) async fn refused(status: StatusCode, headers: &HeaderMap, body: Incoming) -> String {
+pub(crate) async fn refused(status: StatusCode, headers: &HeaderMap, body: Incoming) -> String {
     let body = read(body, MAX_COMPLAINT_BYTES).await.unwrap_or_default();
     if let Some(message) = status_message(&body) {
         return message;
@@ -70,7 +71,7 @@ fn status_message(body: &[u8]) -> Option<String> {
 }
 
 /// Returns the text of a connection that was not made.
-pub(super) fn not_connected(error: &DialError) -> String {
+pub(crate) fn not_connected(error: &DialError) -> String {
     let DialError::Tls(source) = error else { return error.to_string() };
     let Some(source) = source.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) else {
         return error.to_string();
@@ -88,8 +89,26 @@ pub(super) fn not_connected(error: &DialError) -> String {
     format!("tls: failed to verify certificate: x509: {text}")
 }
 
-/// Whether the webhook closed the connection before it answered.
-pub(super) fn is_closed(error: &hyper::Error) -> bool {
+/// Returns the text of a request without an answer.
+pub(crate) fn request_failed(error: &legacy::Error) -> String {
+    let Some(source) = error.source() else { return error.to_string() };
+    if let Some(dial) = source.downcast_ref::<DialError>() {
+        return not_connected(dial);
+    }
+    source.downcast_ref::<hyper::Error>().map_or_else(|| source.to_string(), broken)
+}
+
+/// Whether another attempt of a request without an answer may succeed.
+pub(super) fn is_retryable(error: &legacy::Error) -> bool {
+    let Some(source) = error.source() else { return false };
+    if let Some(DialError::Connect { source, .. }) = source.downcast_ref() {
+        return source.kind() == ErrorKind::ConnectionReset;
+    }
+    source.downcast_ref().is_some_and(is_closed)
+}
+
+/// Whether the server closed the connection before it answered.
+pub(crate) fn is_closed(error: &hyper::Error) -> bool {
     let io = io_error(error).map(std::io::Error::kind);
     error.is_canceled()
         || error.is_closed()
@@ -98,7 +117,7 @@ pub(super) fn is_closed(error: &hyper::Error) -> bool {
 }
 
 /// Returns the text of a connection that broke.
-pub(super) fn broken(error: &hyper::Error) -> String {
+pub(crate) fn broken(error: &hyper::Error) -> String {
     match (io_error(error).map(std::io::Error::kind), error.source()) {
         (Some(ErrorKind::ConnectionReset), _) => "read: connection reset by peer".to_owned(),
         _ if is_closed(error) => "EOF".to_owned(),

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) struct ServiceResolver {
     stores: Stores,
     /// Whether services may have addresses of this machine; only in tests.
-    pub(super) reaches_local: bool,
+    reaches_local: bool,
 }
 
 // === impl ServiceResolver ===

@@ -1,0 +1,316 @@
+//! Requests to one server over pooled connections.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use crate::version::SERVER_VERSION;
+
+use super::answer::{is_retryable, read, request_failed};
+use super::connector::{Connector, Place};
+use super::settings::{ClientSettings, Contents};
+
+/// The protocols, in order of preference.
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+/// Maximum number of calls at once; others wait for their turn, within their time.
+const MAX_CALLS: usize = 128;
+/// Maximum number of unused connections that are kept.
+const MAX_IDLE: usize = 16;
+/// Time for which an unused connection is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// Time after which a silent HTTP/2 connection is checked, and the time that the server has to answer.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
+/// Minimum time between two readings of the files.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A client of one server.
+pub(crate) struct Client {
+    settings: Arc<ClientSettings>,
+    /// The URL without a trailing slash.
+    base: String,
+    place: Place,
+    server_name: String,
+    is_encrypted: bool,
+    current: ArcSwap<Current>,
+    checked: Mutex<Instant>,
+    calls: Semaphore,
+}
+
+/// What was made of the files' contents.
+struct Current {
+    contents: Contents,
+    /// Of each request.
+    headers: HeaderMap,
+    pool: Pool,
+}
+
+type Pool = legacy::Client<Connector, Full<Bytes>>;
+
+/// The bounds of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Maximum time until the whole answer is there.
+    pub(crate) timeout: Duration,
+    /// Maximum size of the answer.
+    pub(crate) max_answer_bytes: usize,
+}
+
+/// Why there is no answer of success.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CallFailure {
+    /// The reason.
+    pub(crate) text: String,
+    /// The status of the answer, if there is one.
+    pub(crate) status: Option<StatusCode>,
+    /// Whether another attempt may succeed.
+    pub(crate) is_temporary: bool,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Creates a client. Files that the settings name are read now, and again when they change.
+    ///
+    /// # Errors
+    /// Fails with a reason if the URL, a certificate, a key or other credentials cannot be used.
+    pub(crate) fn new(settings: ClientSettings) -> Result<Self, String> {
+        let server = &settings.server;
+        let uri: Uri = server.parse().map_err(|error| format!("server {server:?}: {error}"))?;
+        let host = uri.host().filter(|host| !host.is_empty());
+        let host = host.ok_or_else(|| format!("server {server:?} names no host"))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let (is_encrypted, default_port) = match uri.scheme_str() {
+            Some("https") => (true, 443),
+            Some("http") => (false, 80),
+            _ => return Err(format!("server {server:?}: its scheme must be https or http")),
+        };
+        let server_name = settings.server_name.clone().unwrap_or_else(|| host.clone());
+        let place = Place::Host { host, port: uri.port_u16().unwrap_or(default_port) };
+        let contents = settings.contents()?;
+        let connector = connector(&settings, &contents, &place, &server_name, is_encrypted)?;
+        let current = Current { headers: settings.headers(&contents)?, pool: pool(connector), contents };
+        let base = server.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+        Ok(Self {
+            base,
+            place,
+            server_name,
+            is_encrypted,
+            current: ArcSwap::from_pointee(current),
+            checked: Mutex::new(Instant::now()),
+            calls: Semaphore::new(MAX_CALLS),
+            settings: Arc::new(settings),
+        })
+    }
+
+    /// Sends a request to the server's URL itself, and returns the body of an answer of success.
+    ///
+    /// # Errors
+    /// Fails if there is none within the bounds.
+    pub(crate) async fn post(&self, body: Bytes, bounds: Bounds) -> Result<Bytes, CallFailure> {
+        self.call(Method::POST, "", body, bounds).await
+    }
+
+    /// Sends a request to a path below the server's URL, and returns the body of an answer of success. A body is JSON.
+    ///
+    /// # Errors
+    /// Fails if there is none within the bounds.
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Bytes,
+        bounds: Bounds,
+    ) -> Result<Bytes, CallFailure> {
+        let url = format!("{}{path_and_query}", self.base);
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let url = format!("{url}{separator}timeout={}", in_go(bounds.timeout));
+        self.exchange(method, &url, body, bounds).await
+    }
+
+    /// Reads the document at the server's URL.
+    ///
+    /// # Errors
+    /// Fails if there is no answer of success within the bounds.
+    pub(crate) async fn get(&self, bounds: Bounds) -> Result<Bytes, CallFailure> {
+        self.exchange(Method::GET, &self.settings.server, Bytes::new(), bounds).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        body: Bytes,
+        bounds: Bounds,
+    ) -> Result<Bytes, CallFailure> {
+        let deadline = Instant::now() + bounds.timeout;
+        let request = Request::builder().method(&method).uri(url).body(Full::new(body));
+        let answered = async {
+            let request = request.map_err(|error| CallFailure::lasting(error.to_string()))?;
+            let permit = self.calls.acquire().await;
+            let _permit = permit.map_err(|error| CallFailure::lasting(error.to_string()))?;
+            self.answer(request, bounds.max_answer_bytes).await
+        };
+        let late = |_| Err(CallFailure::lasting("context deadline exceeded".to_owned()));
+        let answered = timeout_at(deadline, answered).await.unwrap_or_else(late);
+        answered.map_err(|failure| CallFailure {
+            text: format!("{} {url:?}: {}", capitalized(&method), failure.text),
+            ..failure
+        })
+    }
+
+    /// Sends a request whose URI is a path below the server's URL, and returns the answer, whose body may be a stream without
+    /// end.
+    ///
+    /// # Errors
+    /// Fails if there is no answer.
+    #[allow(dead_code, reason = "servers beside a cluster watch its objects")]
+    pub(crate) async fn open(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, CallFailure> {
+        let url = format!("{}{}", self.base, request.uri());
+        *request.uri_mut() =
+            url.parse().map_err(|error| CallFailure::lasting(format!("{url:?}: {error}")))?;
+        self.send(request).await
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>, max_bytes: usize) -> Result<Bytes, CallFailure> {
+        let (head, incoming) = self.send(request).await?.into_parts();
+        let read = read(incoming, max_bytes).await.map_err(CallFailure::temporary)?;
+        if head.status.is_success() {
+            return Ok(read);
+        }
+        let asks_for_delay = head.headers.contains_key(http::header::RETRY_AFTER);
+        let is_temporary = asks_for_delay
+            || matches!(
+                head.status,
+                StatusCode::INTERNAL_SERVER_ERROR
+                    | StatusCode::TOO_MANY_REQUESTS
+                    | StatusCode::GATEWAY_TIMEOUT
+            );
+        let text = format!("unexpected status {}", head.status);
+        Err(CallFailure { text, status: Some(head.status), is_temporary })
+    }
+
+    async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+        let current = self.current().await;
+        let headers = request.headers_mut();
+        let mut default = |name, value| {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
+        };
+        default(CONTENT_TYPE, "application/json");
+        default(ACCEPT, "application/json, */*");
+        default(USER_AGENT, SERVER_VERSION);
+        headers.extend(current.headers.clone());
+        current.pool.request(request).await.map_err(|error| CallFailure {
+            text: request_failed(&error),
+            status: None,
+            is_temporary: is_retryable(&error),
+        })
+    }
+
+    /// Returns what was made of the files, after reading them again if that was long ago. Files that cannot be used change
+    /// nothing.
+    async fn current(&self) -> Arc<Current> {
+        if self.settings.has_files() && self.is_due() {
+            let settings = self.settings.clone();
+            let read = tokio::task::spawn_blocking(move || settings.contents()).await;
+            let read = read.unwrap_or_else(|error| Err(error.to_string()));
+            if let Err(reason) = read.and_then(|contents| self.replace(contents)) {
+                tracing::warn!("credentials for {} are not read again: {reason}", self.base);
+            }
+        }
+        self.current.load_full()
+    }
+
+    /// Whether the files are to be read again by the caller. Others continue with the former contents.
+    fn is_due(&self) -> bool {
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = checked.elapsed() >= CHECK_INTERVAL;
+        if is_due {
+            *checked = Instant::now();
+        }
+        is_due
+    }
+
+    fn replace(&self, contents: Contents) -> Result<(), String> {
+        let former = self.current.load();
+        if former.contents == contents {
+            return Ok(());
+        }
+        // A new pool leaves the connections that presented the former certificate.
+        let pool = if former.contents.has_tls_of(&contents) {
+            former.pool.clone()
+        } else {
+            let Self { settings, place, server_name, is_encrypted, .. } = self;
+            pool(connector(settings, &contents, place, server_name, *is_encrypted)?)
+        };
+        let headers = self.settings.headers(&contents)?;
+        self.current.store(Arc::new(Current { contents, headers, pool }));
+        Ok(())
+    }
+}
+
+fn connector(
+    settings: &ClientSettings,
+    contents: &Contents,
+    place: &Place,
+    server_name: &str,
+    is_encrypted: bool,
+) -> Result<Connector, String> {
+    let tls = if is_encrypted { Some(settings.tls(contents, &PROTOCOLS)?) } else { None };
+    Ok(Connector::new(place.clone(), server_name.to_owned(), tls))
+}
+
+fn pool(connector: Connector) -> Pool {
+    legacy::Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(MAX_IDLE)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .http2_keep_alive_timeout(PING_TIMEOUT)
+        .build(connector)
+}
+
+/// Returns a duration as Go writes one of at most a minute.
+fn in_go(duration: Duration) -> String {
+    match duration.subsec_millis() {
+        0 => format!("{}s", duration.as_secs().max(1)),
+        _ if duration.as_secs() == 0 => format!("{}ms", duration.as_millis()),
+        _ => format!("{}s", duration.as_secs_f64()),
+    }
+}
+
+/// Returns a method as client-go shows it.
+fn capitalized(method: &Method) -> String {
+    let mut name = method.as_str().to_owned();
+    if let Some(rest) = name.get_mut(1..) {
+        rest.make_ascii_lowercase();
+    }
+    name
+}
+
+// === impl CallFailure ===
+
+impl CallFailure {
+    /// A failure that another attempt does not mend.
+    pub(crate) fn lasting(text: String) -> Self {
+        Self { text, status: None, is_temporary: false }
+    }
+
+    fn temporary(text: String) -> Self {
+        Self { text, status: None, is_temporary: true }
+    }
+}

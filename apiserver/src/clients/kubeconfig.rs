@@ -1,0 +1,420 @@
+//! The reader of kubeconfigs.
+//!
+//! Kubernetes concept: [kubeconfig](https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/), `clientcmd`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderMap;
+use registry_core::codec::{Limits, yaml};
+use registry_core::context::UserInfo;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::headers;
+use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
+
+/// A kubeconfig.
+pub(crate) struct Kubeconfig {
+    current_context: String,
+    clusters: BTreeMap<String, Cluster>,
+    contexts: BTreeMap<String, Context>,
+    users: BTreeMap<String, User>,
+    /// The directory of relative paths.
+    directory: PathBuf,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct File {
+    #[serde(rename = "apiVersion")]
+    api_version: Option<String>,
+    kind: Option<String>,
+    current_context: Option<String>,
+    clusters: Option<Vec<Named>>,
+    contexts: Option<Vec<Named>>,
+    users: Option<Vec<Named>>,
+}
+
+/// An entry of one of the lists, whose content is in a field that is called as its kind.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+    #[serde(flatten)]
+    content: Map<String, Value>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Context {
+    cluster: Option<String>,
+    user: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct Cluster {
+    server: Option<String>,
+    certificate_authority: Option<PathBuf>,
+    certificate_authority_data: Option<String>,
+    insecure_skip_tls_verify: Option<bool>,
+    tls_server_name: Option<String>,
+    proxy_url: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+struct User {
+    client_certificate: Option<PathBuf>,
+    client_certificate_data: Option<String>,
+    client_key: Option<PathBuf>,
+    client_key_data: Option<String>,
+    token: Option<String>,
+    #[serde(rename = "tokenFile")]
+    token_file: Option<PathBuf>,
+    username: Option<String>,
+    password: Option<String>,
+    #[serde(rename = "as")]
+    impersonated: Option<String>,
+    as_uid: Option<String>,
+    as_groups: Option<Vec<String>>,
+    as_user_extra: Option<BTreeMap<String, Vec<String>>>,
+    exec: Option<Value>,
+    auth_provider: Option<Value>,
+}
+
+// === impl Kubeconfig ===
+
+impl Kubeconfig {
+    /// Reads a kubeconfig. Relative paths in it are below its directory.
+    ///
+    /// # Errors
+    /// Fails with a reason that names the file.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let failed = |reason: String| format!("kubeconfig {}: {reason}", path.display());
+        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let directory = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::parse(&bytes, directory).map_err(failed)
+    }
+
+    fn parse(bytes: &[u8], directory: &Path) -> Result<Self, String> {
+        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| error.to_string())?;
+        let file: File = serde_json::from_value(decoded.value).map_err(|error| error.to_string())?;
+        let is_other = |given: &Option<String>, known: &str| given.as_ref().is_some_and(|it| it != known);
+        if is_other(&file.kind, "Config") || is_other(&file.api_version, "v1") {
+            return Err("it is no Config of version v1".to_owned());
+        }
+        Ok(Self {
+            current_context: file.current_context.unwrap_or_default(),
+            clusters: by_name(file.clusters, "cluster")?,
+            contexts: by_name(file.contexts, "context")?,
+            users: by_name(file.users, "user")?,
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// Returns the settings of a client of the current context's cluster, with the credentials of its user.
+    ///
+    /// # Errors
+    /// Fails if there is no such context, cluster or user, or if one has a field that this server does not have.
+    pub(crate) fn settings(&self) -> Result<ClientSettings, String> {
+        if self.current_context.is_empty() {
+            return Err("invalid configuration: no current-context is set".to_owned());
+        }
+        let context = self.contexts.get(&self.current_context);
+        let context = context.ok_or_else(|| {
+            format!("context was not found for specified context: {}", self.current_context)
+        })?;
+        let cluster_name = context.cluster.as_deref().unwrap_or_default();
+        let cluster = self.clusters.get(cluster_name);
+        let cluster = cluster
+            .ok_or_else(|| format!("invalid configuration: cluster {cluster_name:?} does not exist"))?;
+        let server = cluster.server.clone().filter(|server| !server.is_empty());
+        let server = server
+            .ok_or_else(|| format!("invalid configuration: no server found for cluster {cluster_name:?}"))?;
+        let trust =
+            cluster.trust(&self.directory).map_err(|reason| invalid("cluster", cluster_name, &reason))?;
+        let mut credentials = match context.user.as_deref().filter(|user| !user.is_empty()) {
+            Some(user) => self
+                .credentials(user)?
+                .ok_or_else(|| format!("invalid configuration: auth info {user:?} does not exist"))?,
+            None => Credentials::default(),
+        };
+        let has_tls_settings = !matches!(trust, TrustSource::System) || credentials.certificate.is_some();
+        let server = with_scheme(&server, has_tls_settings);
+        if server.starts_with("http://") {
+            // As in client-go.
+            tracing::warn!("no credentials are sent to {server:?}, because the connection is not encrypted");
+            credentials = Credentials { impersonation: credentials.impersonation, ..Credentials::default() };
+        }
+        let server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
+        Ok(ClientSettings { server, trust, server_name, credentials })
+    }
+
+    /// Returns the credentials of a user of the file; `None` if it has no such user.
+    ///
+    /// # Errors
+    /// Fails if they cannot be used.
+    pub(crate) fn credentials(&self, user: &str) -> Result<Option<Credentials>, String> {
+        let Some(found) = self.users.get(user) else { return Ok(None) };
+        found.credentials(&self.directory).map(Some).map_err(|reason| invalid("user", user, &reason))
+    }
+
+    /// Returns the name of the current context's user, if there is one.
+    #[allow(dead_code, reason = "the default user of admission webhooks")]
+    pub(crate) fn current_user(&self) -> Option<&str> {
+        self.contexts.get(&self.current_context)?.user.as_deref()
+    }
+}
+
+impl ClientSettings {
+    /// Returns the settings of the current context of a kubeconfig.
+    ///
+    /// # Errors
+    /// Fails with a reason that names the file.
+    pub(crate) fn from_kubeconfig(path: &Path) -> Result<Self, String> {
+        let settings = Kubeconfig::read(path)?.settings();
+        settings.map_err(|reason| format!("kubeconfig {}: {reason}", path.display()))
+    }
+}
+
+fn invalid(kind: &str, name: &str, reason: &str) -> String {
+    format!("invalid configuration: {kind} {name:?}: {reason}")
+}
+
+/// Returns the URL of a server that may be given without a scheme.
+fn with_scheme(server: &str, has_tls_settings: bool) -> String {
+    match (server.contains("://"), has_tls_settings) {
+        (true, _) => server.to_owned(),
+        (false, true) => format!("https://{server}"),
+        (false, false) => format!("http://{server}"),
+    }
+}
+
+fn by_name<T: DeserializeOwned>(
+    entries: Option<Vec<Named>>,
+    kind: &str,
+) -> Result<BTreeMap<String, T>, String> {
+    let mut found = BTreeMap::new();
+    for mut entry in entries.unwrap_or_default() {
+        let content = entry.content.remove(kind).filter(|content| !content.is_null());
+        let content = serde_json::from_value(content.unwrap_or_else(|| Map::new().into()));
+        let content = content.map_err(|error| invalid(kind, &entry.name, &error.to_string()))?;
+        if found.contains_key(&entry.name) {
+            return Err(format!("invalid configuration: duplicate name {:?} in {kind}s", entry.name));
+        }
+        found.insert(entry.name, content);
+    }
+    Ok(found)
+}
+
+/// Returns the data, or else the file. `None` if there is neither.
+fn content(
+    field: &str,
+    data: Option<&str>,
+    file: Option<&Path>,
+    directory: &Path,
+) -> Result<Option<Content>, String> {
+    if let Some(data) = data.filter(|data| !data.is_empty()) {
+        let data: String = data.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
+        let decoded = STANDARD.decode(data).map_err(|error| format!("{field}-data: {error}"))?;
+        return Ok(Some(Content::Inline(decoded)));
+    }
+    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else { return Ok(None) };
+    let content = Content::File(directory.join(file));
+    content.read().map_err(|reason| format!("{field}: {reason}"))?;
+    Ok(Some(content))
+}
+
+// === impl Cluster ===
+
+impl Cluster {
+    fn trust(&self, directory: &Path) -> Result<TrustSource, String> {
+        if self.proxy_url.as_ref().is_some_and(|url| !url.is_empty()) {
+            return Err("proxy-url is not supported: name a server that can be reached directly".to_owned());
+        }
+        let data = self.certificate_authority_data.as_deref();
+        let authorities =
+            content("certificate-authority", data, self.certificate_authority.as_deref(), directory)?;
+        match (authorities, self.insecure_skip_tls_verify.unwrap_or_default()) {
+            (Some(_), true) => {
+                Err("specifying a root certificates file with the insecure flag is not allowed".to_owned())
+            }
+            (Some(authorities), false) => Ok(TrustSource::Authorities(authorities)),
+            (None, true) => {
+                tracing::warn!(
+                    "insecure-skip-tls-verify: the certificate of {:?} is not verified",
+                    self.server
+                );
+                Ok(TrustSource::Any)
+            }
+            (None, false) => Ok(TrustSource::System),
+        }
+    }
+}
+
+// === impl User ===
+
+impl User {
+    fn credentials(&self, directory: &Path) -> Result<Credentials, String> {
+        for (field, is_set) in
+            [("exec", self.exec.is_some()), ("auth-provider", self.auth_provider.is_some())]
+        {
+            if is_set {
+                return Err(format!(
+                    "{field} is not supported: give a tokenFile, which is read again when it changes, or a client \
+                     certificate"
+                ));
+            }
+        }
+        Ok(Credentials {
+            certificate: self.certificate(directory)?,
+            authorization: self.authorization(directory)?,
+            impersonation: self.impersonation()?,
+        })
+    }
+
+    fn certificate(&self, directory: &Path) -> Result<Option<(Content, Content)>, String> {
+        let (data, file) = (self.client_certificate_data.as_deref(), self.client_certificate.as_deref());
+        let certificate = content("client-certificate", data, file, directory)?;
+        let (data, file) = (self.client_key_data.as_deref(), self.client_key.as_deref());
+        let key = content("client-key", data, file, directory)?;
+        match (certificate, key) {
+            (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
+            (None, None) => Ok(None),
+            _ => Err("client-certificate and client-key must be set together".to_owned()),
+        }
+    }
+
+    fn authorization(&self, directory: &Path) -> Result<Authorization, String> {
+        fn text(text: Option<&String>) -> Option<String> {
+            text.filter(|text| !text.is_empty()).cloned()
+        }
+        let file = self.token_file.as_ref().filter(|file| !file.as_os_str().is_empty());
+        let (token, name, password) =
+            (text(self.token.as_ref()), text(self.username.as_ref()), text(self.password.as_ref()));
+        let has_password = name.is_some() || password.is_some();
+        if token.is_some() && has_password {
+            return Err("more than one authentication method found: [token basicAuth], only one is allowed"
+                .to_owned());
+        }
+        // As in client-go, the file takes precedence over a token beside it.
+        Ok(match (file, token) {
+            (Some(file), _) => Authorization::TokenFile(directory.join(file)),
+            (None, Some(token)) => Authorization::Token(token),
+            (None, None) if has_password => {
+                Authorization::Basic(name.unwrap_or_default(), password.unwrap_or_default())
+            }
+            (None, None) => Authorization::None,
+        })
+    }
+
+    /// Returns the headers by which this user acts as another one.
+    fn impersonation(&self) -> Result<HeaderMap, String> {
+        let user = UserInfo {
+            name: self.impersonated.clone().unwrap_or_default(),
+            uid: self.as_uid.clone().unwrap_or_default(),
+            groups: self.as_groups.clone().unwrap_or_default(),
+            extra: self.as_user_extra.clone().unwrap_or_default().into_iter().collect(),
+        };
+        if !user.name.is_empty() {
+            return headers::impersonation(&user);
+        }
+        if user == UserInfo::default() {
+            return Ok(HeaderMap::new());
+        }
+        Err("requesting uid, groups or user-extra without impersonating a user".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "\
+apiVersion: v1
+kind: Config
+clusters:
+- name: audit
+  cluster: {server: 'https://audit.example.com/events', certificate-authority-data: Q0E=, tls-server-name: other}
+users:
+- name: server
+  user: {token: t}
+contexts:
+- name: here
+  context: {cluster: audit, user: server}
+current-context: here
+";
+
+    fn settings(config: &str) -> Result<ClientSettings, String> {
+        Kubeconfig::parse(config.as_bytes(), Path::new("/nowhere"))?.settings()
+    }
+
+    fn authorization(config: &str) -> String {
+        let settings = settings(config).unwrap();
+        let headers = settings.headers(&settings.contents().unwrap()).unwrap();
+        headers.get("authorization").map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn the_current_context_says_where_and_who() {
+        let read = settings(CONFIG).unwrap();
+        assert_eq!(read.server, "https://audit.example.com/events");
+        assert_eq!(read.server_name.as_deref(), Some("other"));
+        assert!(matches!(read.trust, TrustSource::Authorities(Content::Inline(bundle)) if bundle == b"CA"));
+        assert_eq!(authorization(CONFIG), "Bearer t");
+        assert_eq!(authorization(&CONFIG.replace("token: t", "username: a, password: b")), "Basic YTpi");
+        let data_and_file = CONFIG.replace("tls-server", "certificate-authority: missing, tls-server");
+        assert!(settings(&data_and_file).is_ok(), "data takes precedence over a file");
+        let acting = settings(&CONFIG.replace("token: t", "token: t, as: jane, as-groups: [a, b]")).unwrap();
+        assert_eq!(acting.credentials.impersonation["impersonate-user"], "jane");
+        assert_eq!(acting.credentials.impersonation.get_all("impersonate-group").iter().count(), 2);
+        let nobody = settings(&CONFIG.replace(", user: server", "")).unwrap();
+        assert!(matches!(nobody.credentials.authorization, Authorization::None));
+    }
+
+    #[test]
+    fn credentials_are_sent_over_encrypted_connections_only() {
+        assert_eq!(authorization(&CONFIG.replace("https:", "http:")), "");
+        let with_authority = CONFIG.replace("https://audit.example.com/events", "audit.example.com");
+        assert_eq!(settings(&with_authority).unwrap().server, "https://audit.example.com");
+        let without = with_authority.replace("certificate-authority-data: Q0E=, ", "");
+        assert_eq!(settings(&without).unwrap().server, "http://audit.example.com");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        for (from, to, reason) in [
+            ("kind: Config", "kind: Pod", "no Config of version v1"),
+            ("current-context: here", "", "no current-context"),
+            (
+                "current-context: here",
+                "current-context: there",
+                "context was not found for specified context: there",
+            ),
+            ("cluster: audit", "cluster: zork", "cluster \"zork\" does not exist"),
+            ("user: server", "user: zork", "auth info \"zork\" does not exist"),
+            ("server: 'https://audit.example.com/events', ", "", "no server found for cluster \"audit\""),
+            ("tls-server-name", "proxy-url: 'http://x', tls-server-name", "proxy-url is not supported"),
+            ("{token: t}", "{exec: {command: x}}", "exec is not supported: give a tokenFile"),
+            ("{token: t}", "{auth-provider: {name: x}}", "auth-provider is not supported"),
+            ("{token: t}", "{client-certificate-data: Q0E=}", "must be set together"),
+            ("{token: t}", "{client-certificate: c.crt}", "unable to read /nowhere/c.crt"),
+            ("{token: t}", "{token: t, username: u}", "only one is allowed"),
+            ("{token: t}", "{as-uid: u}", "without impersonating a user"),
+            ("{token: t}", "{token: [t]}", "user \"server\": invalid type"),
+            ("- name: server\n", "- name: server\n- name: server\n", "duplicate name \"server\""),
+            ("Q0E=", "'?'", "certificate-authority-data: Invalid symbol"),
+            ("certificate-authority-data: Q0E=", "certificate-authority: ca.crt", "/nowhere/ca.crt"),
+            ("tls-server-name: other", "insecure-skip-tls-verify: true", "insecure flag"),
+        ] {
+            let refused = settings(&CONFIG.replace(from, to)).err().expect(to);
+            assert!(refused.contains(reason), "{refused}");
+        }
+        let missing = ClientSettings::from_kubeconfig(Path::new("/nowhere")).err().unwrap();
+        assert!(missing.contains("/nowhere"), "{missing}");
+    }
+}

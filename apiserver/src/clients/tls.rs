@@ -1,0 +1,157 @@
+//! TLS configurations of clients, and the authorities of certificates.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+
+/// What a server's certificate is checked against.
+#[derive(Clone)]
+pub(crate) enum Trust {
+    /// Nothing. The signature of the handshake is still verified.
+    Any,
+    /// These authorities.
+    Authorities(Arc<RootCertStore>),
+}
+
+/// Accepts every certificate. The signature of the handshake is still verified.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+// === impl Trust ===
+
+impl Trust {
+    /// The authorities of the system, which are read once.
+    pub(crate) fn system() -> Self {
+        static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+        let read = || {
+            let found = rustls_native_certs::load_native_certs();
+            for failure in &found.errors {
+                tracing::warn!("cannot read certificate authorities of the system: {failure}");
+            }
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(found.certs);
+            Arc::new(roots)
+        };
+        Self::Authorities(ROOTS.get_or_init(read).clone())
+    }
+
+    /// The authorities of a bundle (PEM).
+    ///
+    /// # Errors
+    /// Fails if it has none.
+    pub(crate) fn of_bundle(bundle: &[u8]) -> Result<Self, String> {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(bundle).flatten());
+        if roots.is_empty() {
+            return Err(
+                "unable to load root certificates: no valid certificate authority data seen".to_owned()
+            );
+        }
+        Ok(Self::Authorities(Arc::new(roots)))
+    }
+
+    /// The authorities of a bundle (PEM), or those of the system if it is blank.
+    ///
+    /// # Errors
+    /// Fails if it is not blank and has none.
+    pub(crate) fn of_bundle_or_system(bundle: &[u8]) -> Result<Self, String> {
+        if bundle.trim_ascii().is_empty() { Ok(Self::system()) } else { Self::of_bundle(bundle) }
+    }
+
+    /// These authorities.
+    ///
+    /// # Errors
+    /// Fails if one cannot be an authority.
+    pub(crate) fn of_certificates(authorities: &[CertificateDer<'static>]) -> Result<Self, Error> {
+        let mut roots = RootCertStore::empty();
+        for authority in authorities {
+            roots.add(authority.clone())?;
+        }
+        Ok(Self::Authorities(Arc::new(roots)))
+    }
+}
+
+/// Returns the TLS configuration of a client that presents the certificate of `shown` and speaks the first of these
+/// protocols that the server has.
+///
+/// # Errors
+/// Fails only if the cryptography that this server is built with has no version of TLS.
+pub(crate) fn client_config(
+    trust: Trust,
+    shown: Option<Arc<dyn ResolvesClientCert>>,
+    protocols: &[&[u8]],
+) -> Result<Arc<ClientConfig>, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let builder = match trust {
+        Trust::Any => {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+        }
+        Trust::Authorities(roots) => builder.with_root_certificates(roots),
+    };
+    let mut config = match shown {
+        Some(shown) => builder.with_client_cert_resolver(shown),
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    Ok(Arc::new(config))
+}
+
+/// Returns a client certificate with its chain, and its key (both PEM).
+///
+/// # Errors
+/// Fails if one cannot be read, or if the key is not that of the certificate.
+pub(crate) fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, String> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
+    let chain = chain.map_err(|error| format!("client-certificate: {error}"))?;
+    if chain.is_empty() {
+        return Err("client-certificate: it has no certificate".to_owned());
+    }
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| format!("client-key: {error}"))?;
+    CertifiedKey::from_der(chain, key, &ring::default_provider())
+        .map_err(|error| format!("client-key: {error}"))
+}
+
+// === impl AnyCertificate ===
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
