@@ -16,6 +16,7 @@ use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionReso
 use crate::schema::Schema;
 use crate::storage::Attributes;
 
+mod cell;
 mod columns;
 pub mod conversion;
 pub(crate) mod declaration;
@@ -26,9 +27,9 @@ pub mod field;
 mod strategy;
 mod versions;
 
+pub use cell::{Cell, CellValue, TableCell, duration_text};
 pub use columns::{
-    Cell, Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableCell, TableColumn,
-    duration_text,
+    Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
 };
 pub use description::ResourceDescription;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
@@ -78,7 +79,7 @@ pub struct ResourceType {
     /// [`Attributes::field_names`].
     pub field_names: &'static [&'static str],
     /// The table columns, starting with `Name`.
-    pub columns: Arc<[TableColumn]>,
+    pub columns: TableColumns,
     /// The conditions of an object's table row; `None` for kinds without any.
     pub row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
     /// Whether objects have a status that only the `status` subresource writes.

@@ -12,7 +12,7 @@ use crate::api::{
     Object, Preconditions, Scope, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
-use crate::resource::TableColumn;
+use crate::resource::TableColumns;
 use crate::schema::Schema;
 use crate::storage::{ListPage, StoredObject, WatchStream};
 
@@ -53,8 +53,8 @@ pub trait Storage: Send + Sync + 'static {
     }
 
     /// Returns the table columns; an empty list means `Name` and `Age`.
-    fn columns(&self) -> Arc<[TableColumn]> {
-        Arc::default()
+    fn columns(&self) -> TableColumns {
+        TableColumns::default()
     }
 }
 

@@ -11,6 +11,7 @@ mod machine;
 mod measurement;
 mod objects;
 mod plot;
+mod pods;
 mod process;
 mod report;
 mod suite;
@@ -64,7 +65,7 @@ pub(crate) struct Options {
     /// Number of objects in a list (several numbers make a plot).
     #[arg(long, value_delimiter = ',', default_value = "1000,5000")]
     list_sizes: Vec<usize>,
-    /// Only these workloads: get, list, create, watch.
+    /// Only these workloads: get, list, create, watch, pods.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// The directory of the table and the plot.
@@ -148,6 +149,11 @@ async fn workloads(
             let measured = workload::list(client, server, &collection, "list", *size, load).await;
             objects::remove_namespace(client, &namespace).await;
             report.add(measured?);
+        }
+    }
+    if wanted("pods") {
+        for measured in pods::all(client, server, pods::LISTED, load).await? {
+            report.add(measured);
         }
     }
     if wanted("watch") {

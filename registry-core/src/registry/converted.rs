@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::resource::conversion::{Conversion, ConversionError, Converter, only};
-use crate::resource::{ResourceType, TableColumn};
+use crate::resource::{ResourceType, TableColumns};
 use crate::rest::{Answer, Capabilities, Storage};
 use crate::schema::Schema;
 use crate::storage::EncodingBudget;
@@ -94,7 +94,7 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
         self.adapter.spoke.strategy.apply_defaults(object);
     }
 
-    fn columns(&self) -> Arc<[TableColumn]> {
+    fn columns(&self) -> TableColumns {
         self.adapter.spoke.columns.clone()
     }
 }

@@ -13,7 +13,7 @@ use crate::api::{
 };
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
-use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths, TableColumn};
+use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths, TableColumns};
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidateObject};
 use crate::schema::{Schema, TypeTable};
 
@@ -140,8 +140,8 @@ impl Storage for ScaleStore {
         scale_schema()
     }
 
-    fn columns(&self) -> Arc<[TableColumn]> {
-        TableColumn::declared(if self.is_custom() { &CUSTOM_COLUMNS } else { &COLUMNS })
+    fn columns(&self) -> TableColumns {
+        TableColumns::declared(if self.is_custom() { &CUSTOM_COLUMNS } else { &COLUMNS })
     }
 }
 

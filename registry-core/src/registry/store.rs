@@ -25,7 +25,7 @@ use serde_json::Value;
 use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::codec::stored;
 use crate::context::RequestContext;
-use crate::resource::{ObjectStrategy, ResourceType, TableColumn, WrittenValue};
+use crate::resource::{ObjectStrategy, ResourceType, TableColumns, WrittenValue};
 use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
@@ -203,7 +203,7 @@ impl Storage for Store {
         self.strategy().apply_defaults(object);
     }
 
-    fn columns(&self) -> Arc<[TableColumn]> {
+    fn columns(&self) -> TableColumns {
         self.resource.columns.clone()
     }
 }

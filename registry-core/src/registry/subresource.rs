@@ -9,7 +9,7 @@ use crate::api::{
     GetOptions, GroupResource, GroupVersionKind, Object, Preconditions, Scope, StatusError, UpdateOptions,
 };
 use crate::context::RequestContext;
-use crate::resource::TableColumn;
+use crate::resource::TableColumns;
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidateObject};
 use crate::schema::Schema;
 
@@ -67,7 +67,7 @@ impl Storage for SubresourceStore {
         self.rules.changes_only()
     }
 
-    fn columns(&self) -> Arc<[TableColumn]> {
+    fn columns(&self) -> TableColumns {
         self.parent.columns()
     }
 }

@@ -3,11 +3,15 @@
 //! Kubernetes concept: [`meta.k8s.io/v1 Table`](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
 
-use crate::api::{Object, time};
+use crate::api::Object;
+
+use super::cell::{Cell, CellValue, TableCell};
 
 /// A column of a resource's table, as declared.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +49,16 @@ pub struct TableColumn {
     pub documented_by: &'static [&'static str],
     /// How a cell is computed.
     pub cell: TableCell,
+}
+
+/// The columns of a served resource's table; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct TableColumns(Arc<ColumnSet>);
+
+#[derive(Debug)]
+struct ColumnSet {
+    id: u64,
+    columns: Box<[TableColumn]>,
 }
 
 /// The type of a column's cells.
@@ -91,26 +105,6 @@ pub enum RowConditionType {
     Completed,
 }
 
-/// How a cell is computed from an object.
-#[derive(Clone, Copy)]
-pub enum Cell {
-    /// The value at this path; null if absent.
-    Path(&'static [&'static str]),
-    /// The time since the timestamp at this path, as `5m`, `3d4h`; `<unknown>` if absent.
-    Age(&'static [&'static str]),
-    /// A function of the object.
-    Computed(fn(&Object) -> Value),
-}
-
-/// How a cell of a served table is computed from an object.
-#[derive(Clone)]
-pub enum TableCell {
-    /// As declared.
-    Declared(Cell),
-    /// A closure, for example with the compiled path of a custom resource's column.
-    Computed(Arc<dyn Fn(&Object) -> Value + Send + Sync>),
-}
-
 impl Column {
     /// The object's name, the first column of every table.
     pub const NAME: Self = Self {
@@ -152,6 +146,11 @@ impl Column {
         Self::new(name, ColumnType::Boolean, Cell::Computed(cell))
     }
 
+    /// Creates a string column computed by a function whose result depends on the time.
+    pub const fn dated(name: &'static str, cell: fn(&Object) -> CellValue) -> Self {
+        Self::new(name, ColumnType::String, Cell::Dated(cell))
+    }
+
     /// Restricts the column to wide output.
     pub const fn wide(self) -> Self {
         Self { priority: 1, ..self }
@@ -177,38 +176,44 @@ const NAME_DESCRIPTION: &str = "Name must be unique within a namespace. Is requi
 
 const AGE_DESCRIPTION: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
-impl std::fmt::Debug for Cell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
-            Self::Age(path) => f.debug_tuple("Age").field(path).finish(),
-            Self::Computed(_) => f.write_str("Computed"),
-        }
+// === impl TableColumns ===
+
+impl TableColumns {
+    /// Converts declared columns.
+    pub fn declared(columns: &[Column]) -> Self {
+        columns.iter().map(TableColumn::from).collect()
+    }
+
+    /// Returns a number that identifies the columns in this process; clones have the same.
+    pub fn id(&self) -> u64 {
+        self.0.id
     }
 }
 
-impl Cell {
-    /// Returns the cell of an object at the current time.
-    pub fn of(&self, object: &Object) -> Value {
-        match self {
-            Self::Path(path) => object.get(path).cloned().unwrap_or_default(),
-            Self::Age(path) => match object.get_str(path).and_then(time::parse) {
-                Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()).into(),
-                None => "<unknown>".into(),
-            },
-            Self::Computed(make) => make(object),
-        }
+impl FromIterator<TableColumn> for TableColumns {
+    fn from_iter<I: IntoIterator<Item = TableColumn>>(columns: I) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::new(ColumnSet { id, columns: columns.into_iter().collect() }))
+    }
+}
+
+impl Default for TableColumns {
+    /// No columns.
+    fn default() -> Self {
+        std::iter::empty().collect()
+    }
+}
+
+impl Deref for TableColumns {
+    type Target = [TableColumn];
+
+    fn deref(&self) -> &[TableColumn] {
+        &self.0.columns
     }
 }
 
 // === impl TableColumn ===
-
-impl TableColumn {
-    /// Converts declared columns.
-    pub fn declared(columns: &[Column]) -> Arc<[Self]> {
-        columns.iter().map(Self::from).collect()
-    }
-}
 
 impl From<&Column> for TableColumn {
     fn from(column: &Column) -> Self {
@@ -224,82 +229,6 @@ impl From<&Column> for TableColumn {
             description: column.description.into(),
             documented_by: column.documented_by,
             cell: TableCell::Declared(column.cell),
-        }
-    }
-}
-
-// === impl TableCell ===
-
-impl TableCell {
-    /// Returns the cell of an object at the current time.
-    pub fn of(&self, object: &Object) -> Value {
-        match self {
-            Self::Declared(cell) => cell.of(object),
-            Self::Computed(make) => make(object),
-        }
-    }
-}
-
-impl std::fmt::Debug for TableCell {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Declared(cell) => cell.fmt(f),
-            Self::Computed(_) => f.write_str("Computed"),
-        }
-    }
-}
-
-/// Formats a duration with a precision that decreases with its length: `45s`, `5m30s`, `3h`, `6d4h`, `2y10d`.
-pub fn duration_text(seconds: i64) -> String {
-    const MINUTE: i64 = 60;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    const YEAR: i64 = 365 * DAY;
-    let two = |large: i64, large_unit: &str, small: i64, small_unit: &str| {
-        if small == 0 {
-            format!("{large}{large_unit}")
-        } else {
-            format!("{large}{large_unit}{small}{small_unit}")
-        }
-    };
-    match seconds {
-        i64::MIN..=-2 => "<invalid>".to_owned(),
-        -1 => "0s".to_owned(),
-        0..120 => format!("{seconds}s"),
-        120..600 => two(seconds / MINUTE, "m", seconds % MINUTE, "s"),
-        600..10_800 => format!("{}m", seconds / MINUTE),
-        10_800..28_800 => two(seconds / HOUR, "h", seconds % HOUR / MINUTE, "m"),
-        28_800..172_800 => format!("{}h", seconds / HOUR),
-        172_800..691_200 => two(seconds / DAY, "d", seconds % DAY / HOUR, "h"),
-        691_200..63_072_000 => format!("{}d", seconds / DAY),
-        63_072_000..252_288_000 => two(seconds / YEAR, "y", seconds % YEAR / DAY, "d"),
-        _ => format!("{}y", seconds / YEAR),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::duration_text;
-
-    #[test]
-    fn durations_get_rougher_the_longer_they_are() {
-        let cases = [
-            (-5, "<invalid>"),
-            (-1, "0s"),
-            (0, "0s"),
-            (119, "119s"),
-            (120, "2m"),
-            (330, "5m30s"),
-            (601, "10m"),
-            (3 * 3_600 + 61, "3h1m"),
-            (9 * 3_600 + 61, "9h"),
-            (3 * 86_400 + 3_600, "3d1h"),
-            (30 * 86_400, "30d"),
-            (6 * 365 * 86_400 + 325 * 86_400, "6y325d"),
-            (10 * 365 * 86_400, "10y"),
-        ];
-        for (seconds, expected) in cases {
-            assert_eq!(duration_text(seconds), expected, "{seconds} s");
         }
     }
 }

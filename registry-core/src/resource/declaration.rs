@@ -31,7 +31,7 @@ pub(crate) fn problems(resource: &ResourceDescription) -> Vec<String> {
         match column.cell {
             Cell::Path(path) => uses.push((Use::Column(column.kind), path)),
             Cell::Age(path) => uses.push((Use::Column(ColumnType::Date), path)),
-            Cell::Computed(_) => {}
+            Cell::Computed(_) | Cell::Dated(_) => {}
         }
     }
     if let Some(scale) = &resource.scale {

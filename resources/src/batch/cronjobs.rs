@@ -35,7 +35,7 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["spec", "suspend"]),
     Column::integer("Active", |object| printers::count(object, &["status", "active"]))
         .documented_by(&["status", "active"]),
-    Column::text("Last Schedule", |object| printers::age_or_none(object, &["status", "lastScheduleTime"]))
+    Column::dated("Last Schedule", |object| printers::age_or_none(object, &["status", "lastScheduleTime"]))
         .documented_by(&["status", "lastScheduleTime"]),
     Column::AGE,
     Column::text("Containers", |object| {

@@ -5,7 +5,7 @@ mod strategy;
 mod template;
 
 use registry_core::api::{Object, time};
-use registry_core::resource::Column;
+use registry_core::resource::{CellValue, Column};
 use registry_derive::Resource;
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Status", status).described("Status of the job."),
     Column::text("Completions", completions).documented_by(&["status", "succeeded"]),
-    Column::text("Duration", duration).described("Time required to complete the job."),
+    Column::dated("Duration", duration).described("Time required to complete the job."),
     Column::AGE,
     workload::CONTAINERS,
     workload::IMAGES,
@@ -73,13 +73,11 @@ fn completions(object: &Object) -> Value {
 }
 
 /// Returns the time that the job has been running, or ran.
-fn duration(object: &Object) -> Value {
+fn duration(object: &Object) -> CellValue {
     let moment = |field| time::parse(object.get_str(&["status", field])?);
     match (moment("startTime"), moment("completionTime")) {
         (None, _) => "".into(),
-        (Some(start), end) => {
-            let seconds = end.unwrap_or_else(jiff::Timestamp::now).as_second() - start.as_second();
-            printers::duration_text(seconds).into()
-        }
+        (Some(start), Some(end)) => printers::duration_text(end.as_second() - start.as_second()).into(),
+        (Some(start), None) => CellValue::age(start),
     }
 }

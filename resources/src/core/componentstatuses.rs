@@ -10,7 +10,7 @@ use registry_core::api::{
 use registry_core::capabilities;
 use registry_core::codec::stored;
 use registry_core::registry::{Services, VirtualStorage};
-use registry_core::resource::{Column, ObjectStrategy, ResourceType, TableColumn};
+use registry_core::resource::{Column, ObjectStrategy, ResourceType, TableColumns};
 use registry_core::rest::components::{Component, ComponentProbe};
 use registry_core::rest::{Answer, Capabilities, Getter, Lister, Storage};
 use registry_core::schema::{FieldOrder, Schema};
@@ -93,7 +93,7 @@ impl Storage for ComponentStatusStorage {
         self.resource.schema()
     }
 
-    fn columns(&self) -> Arc<[TableColumn]> {
+    fn columns(&self) -> TableColumns {
         self.resource.columns.clone()
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Kubernetes concept: the printers of `pkg/printers/internalversion`.
 
-use registry_core::api::{Object, time};
-use registry_core::resource::Column;
+use registry_core::api::Object;
+use registry_core::resource::{CellValue, Column};
 use serde_json::Value;
 
 pub(crate) mod volume;
@@ -160,18 +160,10 @@ pub(crate) fn access_modes(object: &Object, path: &[&str]) -> Value {
     short.collect::<Vec<_>>().join(",").into()
 }
 
-/// Returns the age of a time; `<unknown>` if there is none.
-pub(crate) fn age_of(moment: Option<&str>) -> Value {
-    match moment.and_then(time::parse) {
-        Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()).into(),
-        None => "<unknown>".into(),
-    }
-}
-
 /// Returns the age of the time at a path; `<none>` if there is none.
-pub(crate) fn age_or_none(object: &Object, path: &[&str]) -> Value {
+pub(crate) fn age_or_none(object: &Object, path: &[&str]) -> CellValue {
     match object.get_str(path) {
-        Some(moment) => age_of(Some(moment)),
+        Some(moment) => CellValue::age_of(Some(moment)),
         None => "<none>".into(),
     }
 }

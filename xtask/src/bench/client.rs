@@ -6,12 +6,15 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::client::conn::http2::{self, SendRequest};
-use hyper::{Method, Request, Response};
+use hyper::{Method, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+
+/// The media type of JSON.
+const JSON: &str = "application/json";
 
 /// The address of a server and the credentials for it.
 #[derive(Clone)]
@@ -31,6 +34,37 @@ pub(crate) struct Connection {
     authorization: String,
     accept_encoding: &'static str,
 }
+
+/// What a request asks for.
+pub(crate) struct Request<'a> {
+    /// The method.
+    pub(crate) method: Method,
+    /// The path, with its query.
+    pub(crate) path: &'a str,
+    /// The media types of the response.
+    pub(crate) accept: &'a str,
+    /// The media type of the body.
+    pub(crate) content_type: &'a str,
+    /// The body.
+    pub(crate) body: Bytes,
+}
+
+// === impl Request ===
+
+impl<'a> Request<'a> {
+    /// Returns a request for an object or a list, in one of these media types.
+    pub(crate) fn get(path: &'a str, accept: &'a str) -> Self {
+        Self { method: Method::GET, path, accept, content_type: JSON, body: Bytes::new() }
+    }
+
+    /// Returns a JSON merge patch.
+    pub(crate) fn merge_patch(path: &'a str, body: Bytes) -> Self {
+        let content_type = "application/merge-patch+json";
+        Self { method: Method::PATCH, path, accept: JSON, content_type, body }
+    }
+}
+
+// === impl Client ===
 
 impl Client {
     /// Creates a client of the server at an `https://` URL.
@@ -94,14 +128,20 @@ impl Connection {
         content_type: &str,
         body: Bytes,
     ) -> Result<Response<Incoming>, String> {
-        let request = Request::builder()
-            .method(method)
+        self.send_as(Request { method, path, accept: JSON, content_type, body }).await
+    }
+
+    /// Sends a request and returns the response once its headers have arrived.
+    async fn send_as(&mut self, request: Request<'_>) -> Result<Response<Incoming>, String> {
+        let path = request.path;
+        let request = hyper::Request::builder()
+            .method(request.method)
             .uri(format!("https://{}{path}", self.authority))
             .header("authorization", &self.authorization)
-            .header("accept", "application/json")
+            .header("accept", request.accept)
             .header("accept-encoding", self.accept_encoding)
-            .header("content-type", content_type)
-            .body(Full::new(body))
+            .header("content-type", request.content_type)
+            .body(Full::new(request.body))
             .map_err(|error| error.to_string())?;
         self.sender.ready().await.map_err(|error| error.to_string())?;
         self.sender.send_request(request).await.map_err(|error| format!("{path}: {error}"))
@@ -114,7 +154,13 @@ impl Connection {
         path: &str,
         body: Bytes,
     ) -> Result<usize, String> {
-        let response = self.send(method, path, "application/json", body).await?;
+        self.exchange_as(Request { method, path, accept: JSON, content_type: JSON, body }).await
+    }
+
+    /// Like [`exchange`](Self::exchange), with the request's own media types.
+    pub(crate) async fn exchange_as(&mut self, request: Request<'_>) -> Result<usize, String> {
+        let path = request.path;
+        let response = self.send_as(request).await?;
         let status = response.status();
         let mut body = response.into_body();
         let mut length_bytes = 0;

@@ -3,11 +3,16 @@
 //! Kubernetes concept:
 //! [tables](https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
+use jiff::Timestamp;
 use registry_core::api::{Object, StatusError};
-use registry_core::resource::{Column, ColumnType, RowCondition, RowConditionType, TableColumn};
+use registry_core::resource::{
+    Column, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
+};
 use registry_core::schema::Schema;
+use registry_core::storage::{Encoding, EncodingBudget};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -18,8 +23,13 @@ use super::super::call::Call;
 use super::item::Item;
 use super::partial;
 
+mod row;
+
+use row::RowBuilder;
+
 /// The columns of a resource that declares none.
-static DEFAULT_COLUMNS: [Column; 2] = [Column::NAME, Column::CREATED_AT];
+static DEFAULT_COLUMNS: LazyLock<TableColumns> =
+    LazyLock::new(|| TableColumns::declared(&[Column::NAME, Column::CREATED_AT]));
 
 /// Maximum length of a row's cells, in bytes, if the columns are many. Custom resources may have very many columns, each of
 /// which shows a whole object: the cells after the limit are null.
@@ -28,11 +38,12 @@ const MAX_CELLS_BYTES: usize = 4 << 20;
 /// A table of one resource's objects.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    columns: Arc<[TableColumn]>,
+    columns: TableColumns,
     row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
     schema: Schema,
     include: IncludeObject,
     version: MetaVersion,
+    budget: Arc<EncodingBudget>,
 }
 
 /// The part of each object that its row contains (`includeObject`).
@@ -73,7 +84,8 @@ impl Table {
     /// 400 for an invalid `includeObject`.
     pub(crate) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
         let storage = &call.route.path.capabilities.storage;
-        let table = Self::new(storage.columns(), storage.schema(), call.query, version)?;
+        let budget = call.api.config.encodings.clone();
+        let table = Self::new(storage.columns(), storage.schema(), call.query, version, budget)?;
         // A resource's row conditions apply to its own kind only: a scale is never completed.
         let resource = &call.route.path.resource;
         let row_conditions = resource.row_conditions.filter(|_| call.route.kind == resource.kind);
@@ -81,12 +93,13 @@ impl Table {
     }
 
     fn new(
-        columns: Arc<[TableColumn]>,
+        columns: TableColumns,
         schema: Schema,
         query: Query<'_>,
         version: MetaVersion,
+        budget: Arc<EncodingBudget>,
     ) -> Result<Self, StatusError> {
-        let columns = if columns.is_empty() { TableColumn::declared(&DEFAULT_COLUMNS) } else { columns };
+        let columns = if columns.is_empty() { DEFAULT_COLUMNS.clone() } else { columns };
         let include = match &*query.text("includeObject") {
             "" | "Metadata" => IncludeObject::Metadata,
             "Object" => IncludeObject::Object,
@@ -98,7 +111,7 @@ impl Table {
                 )));
             }
         };
-        Ok(Self { columns, row_conditions: None, schema, include, version })
+        Ok(Self { columns, row_conditions: None, schema, include, version, budget })
     }
 
     /// Returns the version of `meta.k8s.io`.
@@ -152,14 +165,15 @@ impl Table {
         item: &Item<'_>,
         with_columns: bool,
     ) -> Result<(), StatusError> {
-        let object = item.object()?;
-        let metadata = match (item.revision, object.resource_version()) {
-            (Some(revision), _) => json!({ "resourceVersion": revision.to_string() }),
-            (None, "") => json!({}),
-            (None, version) => json!({ "resourceVersion": version }),
+        let metadata = match item.revision {
+            Some(revision) => json!({ "resourceVersion": revision.to_string() }),
+            None => match item.object()?.resource_version() {
+                "" => json!({}),
+                version => json!({ "resourceVersion": version }),
+            },
         };
         self.write_head(buffer, &metadata.to_string(), with_columns);
-        self.write_row_of(buffer, item, &object)?;
+        self.write_row(buffer, item)?;
         buffer.extend_from_slice(b"]}");
         Ok(())
     }
@@ -169,24 +183,10 @@ impl Table {
     /// # Errors
     /// 500 if its bytes are not an object.
     pub(crate) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
-        self.write_row_of(buffer, item, &item.object()?)
-    }
-
-    fn write_row_of(
-        &self,
-        buffer: &mut Vec<u8>,
-        item: &Item<'_>,
-        object: &Object,
-    ) -> Result<(), StatusError> {
-        buffer.extend_from_slice(b"{\"cells\":");
-        write_cells(buffer, &self.columns, object);
-        let conditions = self.row_conditions.map(|of| of(object)).unwrap_or_default();
-        if !conditions.is_empty() {
-            let conditions: Vec<TableRowCondition<'_>> =
-                conditions.iter().map(TableRowCondition::from).collect();
-            buffer.extend_from_slice(b",\"conditions\":");
-            buffer.extend_from_slice(json_text(&conditions).as_bytes());
-        }
+        let encoding =
+            Encoding::TableRow { columns: self.columns.id(), has_conditions: self.row_conditions.is_some() };
+        let row = item.in_encoding(encoding, &self.budget, || Ok(self.row(&item.object()?)))?;
+        row::write(buffer, &row, Timestamp::now());
         buffer.extend_from_slice(b",\"object\":");
         match self.include {
             IncludeObject::None => buffer.extend_from_slice(b"null"),
@@ -196,23 +196,31 @@ impl Table {
         buffer.push(b'}');
         Ok(())
     }
-}
 
-/// Writes the cells of a row.
-fn write_cells(buffer: &mut Vec<u8>, columns: &[TableColumn], object: &Object) {
-    let start = buffer.len();
-    buffer.push(b'[');
-    for (index, column) in columns.iter().enumerate() {
-        if index > 0 {
-            buffer.push(b',');
+    /// Returns the cells and the conditions of an object's row, which all tables with these columns share.
+    fn row(&self, object: &Object) -> Bytes {
+        let mut row = RowBuilder::default();
+        row.text(b"{\"cells\":[");
+        for (index, column) in self.columns.iter().enumerate() {
+            if index > 0 {
+                row.text(b",");
+            }
+            if row.len() < MAX_CELLS_BYTES {
+                row.cell(column.cell.of(object));
+            } else {
+                row.text(b"null");
+            }
         }
-        if buffer.len() - start < MAX_CELLS_BYTES {
-            buffer.extend_from_slice(column.cell.of(object).to_string().as_bytes());
-        } else {
-            buffer.extend_from_slice(b"null");
+        row.text(b"]");
+        let conditions = self.row_conditions.map(|of| of(object)).unwrap_or_default();
+        if !conditions.is_empty() {
+            let conditions: Vec<TableRowCondition<'_>> =
+                conditions.iter().map(TableRowCondition::from).collect();
+            row.text(b",\"conditions\":");
+            row.text(json_text(&conditions).as_bytes());
         }
+        row.finish()
     }
-    buffer.push(b']');
 }
 
 /// Returns a value as JSON, with its fields in the order of the struct.

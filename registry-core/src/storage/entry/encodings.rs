@@ -25,6 +25,13 @@ pub enum Encoding {
     Cbor,
     /// `metadata` in CBOR.
     MetadataCbor,
+    /// The object's row in a table with these columns.
+    TableRow {
+        /// The number of the columns: [`TableColumns::id`](crate::resource::TableColumns::id).
+        columns: u64,
+        /// Whether the row has the conditions of the resource's rows.
+        has_conditions: bool,
+    },
 }
 
 /// Limits the memory that the kept encodings of all entries may take.

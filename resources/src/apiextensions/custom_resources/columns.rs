@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use registry_core::api::json_path::{Found, JsonPath, MAX_VISITS, print};
 use registry_core::api::{Object, time};
-use registry_core::resource::{Column, ColumnType, TableCell, TableColumn, duration_text};
+use registry_core::resource::{CellValue, Column, ColumnType, TableCell, TableColumn, TableColumns};
 use serde_json::Value;
 
 use crate::apiextensions::customresourcedefinitions::definition::ColumnDefinition;
@@ -20,10 +20,10 @@ const MIN_VISITS: usize = 100;
 /// Returns the columns of a version: the name, and the declared columns, or the age if there are none.
 ///
 /// If a declared path is malformed, that column and the ones after it are left out, as in Kubernetes.
-pub(super) fn table_columns(declared: &[ColumnDefinition]) -> Arc<[TableColumn]> {
+pub(super) fn table_columns(declared: &[ColumnDefinition]) -> TableColumns {
     let name = TableColumn::from(&Column::NAME);
     if declared.is_empty() {
-        return Arc::new([name, TableColumn::from(&Column::CUSTOM_AGE)]);
+        return [name, TableColumn::from(&Column::CUSTOM_AGE)].into_iter().collect();
     }
     // The columns of a table share the work that a row may cost.
     let visits = (MAX_ROW_VISITS / declared.len()).clamp(MIN_VISITS, MAX_VISITS);
@@ -56,9 +56,9 @@ fn column(declared: &ColumnDefinition, visits: usize) -> Option<TableColumn> {
 
 /// Returns the first value at the path; null if there is none, if it has another type than the column, or if the path
 /// visits more values than it may.
-fn cell(path: &JsonPath, visits: usize, kind: ColumnType, object: &Object) -> Value {
-    let Ok(found) = path.find_within(&object.0, visits) else { return Value::Null };
-    let Some(first) = found.first().copied() else { return Value::Null };
+fn cell(path: &JsonPath, visits: usize, kind: ColumnType, object: &Object) -> CellValue {
+    let Ok(found) = path.find_within(&object.0, visits) else { return Value::Null.into() };
+    let Some(first) = found.first().copied() else { return Value::Null.into() };
     match (kind, first) {
         // This is how Go prints a value that is not there.
         (ColumnType::String, Found::Null) => "<no value>".into(),
@@ -67,12 +67,12 @@ fn cell(path: &JsonPath, visits: usize, kind: ColumnType, object: &Object) -> Va
             (Some(integer), _) => integer.into(),
             // Without the fraction, as Go converts it.
             (None, Some(float)) => truncated(float).into(),
-            (None, None) => Value::Null,
+            (None, None) => Value::Null.into(),
         },
-        (ColumnType::Number, Found::Number(number)) => Value::Number(number.clone()),
+        (ColumnType::Number, Found::Number(number)) => Value::Number(number.clone()).into(),
         (ColumnType::Boolean, Found::Bool(value)) => value.into(),
-        (ColumnType::Date, Found::String(text)) => age(text).into(),
-        _ => Value::Null,
+        (ColumnType::Date, Found::String(text)) => age(text),
+        _ => Value::Null.into(),
     }
 }
 
@@ -84,13 +84,13 @@ fn truncated(float: f64) -> i64 {
 }
 
 /// Returns the time since a timestamp.
-fn age(text: &str) -> String {
+fn age(text: &str) -> CellValue {
     if matches!(text, "" | "null") {
-        return "<unknown>".to_owned();
+        return "<unknown>".into();
     }
     match time::parse(text) {
-        Some(moment) => duration_text(jiff::Timestamp::now().as_second() - moment.as_second()),
-        None => "<invalid>".to_owned(),
+        Some(moment) => CellValue::age(moment),
+        None => "<invalid>".into(),
     }
 }
 

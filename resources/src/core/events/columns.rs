@@ -1,7 +1,7 @@
 //! The table of events: the same printers for both versions, whose field names differ.
 
 use registry_core::api::Object;
-use registry_core::resource::Column;
+use registry_core::resource::{CellValue, Column};
 use serde_json::Value;
 
 use crate::support::printers;
@@ -27,28 +27,28 @@ pub(crate) trait Layout {
 /// The columns of a version.
 pub(crate) const fn of<L: Layout>() -> [Column; 10] {
     [
-        Column::text("Last Seen", last_seen::<L>),
+        Column::dated("Last Seen", last_seen::<L>),
         Column::text("Type", |object| printers::text(object, &["type"])),
         Column::text("Reason", |object| printers::text(object, &["reason"])),
         Column::text("Object", about::<L>),
         Column::text("Subobject", |object| printers::text(object, &[L::ABOUT, "fieldPath"])).wide(),
         Column::text("Source", source::<L>).wide(),
         Column::text("Message", |object| printers::trimmed(object, &[L::MESSAGE])),
-        Column::text("First Seen", first_seen::<L>).wide(),
+        Column::dated("First Seen", first_seen::<L>).wide(),
         Column::text("Count", count::<L>).wide(),
         Column { priority: 1, ..Column::NAME },
     ]
 }
 
 /// Returns the age of the last occurrence.
-fn last_seen<L: Layout>(object: &Object) -> Value {
+fn last_seen<L: Layout>(object: &Object) -> CellValue {
     let paths: [&[&str]; 4] = [&["series", "lastObservedTime"], &[L::LAST], &[L::FIRST], &["eventTime"]];
-    printers::age_of(paths.iter().find_map(|path| object.get_str(path)))
+    CellValue::age_of(paths.iter().find_map(|path| object.get_str(path)))
 }
 
 /// Returns the age of the first occurrence.
-fn first_seen<L: Layout>(object: &Object) -> Value {
-    printers::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
+fn first_seen<L: Layout>(object: &Object) -> CellValue {
+    CellValue::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
 }
 
 /// Returns the object that the event is about, as `kind/name`; the kind alone if it has no name.
@@ -93,7 +93,7 @@ mod tests {
         let cell = |name: &str, event: Value| {
             let object = Object::from_value(event).unwrap();
             let column = Events::TYPE.columns.iter().find(|column| column.name == name).unwrap();
-            column.cell.of(&object)
+            column.cell.of(&object).at(jiff::Timestamp::now())
         };
         for (event, source) in [
             (

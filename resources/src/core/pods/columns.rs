@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use registry_core::api::{Object, time};
-use registry_core::resource::{Column, RowCondition, RowConditionType, duration_text};
+use registry_core::resource::{CellValue, Column, RowCondition, RowConditionType};
 use serde_json::Value;
 
 use crate::support::printers;
@@ -14,7 +14,7 @@ pub(super) static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Ready", ready).described("The aggregate readiness state of this pod for accepting traffic."),
     Column::text("Status", status).described("The aggregate status of the containers in this pod."),
-    Column::text("Restarts", restarts).described(
+    Column::dated("Restarts", restarts).described(
         "The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
     ),
     Column::AGE,
@@ -167,7 +167,7 @@ fn terminated_word(status: &Value) -> String {
 }
 
 /// Returns the number of restarts, and the time since the last one.
-fn restarts(object: &Object) -> Value {
+fn restarts(object: &Object) -> CellValue {
     let sidecars = sidecars(object);
     let initializing = initializing(object).is_some();
     let init = statuses(object, "initContainerStatuses")
@@ -180,10 +180,7 @@ fn restarts(object: &Object) -> Value {
         last = last.max(time::parse(text(status, "/lastState/terminated/finishedAt")));
     }
     match last {
-        Some(moment) if count > 0 => {
-            let ago = duration_text(jiff::Timestamp::now().as_second() - moment.as_second());
-            format!("{count} ({ago} ago)").into()
-        }
+        Some(since) if count > 0 => CellValue::Age { before: format!("{count} ("), since, after: " ago)" },
         _ => count.to_string().into(),
     }
 }

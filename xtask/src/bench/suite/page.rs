@@ -96,7 +96,7 @@ fn tables(figures: &Figures) -> String {
         }
     }
     text.push_str(
-        "\nSize: objects in the server (`get`, `create`), in the list (`list`), watchers (`watch`), watches of other objects (`create beside idle watches`).\n\
+        "\nSize: objects in the server (`get`, `create`), in the list (`list`, `pods as …`), pods (`pod …`) or leases (`lease update`) in the server, watchers (`watch`), watches of other objects (`create beside idle watches`).\n\
          An operation of `watch` is one event of 1.5 KB delivered to one watcher; ninety of them share a connection, in `watch alone` each has its own.\n",
     );
     if !figures.failures.is_empty() {

@@ -2,6 +2,7 @@
 
 mod custom;
 mod events;
+mod pods;
 mod requests;
 mod restart;
 
@@ -71,6 +72,9 @@ impl<'a> Stages<'a> {
         }
         if let Err(error) = self.requests().await {
             self.failed("requests", error);
+        }
+        if let Err(error) = self.pods().await {
+            self.failed("pods", error);
         }
         if let Err(error) = self.events().await {
             self.failed("events", error);

@@ -12,7 +12,8 @@ static COLUMNS: [Column; 3] = [
 fn table(query: &str, columns: &'static [Column]) -> Result<Table, StatusError> {
     let uri: http::Uri = format!("/x?{query}").parse().unwrap();
     let schema = resources::schema::of("", "v1", "ConfigMap");
-    Table::new(TableColumn::declared(columns), schema, Query::of(&uri), MetaVersion::V1)
+    let budget = Arc::new(EncodingBudget::new(1 << 20));
+    Table::new(TableColumns::declared(columns), schema, Query::of(&uri), MetaVersion::V1, budget)
 }
 
 fn rendered(query: &str, columns: &'static [Column], with_columns: bool) -> Value {

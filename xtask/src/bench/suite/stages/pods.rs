@@ -1,0 +1,18 @@
+//! Pods and leases.
+
+use super::super::super::pods;
+use super::{CLIENTS, Stages};
+
+impl Stages<'_> {
+    /// Measures writes and lists of pods, and the renewal of leases.
+    pub(in super::super) async fn pods(&mut self) -> Result<(), String> {
+        let place = self.place();
+        let server = self.server(&place).await?;
+        let client = server.client()?;
+        for measured in pods::all(&client, &server, pods::LISTED, self.load(CLIENTS)).await? {
+            self.measured(measured);
+        }
+        server.stop().await;
+        Ok(())
+    }
+}
