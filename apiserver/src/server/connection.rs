@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
+use http::Method;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -30,6 +31,7 @@ use super::renewal::ServingTls;
 use super::streams::{ConnectionTasks, RunInline, Streams};
 use super::tls::ServerTls;
 
+mod head;
 mod host;
 mod unread;
 
@@ -141,12 +143,17 @@ pub(super) async fn serve<D: Dispatch>(
         let running = Running::begin(&counted, is_http2 && serving.limits.sends_away());
         let run_inline = streams.announce();
         async move {
+            let is_head = request.method() == Method::HEAD;
             if let Some(refusal) = host::refusal(&request) {
+                let refusal = if is_head { head::without_body(refusal) } else { refusal };
                 return Ok(refusal.map(|inner| CountedBody { inner, events: None, run_inline, running }));
             }
             let (request, unread) = unread::lend(request);
             let mut response = serving.filters.serve(&peer, request).await;
             unread.finish(response.headers_mut()).await;
+            if is_head {
+                response = head::without_body(response);
+            }
             let long_running = response.extensions_mut().remove::<LongRunning>();
             if long_running.is_some() || response.body().size_hint().lower() > INLINE_BYTES {
                 run_inline.request(long_running.is_some());

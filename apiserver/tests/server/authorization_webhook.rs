@@ -8,13 +8,10 @@ use apiserver::testing::{ALICE_TOKEN, TestServer, TestServerBuilder};
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
 use crate::client::{Connection, Protocol};
+use crate::tls_server::TlsServer;
 
 /// A service that allows configmaps, denies secrets, is out of order for pods, and has no opinion about the rest.
 struct Service {
@@ -26,36 +23,12 @@ struct Service {
 
 impl Service {
     async fn start() -> Self {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let parameters = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-        let certificate = parameters.self_signed(&key).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            );
-        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let (calls, last) = (Arc::<AtomicUsize>::default(), Arc::<Mutex<Value>>::default());
         let state = (calls.clone(), last.clone());
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (state, acceptor) = (state.clone(), acceptor.clone());
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else { return };
-                    let service = service_fn(|request| answer(state.clone(), request));
-                    let builder = hyper::server::conn::http1::Builder::new();
-                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
-                });
-            }
-        });
+        let server =
+            TlsServer::start(&["127.0.0.1"], None, move |request| answer(state.clone(), request)).await;
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("ca.pem"), certificate.pem()).unwrap();
+        std::fs::write(directory.path().join("ca.pem"), &server.ca_pem).unwrap();
         let kubeconfig = directory.path().join("kubeconfig");
         let text = json!({
             "apiVersion": "v1",
@@ -63,7 +36,7 @@ impl Service {
             "current-context": "c",
             "contexts": [{ "name": "c", "context": { "cluster": "s", "user": "u" } }],
             "clusters": [{ "name": "s", "cluster": {
-                "server": format!("https://{address}/authorize"), "certificate-authority": "ca.pem",
+                "server": server.url("/authorize"), "certificate-authority": "ca.pem",
             } }],
             "users": [{ "name": "u", "user": { "token": "shared" } }],
         });
@@ -208,10 +181,11 @@ async fn a_service_that_cannot_be_used_is_refused_at_the_start() {
     let service = Service::start().await;
     let text = std::fs::read_to_string(&service.kubeconfig).unwrap();
     for (from, to) in [
-        ("https://", "http://"),
+        ("https://", "ftp://"),
+        ("\"server\"", "\"proxy-url\":\"http://127.0.0.1:1\",\"server\""),
         ("\"current-context\":\"c\"", "\"current-context\":\"d\""),
         ("ca.pem", "absent.pem"),
-        ("\"certificate-authority\":\"ca.pem\"", "\"insecure-skip-tls-verify\":true"),
+        ("\"certificate-authority\"", "\"insecure-skip-tls-verify\":true,\"certificate-authority\""),
         ("\"token\":\"shared\"", "\"exec\":{}"),
         ("\"token\":\"shared\"", "\"client-key-data\":\"eA==\""),
     ] {

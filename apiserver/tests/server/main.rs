@@ -23,6 +23,7 @@ mod conversion_webhooks;
 mod custom_resources;
 mod evictions;
 mod extremes;
+mod head;
 mod hostile;
 mod identities;
 mod large_bodies;
@@ -34,6 +35,8 @@ mod published;
 mod selectable_fields;
 mod service_accounts;
 mod tls_options;
+#[path = "../support/tls_server.rs"]
+mod tls_server;
 mod zoo;
 
 use std::time::{Duration, Instant};

@@ -1,7 +1,6 @@
 //! A webhook in the process of the test: what it does depends on the path it is called at.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,13 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use kube::core::DynamicObject;
 use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
+
+use crate::tls_server::TlsServer;
 
 /// What a path answers to a request.
 type Behavior = dyn Fn(&Value) -> Reply + Send + Sync;
@@ -39,7 +36,7 @@ pub enum Reply {
 
 /// A webhook. It ends with the test's runtime.
 pub struct Hook {
-    address: SocketAddr,
+    server: TlsServer,
     /// The certificate (PEM) to check it with, in base64.
     pub ca_bundle: String,
     state: Arc<State>,
@@ -53,43 +50,19 @@ struct State {
 
 impl Hook {
     pub async fn start() -> Self {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let names = ["127.0.0.1", "hook.default.svc"].map(str::to_owned).to_vec();
-        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            );
-        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
         let serving = state.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (state, acceptor) = (serving.clone(), acceptor.clone());
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else { return };
-                    let service = service_fn(|request| answer(state.clone(), request));
-                    let builder = hyper::server::conn::http1::Builder::new();
-                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
-                });
-            }
-        });
-        Self { address, ca_bundle: STANDARD.encode(certificate.pem()), state }
+        let names = ["127.0.0.1", "hook.default.svc"];
+        let server = TlsServer::start(&names, None, move |request| answer(serving.clone(), request)).await;
+        Self { ca_bundle: server.ca_bundle(), server, state }
     }
 
     pub fn port(&self) -> u16 {
-        self.address.port()
+        self.server.address.port()
     }
 
     pub fn url(&self, path: &str) -> String {
-        format!("https://{}/{path}", self.address)
+        self.server.url(&format!("/{path}"))
     }
 
     /// Sets what a path answers. Other paths allow everything.

@@ -16,5 +16,7 @@ mod hook;
 mod hostile;
 mod matching;
 mod mutating;
+#[path = "../support/tls_server.rs"]
+mod tls_server;
 mod validating;
 mod world;

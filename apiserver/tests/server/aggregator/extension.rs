@@ -6,17 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt as _;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
+
+use crate::tls_server::TlsServer;
 
 /// The group that it serves.
 pub const GROUP: &str = "wardle.example.com";
@@ -49,37 +46,11 @@ pub struct Extension {
 impl Extension {
     /// Starts a server for a service of this name in the namespace `default`.
     pub async fn start(service: &str) -> Self {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let names = vec![format!("{service}.default.svc")];
-        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            )
-            .unwrap();
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let behavior = Arc::new(Mutex::new(Behavior::Serve));
         let serving = behavior.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (behavior, acceptor) = (serving.clone(), acceptor.clone());
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else { return };
-                    let service = service_fn(|request| answer(behavior.clone(), request));
-                    let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-                    let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).await;
-                });
-            }
-        });
-        Self { address, ca_bundle: STANDARD.encode(certificate.pem()), behavior }
+        let name = format!("{service}.default.svc");
+        let server = TlsServer::start(&[&name], None, move |request| answer(serving.clone(), request)).await;
+        Self { address: server.address, ca_bundle: server.ca_bundle(), behavior }
     }
 
     pub fn set(&self, behavior: Behavior) {

@@ -142,7 +142,7 @@ pub fn configuration(issuer: &TokenIssuer, jwt: &Value, anonymous: &Value) -> St
         "kind": "AuthenticationConfiguration",
         "jwt": [{
             "issuer": {
-                "url": issuer.peer.url(), "audiences": ["orlop"], "certificateAuthority": issuer.peer.ca_pem,
+                "url": issuer.peer.url(), "audiences": ["orlop"], "certificateAuthority": issuer.peer.ca_pem(),
             },
             "claimMappings": { "username": { "claim": "sub", "prefix": "oidc:" } },
         }],

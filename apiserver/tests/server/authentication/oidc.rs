@@ -184,7 +184,7 @@ async fn an_issuer_that_is_not_there_yet_is_found_later() {
     let directory = tempfile::tempdir().unwrap();
     let issuer = TokenIssuer::start().await;
     let good = issuer.elliptic.token(&issuer.claims());
-    let path = write(directory.path(), "ca.crt", &issuer.peer.ca_pem);
+    let path = write(directory.path(), "ca.crt", issuer.peer.ca_pem());
     let url = issuer.peer.url();
     // Its documents are those of another issuer: its keys are not asked for.
     issuer

@@ -3,7 +3,7 @@ use super::*;
 
 fn kubeconfig(peer: &HttpsPeer) -> String {
     use base64::Engine as _;
-    let authority = base64::prelude::BASE64_STANDARD.encode(&peer.ca_pem);
+    let authority = base64::prelude::BASE64_STANDARD.encode(peer.ca_pem());
     json!({
         "current-context": "c",
         "contexts": [{"name": "c", "context": {"cluster": "s", "user": "u"}}],

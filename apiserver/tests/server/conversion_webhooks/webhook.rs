@@ -6,16 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
+
+use crate::tls_server::TlsServer;
 
 /// What the webhook does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,53 +43,27 @@ pub struct Webhook {
     pub address: SocketAddr,
     /// The certificate (PEM) to check it with, in base64.
     pub ca_bundle: String,
+    server: TlsServer,
     state: Arc<State>,
 }
 
 struct State {
     behavior: Mutex<Behavior>,
     calls: AtomicUsize,
-    connections: AtomicUsize,
     last: Mutex<Value>,
 }
 
 impl Webhook {
     pub async fn start() -> Self {
-        let key = rcgen::KeyPair::generate().unwrap();
-        let names = ["127.0.0.1", "localhost", "converter.default.svc"].map(str::to_owned).to_vec();
-        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-            );
-        let acceptor = TlsAcceptor::from(Arc::new(config.unwrap()));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
         let state = Arc::new(State {
             behavior: Mutex::new(Behavior::Convert),
             calls: AtomicUsize::default(),
-            connections: AtomicUsize::default(),
             last: Mutex::default(),
         });
         let serving = state.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (state, acceptor) = (serving.clone(), acceptor.clone());
-                tokio::spawn(async move {
-                    let Ok(stream) = acceptor.accept(stream).await else { return };
-                    state.connections.fetch_add(1, Ordering::SeqCst);
-                    let service = service_fn(|request| answer(state.clone(), request));
-                    let builder = hyper::server::conn::http1::Builder::new();
-                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
-                });
-            }
-        });
-        Self { address, ca_bundle: STANDARD.encode(certificate.pem()), state }
+        let names = ["127.0.0.1", "localhost", "converter.default.svc"];
+        let server = TlsServer::start(&names, None, move |request| answer(serving.clone(), request)).await;
+        Self { address: server.address, ca_bundle: server.ca_bundle(), server, state }
     }
 
     pub fn set(&self, behavior: Behavior) {
@@ -105,7 +75,7 @@ impl Webhook {
     }
 
     pub fn connections(&self) -> usize {
-        self.state.connections.load(Ordering::SeqCst)
+        self.server.connections()
     }
 
     /// Returns the last request.
@@ -115,7 +85,7 @@ impl Webhook {
 
     /// Returns the URL of it.
     pub fn url(&self) -> String {
-        format!("https://{}/convert", self.address)
+        self.server.url("/convert")
     }
 
     /// Returns how a definition refers to it by URL.

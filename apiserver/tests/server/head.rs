@@ -1,0 +1,55 @@
+//! HEAD has the answer of GET without its body, whatever the answer is.
+
+use apiserver::testing::{ALICE_TOKEN, TestServer};
+use http::Request;
+use http_body_util::Full;
+use hyper::body::Bytes;
+
+use crate::client::{Connection, Protocol};
+
+fn request(method: &str, path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
+    let request = Request::builder().method(method).uri(path).header("host", "localhost");
+    let request = match token {
+        Some(token) => request.header("authorization", format!("Bearer {token}")),
+        None => request,
+    };
+    request.body(Full::default()).unwrap()
+}
+
+#[tokio::test]
+async fn no_answer_to_head_has_a_body() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let admin = Some("admin-token");
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        let mut connection = Connection::open(&server, protocol).await;
+        for (path, token, status) in [
+            ("/version", None, 200),
+            ("/readyz?verbose", None, 200),
+            ("/openapi/v2", admin, 200),
+            ("/apis", admin, 200),
+            ("/api/v1/namespaces/default", None, 403),
+            ("/api/v1/namespaces/default", Some("unknown"), 401),
+            ("/api/v1/namespaces/default", Some(ALICE_TOKEN), 403),
+            ("/api/v1/namespaces/default", admin, 405),
+            ("/api/v1/namespaces/default/configmaps?watch=true", admin, 405),
+            ("/api/v1/zork", admin, 404),
+            ("/zork", admin, 404),
+            ("/api/v1/namespaces/default?timeout=x", admin, 400),
+        ] {
+            let answer = connection.send(request("HEAD", path, token)).await;
+            assert_eq!(answer.status, status, "{protocol:?} {path}");
+            assert!(answer.body.is_empty(), "{protocol:?} {path}");
+            if path.contains("watch") {
+                continue;
+            }
+            // The connection is still usable, and GET shows how long the body is.
+            let whole = connection.send(request("GET", path, token)).await;
+            if whole.status == status {
+                let length = answer.headers.get("content-length").map(|length| length.to_str().unwrap());
+                let known = whole.headers.get("content-length").map(|length| length.to_str().unwrap());
+                assert_eq!(length, known, "{protocol:?} {path}");
+            }
+        }
+    }
+    server.stop().await;
+}
