@@ -8,7 +8,7 @@
 //! | `node` | what a kubelet may access: the objects that its pods refer to |
 //! | `abac` | a file of policies |
 //! | `webhook`, `conditions`, `review_spec` | another service, and the requests about which it is asked |
-//! | `configuration` | the file of `--authorization-config` |
+//! | `configuration`, `reload` | the file of `--authorization-config`, and its changes |
 //! | `impersonation` | who may act as whom |
 //! | `reviews` | the answers of access reviews |
 //!
@@ -32,6 +32,7 @@ mod configuration;
 pub(crate) mod impersonation;
 mod node;
 mod rbac;
+mod reload;
 mod review_spec;
 mod reviews;
 mod setup;

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `kubeconfig`, `in_cluster` | the two readers of configuration |
 //! | `settings` | what they read: a server, its authorities, and the credentials for it |
+//! | `files` | settings whose files are read again when they change |
 //! | `headers` | the headers by which a client acts as another user |
 //! | `tls` | the only builder of TLS client configurations, and the authorities of certificates |
 //! | `dial`, `connector` | a connection: resolved, checked, encrypted |
@@ -21,8 +22,8 @@ mod answer;
 mod client;
 mod connector;
 pub(crate) mod dial;
+mod files;
 mod headers;
-#[allow(dead_code, reason = "servers that run in a cluster ask it about tokens and permissions")]
 mod in_cluster;
 pub(crate) mod kubeconfig;
 mod service;
@@ -32,6 +33,7 @@ pub(crate) mod tls;
 pub(crate) use answer::{broken, is_closed, not_connected, read, refused, request_failed};
 pub(crate) use client::{Bounds, CallFailure, Client};
 pub(crate) use connector::{Connector, Place};
+pub(crate) use files::{Followed, Prepared};
 pub(crate) use headers::escaped_header_key;
 pub(crate) use service::ServiceResolver;
 #[cfg(test)]

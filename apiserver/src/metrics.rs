@@ -9,6 +9,7 @@
 //! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`] |
 //! | `requests` | requests by route, verb and code; watch events |
 //! | `access` | authentication and authorization |
+//! | `authorization` | authorizers and their webhooks |
 //! | `admission` | admission webhooks |
 //! | `audit` | audit events |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
@@ -31,6 +32,7 @@ use crate::version;
 mod access;
 mod admission;
 mod audit;
+mod authorization;
 mod health;
 mod names;
 mod requests;
@@ -38,6 +40,8 @@ mod requests;
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
 pub use audit::AuditMetrics;
+pub use authorization::AuthorizationMetrics;
+pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics};
 pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
@@ -53,6 +57,7 @@ pub struct ServerMetrics {
     storage: StorageMetrics,
     requests: RequestMetrics,
     access: AccessMetrics,
+    authorization: AuthorizationMetrics,
     admission: AdmissionMetrics,
     audit: AuditMetrics,
     in_flight: IntGaugeVec,
@@ -92,6 +97,7 @@ impl ServerMetrics {
             storage: StorageMetrics::new(&mut families)?,
             requests: RequestMetrics::new(&mut families)?,
             access: AccessMetrics::new(&mut families)?,
+            authorization: AuthorizationMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
@@ -129,6 +135,11 @@ impl ServerMetrics {
     /// Returns the metrics of authentication and authorization.
     pub fn access(&self) -> &AccessMetrics {
         &self.access
+    }
+
+    /// Returns the metrics of authorizers.
+    pub fn authorization(&self) -> &AuthorizationMetrics {
+        &self.authorization
     }
 
     /// Returns the metrics of admission webhooks.

@@ -5,7 +5,7 @@
 //! | `client` | the connections to one webhook, and a call |
 //!
 //! As in Kubernetes, a URL may name any host, this machine included: only administrators of the cluster register webhooks,
-//! and a call carries no credentials of the server. Services are subject to the rules of the proxy: they are not at
+//! and a call carries no credentials of the server but those that its operator configured for that host. Services are subject to the rules of the proxy: they are not at
 //! addresses of this machine. Redirects are never followed.
 //!
 //! Every call is bounded in time, by the size of the answer, and by the number of calls of one webhook at once. Nothing of a
@@ -14,16 +14,20 @@
 //! Kubernetes concept: `ClientManager` in `k8s.io/apiserver/pkg/util/webhook`.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use registry_core::rest::webhook::{WebhookCall, WebhookCaller, WebhookClientConfig, WebhookError};
+use registry_core::rest::webhook::{
+    WebhookCall, WebhookCaller, WebhookClientConfig, WebhookError, WebhookTarget,
+};
 
 mod client;
 
-use crate::clients::ServiceResolver;
+use crate::clients::kubeconfig::Kubeconfig;
+use crate::clients::{self, Bounds, ClientSettings, ServiceResolver};
 
 use client::Client;
 
@@ -33,31 +37,61 @@ const MAX_CLIENTS: usize = 256;
 /// Calls webhooks.
 pub(crate) struct Webhooks {
     resolver: Arc<ServiceResolver>,
+    /// The users with the credentials for webhooks, by their hosts.
+    users: Option<Kubeconfig>,
     clients: Mutex<HashMap<WebhookClientConfig, Known>>,
 }
 
 struct Known {
-    client: Arc<Client>,
+    client: Callee,
     used: Instant,
+}
+
+/// What is called.
+#[derive(Clone)]
+enum Callee {
+    /// A webhook of the API.
+    Webhook(Arc<Client>),
+    /// A service that a kubeconfig names.
+    Service(Arc<clients::Client>),
 }
 
 // === impl Webhooks ===
 
 impl Webhooks {
-    /// Creates a caller that finds services by this resolver.
+    /// Creates a caller that finds services by this resolver, and has no credentials.
     pub(crate) fn new(resolver: Arc<ServiceResolver>) -> Self {
-        Self { resolver, clients: Mutex::default() }
+        Self { resolver, users: None, clients: Mutex::default() }
+    }
+
+    /// Creates a caller with the credentials of a kubeconfig, whose users are named after the webhooks' hosts.
+    ///
+    /// # Errors
+    /// Fails with a reason if it cannot be used.
+    pub(crate) fn with_credentials(
+        resolver: Arc<ServiceResolver>,
+        kubeconfig: &Path,
+    ) -> Result<Self, String> {
+        let users = Kubeconfig::read(kubeconfig)?;
+        users.check_users().map_err(|reason| format!("kubeconfig {}: {reason}", kubeconfig.display()))?;
+        Ok(Self { users: Some(users), ..Self::new(resolver) })
     }
 
     /// Returns the client of a webhook.
-    fn client(&self, config: &WebhookClientConfig) -> Result<Arc<Client>, String> {
+    fn client(&self, config: &WebhookClientConfig) -> Result<Callee, String> {
         let used = Instant::now();
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = clients.get_mut(config) {
             known.used = used;
             return Ok(known.client.clone());
         }
-        let client = Arc::new(Client::new(config, self.resolver.clone())?);
+        let client = match &config.target {
+            WebhookTarget::Kubeconfig(path) => {
+                let settings = ClientSettings::from_kubeconfig(path)?;
+                Callee::Service(Arc::new(clients::Client::new(settings)?))
+            }
+            _ => Callee::Webhook(Arc::new(Client::new(config, self.resolver.clone(), self.users.as_ref())?)),
+        };
         if clients.len() >= MAX_CLIENTS {
             let oldest = clients.iter().min_by_key(|(_, known)| known.used).map(|(config, _)| config.clone());
             if let Some(oldest) = oldest {
@@ -75,6 +109,12 @@ impl WebhookCaller for Webhooks {
         let client = self.client(call.config);
         let client = client
             .map_err(|reason| WebhookError(format!("Post {:?}: {reason}", call.config.target.to_string())))?;
-        client.call(call.body, call.timeout, call.max_answer_bytes).await
+        match client {
+            Callee::Webhook(client) => client.call(call.body, call.timeout, call.max_answer_bytes).await,
+            Callee::Service(client) => {
+                let bounds = Bounds { timeout: call.timeout, max_answer_bytes: call.max_answer_bytes };
+                client.post(call.body, bounds).await.map_err(|failure| WebhookError(failure.text))
+            }
+        }
     }
 }

@@ -56,25 +56,38 @@ struct Dependencies {
     metrics: AdmissionMetrics,
 }
 
+/// Calls the webhooks of each plug-in, with the credentials that are configured for it.
+pub(crate) struct Callers {
+    /// Calls mutating webhooks.
+    pub(crate) mutating: Arc<dyn WebhookCaller>,
+    /// Calls validating webhooks.
+    pub(crate) validating: Arc<dyn WebhookCaller>,
+}
+
 /// Returns both plug-ins, unless their configurations are not served.
 pub(crate) fn plugins(
     installed: &InstalledApi,
     services: &Services,
+    callers: Callers,
     metrics: &AdmissionMetrics,
 ) -> AdmissionChain {
-    let dependencies = Arc::new(Dependencies {
-        matcher: Matcher::new(installed),
-        caller: services.webhooks.clone(),
-        access: services.access.clone(),
-        metrics: metrics.clone(),
-    });
+    let dependencies = |caller: Arc<dyn WebhookCaller>| {
+        Arc::new(Dependencies {
+            matcher: Matcher::new(installed),
+            caller,
+            access: services.access.clone(),
+            metrics: metrics.clone(),
+        })
+    };
     let mut chain = AdmissionChain::default();
     if let Some(store) = installed.store(MutatingWebhookConfigurations::TYPE) {
         let configurations = Configurations::of(store);
-        chain.mutating.push(Arc::new(MutatingAdmissionWebhook::new(configurations, dependencies.clone())));
+        let dependencies = dependencies(callers.mutating);
+        chain.mutating.push(Arc::new(MutatingAdmissionWebhook::new(configurations, dependencies)));
     }
     if let Some(store) = installed.store(ValidatingWebhookConfigurations::TYPE) {
         let configurations = Configurations::of(store);
+        let dependencies = dependencies(callers.validating);
         chain.validating.push(Arc::new(ValidatingAdmissionWebhook::new(configurations, dependencies)));
     }
     chain

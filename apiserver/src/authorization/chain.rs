@@ -5,11 +5,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
 
 use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
+use crate::metrics::DecisionMetrics;
 use crate::request_info::ResourceRequest;
 
 use super::abac::AbacAuthorizer;
@@ -24,7 +26,13 @@ const HEALTH_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 /// read the server's health.
 #[derive(Default)]
 pub struct AuthorizerChain {
-    members: Vec<Member>,
+    members: ArcSwap<Vec<Measured>>,
+}
+
+/// An authorizer whose decisions are counted.
+pub(super) struct Measured {
+    pub(super) member: Member,
+    pub(super) decisions: Option<DecisionMetrics>,
 }
 
 /// One authorizer of a chain. All but webhooks decide at once, without a future of their own.
@@ -38,7 +46,7 @@ pub(super) enum Member {
     /// Allows what roles allow.
     Rbac(RbacAuthorizer),
     /// Allows what a file of policies allows.
-    Abac(AbacAuthorizer),
+    Abac(Arc<AbacAuthorizer>),
     /// Asks another process.
     Other(Arc<dyn Authorizer>),
 }
@@ -47,8 +55,13 @@ pub(super) enum Member {
 
 impl AuthorizerChain {
     /// Creates a chain of these authorizers.
-    pub(super) fn new(members: Vec<Member>) -> Self {
-        Self { members }
+    pub(super) fn new(members: Vec<Measured>) -> Self {
+        Self { members: ArcSwap::from_pointee(members) }
+    }
+
+    /// Replaces the authorizers.
+    pub(super) fn replace(&self, members: Vec<Measured>) {
+        self.members.store(Arc::new(members));
     }
 }
 
@@ -63,8 +76,9 @@ impl Authorizer for AuthorizerChain {
         }
         let mut reasons = String::new();
         let mut errors = Vec::new();
-        for member in &self.members {
-            match member.authorize(attributes).await {
+        let members = self.members.load_full();
+        for one in members.iter() {
+            match one.member.authorize(attributes).await {
                 Decision::NoOpinion { reason, error } => {
                     if !reason.is_empty() {
                         let separator = if reasons.is_empty() { "" } else { "\n" };
@@ -75,7 +89,10 @@ impl Authorizer for AuthorizerChain {
                         errors.push(error.into_owned());
                     }
                 }
-                decided => return decided,
+                decided => {
+                    one.count(&decided);
+                    return decided;
+                }
             }
         }
         Decision::NoOpinion { reason: Cow::Owned(reasons), error: Cow::Owned(aggregate(errors)) }
@@ -84,8 +101,8 @@ impl Authorizer for AuthorizerChain {
     fn rules_of(&self, user: &UserInfo, namespace: &str) -> AccessRules {
         let mut all = AccessRules::default();
         let mut errors = Vec::new();
-        for member in &self.members {
-            let rules = member.rules_of(user, namespace);
+        for one in self.members.load().iter() {
+            let rules = one.member.rules_of(user, namespace);
             all.resources.extend(rules.resources);
             all.paths.extend(rules.paths);
             all.incomplete |= rules.incomplete;
@@ -96,7 +113,8 @@ impl Authorizer for AuthorizerChain {
     }
 
     fn granted_rules(&self, user: &UserInfo, namespace: &str) -> AccessRules {
-        let rbac = self.members.iter().find_map(|member| match member {
+        let members = self.members.load();
+        let rbac = members.iter().find_map(|one| match &one.member {
             Member::Rbac(rbac) => Some(rbac),
             _ => None,
         });
@@ -138,6 +156,15 @@ pub(super) fn aggregate(errors: Vec<String>) -> String {
         [] => String::new(),
         [one] => one.clone(),
         several => format!("[{}]", several.join(", ")),
+    }
+}
+
+// === impl Measured ===
+
+impl Measured {
+    fn count(&self, decision: &Decision) {
+        let Some(decisions) = &self.decisions else { return };
+        if decision.is_allow() { &decisions.allowed } else { &decisions.denied }.inc();
     }
 }
 

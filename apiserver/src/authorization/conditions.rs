@@ -58,6 +58,11 @@ impl MatchConditions {
         Ok(Self { conditions, environment: Some((environment, request)) })
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
     /// Returns whether all conditions hold for a request. One that does not hold counts before those that fail.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Kubernetes concept: `AuthorizationConfiguration` of `apiserver.config.k8s.io`.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use registry_core::api::validation::names;
@@ -24,7 +24,13 @@ const GROUP: &str = "apiserver.config.k8s.io";
 /// Maximum time of a call of a webhook.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An authorizer of the file.
+/// An authorizer of the file, with its name.
+pub(super) struct ConfiguredAuthorizer {
+    pub(super) name: String,
+    pub(super) kind: Configured,
+}
+
+/// The kind of an authorizer.
 pub(super) enum Configured {
     /// One that needs no settings.
     Mode(AuthorizationMode),
@@ -111,17 +117,11 @@ impl Default for Webhook {
     }
 }
 
-/// Reads the authorizers of a file.
+/// Reads the authorizers of a file. They are returned with what the file means.
 ///
 /// # Errors
 /// Fails if it is not valid; the text names the field.
-pub(super) fn load(path: &Path) -> Result<Vec<Configured>, String> {
-    let failed = |reason: String| format!("--authorization-config: {}: {reason}", path.display());
-    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    parse(&text).map_err(failed)
-}
-
-fn parse(text: &[u8]) -> Result<Vec<Configured>, String> {
+pub(super) fn parse(text: &[u8]) -> Result<(Value, Vec<ConfiguredAuthorizer>), String> {
     let decoded = yaml::decode(text, &Limits::default()).map_err(|error| error.to_string())?;
     if let Some(duplicate) = decoded.duplicates.first() {
         return Err(duplicate.clone());
@@ -133,7 +133,7 @@ fn parse(text: &[u8]) -> Result<Vec<Configured>, String> {
     if !is_known || field("kind") != "AuthorizationConfiguration" {
         return Err(format!("it is no AuthorizationConfiguration of {GROUP}/v1"));
     }
-    let file: File = serde_json::from_value(decoded.value).map_err(|error| error.to_string())?;
+    let file: File = serde_json::from_value(decoded.value.clone()).map_err(|error| error.to_string())?;
     let authorizers = file.authorizers.unwrap_or_default();
     if authorizers.is_empty() {
         return Err("authorizers: Required value: at least one authorization mode must be defined".to_owned());
@@ -146,9 +146,37 @@ fn parse(text: &[u8]) -> Result<Vec<Configured>, String> {
         if entry.kind != "Webhook" && !modes.insert(entry.kind.clone()) {
             return Err(format!("{at}.type: Duplicate value: {:?}", entry.kind));
         }
-        entry.configured().map_err(|reason| format!("{at}.{reason}"))
+        let name = entry.name.clone();
+        let kind = entry.configured().map_err(|reason| format!("{at}.{reason}"))?;
+        Ok(ConfiguredAuthorizer { name, kind })
     });
-    entries.collect()
+    let entries: Result<Vec<_>, String> = entries.collect();
+    Ok((decoded.value, entries?))
+}
+
+// === impl Configured ===
+
+impl Configured {
+    /// Returns the name of the kind.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Mode(AuthorizationMode::AlwaysAllow) => "AlwaysAllow",
+            Self::Mode(AuthorizationMode::AlwaysDeny) => "AlwaysDeny",
+            Self::Mode(AuthorizationMode::Abac) => "ABAC",
+            Self::Mode(AuthorizationMode::Node) => "Node",
+            Self::Mode(AuthorizationMode::Rbac) => "RBAC",
+            Self::Mode(AuthorizationMode::Webhook) | Self::Webhook(_) => "Webhook",
+        }
+    }
+
+    /// Returns the modes among these authorizers, without webhooks.
+    pub(super) fn modes(all: &[ConfiguredAuthorizer]) -> Vec<AuthorizationMode> {
+        let mode = |one: &ConfiguredAuthorizer| match one.kind {
+            Self::Mode(mode) => (mode != AuthorizationMode::Webhook).then_some(mode),
+            Self::Webhook(_) => None,
+        };
+        all.iter().filter_map(mode).collect()
+    }
 }
 
 // === impl Entry ===
@@ -282,8 +310,8 @@ mod tests {
 ";
 
     fn kinds(text: &str) -> Result<Vec<&'static str>, String> {
-        let configured = parse(format!("{HEAD}{text}").as_bytes())?;
-        let kind = |one: &Configured| match one {
+        let (_, configured) = parse(format!("{HEAD}{text}").as_bytes())?;
+        let kind = |one: &ConfiguredAuthorizer| match &one.kind {
             Configured::Mode(AuthorizationMode::Node) => "Node",
             Configured::Mode(AuthorizationMode::Rbac) => "RBAC",
             Configured::Mode(_) => "other",

@@ -4,19 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use registry_core::registry::{InformerTask, InstalledApi};
 
 use crate::clients::{Client, ClientSettings};
 use crate::error::ServerError;
+use crate::metrics::AuthorizationMetrics;
 use crate::options::{AuthorizationMode, AuthorizationOptions, OptionsError};
 
 use super::Authorizer;
 use super::abac::AbacAuthorizer;
-use super::chain::{AuthorizerChain, Member};
+use super::chain::{AuthorizerChain, Measured, Member};
 use super::conditions::MatchConditions;
-use super::configuration::{self, Configured, ConfiguredWebhook};
+use super::configuration::{Configured, ConfiguredAuthorizer, ConfiguredWebhook};
 use super::node::{NodeAuthorizer, NodeFollower, NodeGraph};
 use super::rbac::{RbacAuthorizer, RbacFollower, RbacIndex, Role};
+use super::reload::{ConfigurationFile, Reload};
 use super::review_spec::ReviewVersion;
 use super::webhook::{WebhookAuthorizer, WebhookSettings};
 
@@ -24,13 +27,24 @@ use super::webhook::{WebhookAuthorizer, WebhookSettings};
 const NODE_ROLE: &str = "system:node";
 /// Maximum time of a call of the mode Webhook.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
+/// The name of the webhook of the mode Webhook.
+const DEFAULT_WEBHOOK: &str = "default";
 
 /// The authorization of a server. It allows members of `system:masters` only, until the stores that it
 /// [follows](Self::follow) have been read.
 pub(crate) struct Authorization {
     authorizer: Arc<dyn Authorizer>,
+    modes: Modes,
+    reload: Option<Reload>,
+}
+
+/// The authorizers that are created at the start, if they are configured then.
+#[derive(Clone, Default)]
+pub(super) struct Modes {
     rbac: Option<Arc<RbacIndex>>,
-    node: Option<Arc<NodeGraph>>,
+    graph: Option<Arc<NodeGraph>>,
+    node: Option<Arc<NodeAuthorizer>>,
+    abac: Option<Arc<AbacAuthorizer>>,
 }
 
 // === impl Authorization ===
@@ -43,62 +57,24 @@ impl Authorization {
     pub(crate) fn new(
         options: &AuthorizationOptions,
         replacement: Option<Arc<dyn Authorizer>>,
+        metrics: &AuthorizationMetrics,
     ) -> Result<Self, ServerError> {
         if let Some(authorizer) = replacement {
-            return Ok(Self { authorizer, rbac: None, node: None });
+            return Ok(Self { authorizer, modes: Modes::default(), reload: None });
         }
-        let configured = match &options.authorization_config {
-            Some(path) => configuration::load(path).map_err(OptionsError)?,
-            None => options.modes().iter().map(|mode| Configured::Mode(*mode)).collect(),
+        let file = options.authorization_config.as_deref().map(ConfigurationFile::open).transpose();
+        let mut file = file.map_err(OptionsError)?;
+        let configured = match &mut file {
+            Some(file) => std::mem::take(&mut file.configured),
+            None => of_flags(options).map_err(OptionsError)?,
         };
-        let mut authorization =
-            Self { authorizer: Arc::new(AuthorizerChain::default()), rbac: None, node: None };
-        let members: Result<Vec<Member>, String> = configured
-            .into_iter()
-            .map(|one| match one {
-                Configured::Mode(mode) => authorization.member(mode, options),
-                Configured::Webhook(webhook) => {
-                    let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
-                    member_of_webhook(&kubeconfig, settings, conditions)
-                }
-            })
-            .collect();
-        authorization.authorizer = Arc::new(AuthorizerChain::new(members.map_err(OptionsError)?));
-        Ok(authorization)
-    }
-
-    /// Creates the authorizer of a mode.
-    fn member(&mut self, mode: AuthorizationMode, options: &AuthorizationOptions) -> Result<Member, String> {
-        Ok(match mode {
-            AuthorizationMode::AlwaysAllow => Member::AlwaysAllow,
-            AuthorizationMode::AlwaysDeny => Member::AlwaysDeny,
-            AuthorizationMode::Abac => {
-                let path = options.authorization_policy_file.as_deref();
-                let path = path.ok_or("ABAC needs --authorization-policy-file")?;
-                Member::Abac(AbacAuthorizer::from_file(path)?)
-            }
-            AuthorizationMode::Webhook => {
-                let path = options.authorization_webhook_config_file.as_deref();
-                let path = path.ok_or("Webhook needs --authorization-webhook-config-file")?;
-                let version = ReviewVersion::of(&options.authorization_webhook_version);
-                let settings = WebhookSettings {
-                    authorized_ttl: options.authorization_webhook_cache_authorized_ttl,
-                    unauthorized_ttl: options.authorization_webhook_cache_unauthorized_ttl,
-                    timeout: WEBHOOK_TIMEOUT,
-                    version: version.ok_or("--authorization-webhook-version must be v1 or v1beta1")?,
-                    denies_on_failure: false,
-                };
-                member_of_webhook(path, settings, MatchConditions::default())?
-            }
-            AuthorizationMode::Node => {
-                let graph = self.node.get_or_insert_default().clone();
-                let rules = Role::new(&resources::bootstrap::default_rules(NODE_ROLE));
-                Member::Node(Arc::new(NodeAuthorizer::new(graph, rules)))
-            }
-            AuthorizationMode::Rbac => {
-                Member::Rbac(RbacAuthorizer::new(self.rbac.get_or_insert_default().clone()))
-            }
-        })
+        let modes = Modes::new(&configured, options).map_err(OptionsError)?;
+        let required = Configured::modes(&configured);
+        let members = modes.members(configured, metrics).map_err(OptionsError)?;
+        let chain = Arc::new(AuthorizerChain::new(members));
+        let reload =
+            file.map(|file| Reload::new(file, required, modes.clone(), chain.clone(), metrics.clone()));
+        Ok(Self { authorizer: chain, modes, reload })
     }
 
     /// Returns the authorizer of all requests.
@@ -106,24 +82,119 @@ impl Authorization {
         self.authorizer.clone()
     }
 
+    /// Returns what applies changes of the configuration file, if there is one.
+    pub(crate) fn reloading(&mut self) -> Option<BoxFuture<'static, ()>> {
+        self.reload.take().map(|reload| Box::pin(reload.run()) as BoxFuture<'static, ()>)
+    }
+
     /// Returns the informers that keep the authorizers up to date, and attaches hooks to the stores that they follow.
     pub(crate) fn follow(&self, installed: &InstalledApi) -> Vec<InformerTask> {
         let mut tasks = Vec::new();
-        if let Some(index) = &self.rbac {
+        if let Some(index) = &self.modes.rbac {
             tasks.extend(RbacFollower::follow(installed, index));
         }
-        if let Some(graph) = &self.node {
+        if let Some(graph) = &self.modes.graph {
             tasks.extend(NodeFollower::follow(installed, graph));
         }
         tasks
     }
 }
 
-fn member_of_webhook(
-    kubeconfig: &Path,
-    settings: WebhookSettings,
-    conditions: MatchConditions,
-) -> Result<Member, String> {
-    let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?)?;
-    Ok(Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions))))
+// === impl Modes ===
+
+impl Modes {
+    /// Creates the authorizers that are configured.
+    fn new(configured: &[ConfiguredAuthorizer], options: &AuthorizationOptions) -> Result<Self, String> {
+        let mut modes = Self::default();
+        for mode in Configured::modes(configured) {
+            match mode {
+                AuthorizationMode::Rbac => modes.rbac = Some(Arc::default()),
+                AuthorizationMode::Node => {
+                    let graph = Arc::<NodeGraph>::default();
+                    let rules = Role::new(&resources::bootstrap::default_rules(NODE_ROLE));
+                    modes.node = Some(Arc::new(NodeAuthorizer::new(graph.clone(), rules)));
+                    modes.graph = Some(graph);
+                }
+                AuthorizationMode::Abac => {
+                    let path = options.authorization_policy_file.as_deref();
+                    let path = path.ok_or("ABAC needs --authorization-policy-file")?;
+                    modes.abac = Some(Arc::new(AbacAuthorizer::from_file(path)?));
+                }
+                AuthorizationMode::AlwaysAllow
+                | AuthorizationMode::AlwaysDeny
+                | AuthorizationMode::Webhook => {}
+            }
+        }
+        Ok(modes)
+    }
+
+    /// Returns the members of a chain.
+    ///
+    /// # Errors
+    /// Fails if a mode was not configured at the start, or if a webhook cannot be used.
+    pub(super) fn members(
+        &self,
+        configured: Vec<ConfiguredAuthorizer>,
+        metrics: &AuthorizationMetrics,
+    ) -> Result<Vec<Measured>, String> {
+        let measured = |one: ConfiguredAuthorizer| {
+            let decisions = metrics.decisions_of(one.kind.name(), &one.name);
+            let member = match one.kind {
+                Configured::Mode(mode) => self.member(mode)?,
+                Configured::Webhook(webhook) => {
+                    let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
+                    let client = Client::new(ClientSettings::from_kubeconfig(&kubeconfig)?)?;
+                    let metrics = metrics.webhook(&one.name);
+                    Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions, metrics)))
+                }
+            };
+            Ok(Measured { member, decisions: Some(decisions) })
+        };
+        configured.into_iter().map(measured).collect()
+    }
+
+    fn member(&self, mode: AuthorizationMode) -> Result<Member, String> {
+        let missing = |name: &str| {
+            format!("authorizer type {name} is not allowed if it was not enabled at initial server startup")
+        };
+        Ok(match mode {
+            AuthorizationMode::AlwaysAllow => Member::AlwaysAllow,
+            AuthorizationMode::AlwaysDeny => Member::AlwaysDeny,
+            AuthorizationMode::Abac => Member::Abac(self.abac.clone().ok_or_else(|| missing("ABAC"))?),
+            AuthorizationMode::Node => Member::Node(self.node.clone().ok_or_else(|| missing("Node"))?),
+            AuthorizationMode::Rbac => {
+                let index = self.rbac.clone().ok_or_else(|| missing("RBAC"))?;
+                Member::Rbac(RbacAuthorizer::new(index))
+            }
+            AuthorizationMode::Webhook => return Err("a webhook needs settings".to_owned()),
+        })
+    }
+}
+
+/// Returns the authorizers of `--authorization-mode`.
+fn of_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>, String> {
+    let configured = options.modes().iter().map(|mode| {
+        if *mode != AuthorizationMode::Webhook {
+            let kind = Configured::Mode(*mode);
+            return Ok(ConfiguredAuthorizer { name: kind.name().to_lowercase(), kind });
+        }
+        let path = options.authorization_webhook_config_file.as_deref();
+        let path = path.ok_or("Webhook needs --authorization-webhook-config-file")?;
+        let kind = Configured::Webhook(Box::new(webhook_of_flags(path, options)?));
+        Ok(ConfiguredAuthorizer { name: DEFAULT_WEBHOOK.to_owned(), kind })
+    });
+    configured.collect()
+}
+
+fn webhook_of_flags(path: &Path, options: &AuthorizationOptions) -> Result<ConfiguredWebhook, String> {
+    let version = ReviewVersion::of(&options.authorization_webhook_version);
+    let settings = WebhookSettings {
+        authorized_ttl: options.authorization_webhook_cache_authorized_ttl,
+        unauthorized_ttl: options.authorization_webhook_cache_unauthorized_ttl,
+        timeout: WEBHOOK_TIMEOUT,
+        version: version.ok_or("--authorization-webhook-version must be v1 or v1beta1")?,
+        denies_on_failure: false,
+    };
+    let conditions = MatchConditions::default();
+    Ok(ConfiguredWebhook { kubeconfig: path.to_owned(), settings, conditions })
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::chain::Member;
+use super::chain::{Measured, Member};
 use super::*;
 use crate::authentication::AUTHENTICATED;
 
@@ -63,7 +63,9 @@ impl Authorizer for Fixed {
 }
 
 async fn decide(decisions: Vec<Decision>, user: &UserInfo, method: &str, uri: &str) -> Decision {
-    let members = decisions.into_iter().map(|decision| Member::Other(Arc::new(Fixed(decision))));
+    let members = decisions
+        .into_iter()
+        .map(|decision| Measured { member: Member::Other(Arc::new(Fixed(decision))), decisions: None });
     let chain = AuthorizerChain::new(members.collect());
     chain.authorize(&Attributes::of(user, &info(method, uri))).await
 }

@@ -14,6 +14,7 @@ use registry_core::rest::access::AccessRules;
 use serde_json::{Value, json};
 
 use crate::clients::{Bounds, CallFailure, Client};
+use crate::metrics::{AuthorizationWebhookMetrics, CallResult};
 
 use super::conditions::MatchConditions;
 use super::review_spec::{ReviewVersion, spec_of};
@@ -49,6 +50,7 @@ pub(super) struct WebhookAuthorizer {
     client: Client,
     settings: WebhookSettings,
     conditions: MatchConditions,
+    metrics: AuthorizationWebhookMetrics,
     kept: Mutex<Kept>,
 }
 
@@ -68,12 +70,21 @@ struct Status {
     reason: String,
 }
 
+fn result_of(failure: &CallFailure) -> CallResult {
+    if failure.is_timeout { CallResult::Timeout } else { CallResult::Error }
+}
+
 // === impl WebhookAuthorizer ===
 
 impl WebhookAuthorizer {
     /// Creates an authorizer that asks this service about the requests that meet the conditions.
-    pub(super) fn new(client: Client, settings: WebhookSettings, conditions: MatchConditions) -> Self {
-        Self { client, settings, conditions, kept: Mutex::default() }
+    pub(super) fn new(
+        client: Client,
+        settings: WebhookSettings,
+        conditions: MatchConditions,
+        metrics: AuthorizationWebhookMetrics,
+    ) -> Self {
+        Self { client, settings, conditions, metrics, kept: Mutex::default() }
     }
 
     async fn ask(&self, spec: &Value) -> Result<Status, CallFailure> {
@@ -88,15 +99,34 @@ impl WebhookAuthorizer {
         let bounds = Bounds { timeout: self.settings.timeout, max_answer_bytes: MAX_ANSWER_BYTES };
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS {
-            match self.client.post(body.clone(), bounds).await {
+            match self.call(body.clone(), bounds).await {
                 Err(failure) if failure.is_temporary => {}
-                answered => return answered.and_then(|answer| Status::parse(&answer)),
+                answered => return answered,
             }
             tokio::time::sleep(pause).await;
             pause = pause * 3 / 2;
         }
-        let answered = self.client.post(body, bounds).await;
-        answered.and_then(|answer| Status::parse(&answer))
+        self.call(body, bounds).await
+    }
+
+    async fn call(&self, body: Bytes, bounds: Bounds) -> Result<Status, CallFailure> {
+        let begun = Instant::now();
+        let answered = self.client.post(body, bounds).await.and_then(|answer| Status::parse(&answer));
+        let result = answered.as_ref().map_or_else(result_of, |_| CallResult::Success);
+        self.metrics.called(result, begun.elapsed());
+        answered
+    }
+
+    /// Returns whether the conditions hold.
+    fn is_asked(&self, attributes: &Attributes<'_>) -> Result<bool, String> {
+        if self.conditions.is_empty() {
+            return Ok(true);
+        }
+        let begun = Instant::now();
+        let outcome = self.conditions.hold(attributes);
+        self.metrics
+            .evaluated_conditions(begun.elapsed(), outcome.as_ref().map(|holds| *holds).map_err(|_| ()));
+        outcome
     }
 
     fn kept(&self, question: &[u8]) -> Option<Status> {
@@ -137,7 +167,7 @@ impl WebhookAuthorizer {
 #[async_trait]
 impl Authorizer for WebhookAuthorizer {
     async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        match self.conditions.hold(attributes) {
+        match self.is_asked(attributes) {
             Ok(true) => {}
             Ok(false) => return Decision::no_opinion(""),
             Err(reason) => return self.failed(reason),
@@ -154,6 +184,9 @@ impl Authorizer for WebhookAuthorizer {
             }
             Err(failure) => {
                 tracing::warn!("a webhook does not say whether a request is allowed: {}", failure.text);
+                if !self.settings.denies_on_failure {
+                    self.metrics.failed_open(result_of(&failure));
+                }
                 self.failed(failure.text)
             }
         }

@@ -1,16 +1,17 @@
 //! Requests to one server over pooled connections.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
@@ -18,7 +19,8 @@ use crate::version::SERVER_VERSION;
 
 use super::answer::{is_retryable, read, request_failed};
 use super::connector::{Connector, Place};
-use super::settings::{ClientSettings, Contents};
+use super::files::{Followed, Prepared};
+use super::settings::ClientSettings;
 
 /// The protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
@@ -31,27 +33,22 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Time after which a silent HTTP/2 connection is checked, and the time that the server has to answer.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(15);
-/// Minimum time between two readings of the files.
-const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A client of one server.
 pub(crate) struct Client {
-    settings: Arc<ClientSettings>,
     /// The URL without a trailing slash.
     base: String,
     place: Place,
     server_name: String,
     is_encrypted: bool,
-    current: ArcSwap<Current>,
-    checked: Mutex<Instant>,
+    files: Followed,
+    pooled: ArcSwap<Pooled>,
     calls: Semaphore,
 }
 
-/// What was made of the files' contents.
-struct Current {
-    contents: Contents,
-    /// Of each request.
-    headers: HeaderMap,
+/// Connections that were made with one TLS configuration.
+struct Pooled {
+    tls: Arc<ClientConfig>,
     pool: Pool,
 }
 
@@ -75,6 +72,8 @@ pub(crate) struct CallFailure {
     pub(crate) status: Option<StatusCode>,
     /// Whether another attempt may succeed.
     pub(crate) is_temporary: bool,
+    /// Whether the time was over.
+    pub(crate) is_timeout: bool,
 }
 
 // === impl Client ===
@@ -97,20 +96,11 @@ impl Client {
         };
         let server_name = settings.server_name.clone().unwrap_or_else(|| host.clone());
         let place = Place::Host { host, port: uri.port_u16().unwrap_or(default_port) };
-        let contents = settings.contents()?;
-        let connector = connector(&settings, &contents, &place, &server_name, is_encrypted)?;
-        let current = Current { headers: settings.headers(&contents)?, pool: pool(connector), contents };
         let base = server.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
-        Ok(Self {
-            base,
-            place,
-            server_name,
-            is_encrypted,
-            current: ArcSwap::from_pointee(current),
-            checked: Mutex::new(Instant::now()),
-            calls: Semaphore::new(MAX_CALLS),
-            settings: Arc::new(settings),
-        })
+        let files = Followed::new(settings, &PROTOCOLS)?;
+        let tls = files.current_now().tls.clone();
+        let pooled = ArcSwap::from_pointee(Pooled::new(&place, &server_name, is_encrypted, tls));
+        Ok(Self { base, place, server_name, is_encrypted, files, pooled, calls: Semaphore::new(MAX_CALLS) })
     }
 
     /// Sends a request to the server's URL itself, and returns the body of an answer of success.
@@ -143,7 +133,7 @@ impl Client {
     /// # Errors
     /// Fails if there is no answer of success within the bounds.
     pub(crate) async fn get(&self, bounds: Bounds) -> Result<Bytes, CallFailure> {
-        self.exchange(Method::GET, &self.settings.server, Bytes::new(), bounds).await
+        self.exchange(Method::GET, &self.files.settings().server, Bytes::new(), bounds).await
     }
 
     async fn exchange(
@@ -161,7 +151,10 @@ impl Client {
             let _permit = permit.map_err(|error| CallFailure::lasting(error.to_string()))?;
             self.answer(request, bounds.max_answer_bytes).await
         };
-        let late = |_| Err(CallFailure::lasting("context deadline exceeded".to_owned()));
+        let late = |_| {
+            let failure = CallFailure::lasting("context deadline exceeded".to_owned());
+            Err(CallFailure { is_timeout: true, ..failure })
+        };
         let answered = timeout_at(deadline, answered).await.unwrap_or_else(late);
         answered.map_err(|failure| CallFailure {
             text: format!("{} {url:?}: {}", capitalized(&method), failure.text),
@@ -200,11 +193,12 @@ impl Client {
                     | StatusCode::GATEWAY_TIMEOUT
             );
         let text = format!("unexpected status {}", head.status);
-        Err(CallFailure { text, status: Some(head.status), is_temporary })
+        let is_timeout = head.status == StatusCode::GATEWAY_TIMEOUT;
+        Err(CallFailure { text, status: Some(head.status), is_temporary, is_timeout })
     }
 
     async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
-        let current = self.current().await;
+        let prepared = self.files.current().await;
         let headers = request.headers_mut();
         let mut default = |name, value| {
             headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -212,76 +206,44 @@ impl Client {
         default(CONTENT_TYPE, "application/json");
         default(ACCEPT, "application/json, */*");
         default(USER_AGENT, SERVER_VERSION);
-        headers.extend(current.headers.clone());
-        current.pool.request(request).await.map_err(|error| CallFailure {
+        headers.extend(prepared.headers.clone());
+        self.pool(&prepared).request(request).await.map_err(|error| CallFailure {
             text: request_failed(&error),
             status: None,
             is_temporary: is_retryable(&error),
+            is_timeout: false,
         })
     }
 
-    /// Returns what was made of the files, after reading them again if that was long ago. Files that cannot be used change
-    /// nothing.
-    async fn current(&self) -> Arc<Current> {
-        if self.settings.has_files() && self.is_due() {
-            let settings = self.settings.clone();
-            let read = tokio::task::spawn_blocking(move || settings.contents()).await;
-            let read = read.unwrap_or_else(|error| Err(error.to_string()));
-            if let Err(reason) = read.and_then(|contents| self.replace(contents)) {
-                tracing::warn!("credentials for {} are not read again: {reason}", self.base);
-            }
+    /// Returns the connections that present the current certificate.
+    fn pool(&self, prepared: &Prepared) -> Pool {
+        let pooled = self.pooled.load();
+        if Arc::ptr_eq(&pooled.tls, &prepared.tls) {
+            return pooled.pool.clone();
         }
-        self.current.load_full()
-    }
-
-    /// Whether the files are to be read again by the caller. Others continue with the former contents.
-    fn is_due(&self) -> bool {
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = checked.elapsed() >= CHECK_INTERVAL;
-        if is_due {
-            *checked = Instant::now();
-        }
-        is_due
-    }
-
-    fn replace(&self, contents: Contents) -> Result<(), String> {
-        let former = self.current.load();
-        if former.contents == contents {
-            return Ok(());
-        }
-        // A new pool leaves the connections that presented the former certificate.
-        let pool = if former.contents.has_tls_of(&contents) {
-            former.pool.clone()
-        } else {
-            let Self { settings, place, server_name, is_encrypted, .. } = self;
-            pool(connector(settings, &contents, place, server_name, *is_encrypted)?)
-        };
-        let headers = self.settings.headers(&contents)?;
-        self.current.store(Arc::new(Current { contents, headers, pool }));
-        Ok(())
+        let pooled = Pooled::new(&self.place, &self.server_name, self.is_encrypted, prepared.tls.clone());
+        let pool = pooled.pool.clone();
+        self.pooled.store(Arc::new(pooled));
+        pool
     }
 }
 
-fn connector(
-    settings: &ClientSettings,
-    contents: &Contents,
-    place: &Place,
-    server_name: &str,
-    is_encrypted: bool,
-) -> Result<Connector, String> {
-    let tls = if is_encrypted { Some(settings.tls(contents, &PROTOCOLS)?) } else { None };
-    Ok(Connector::new(place.clone(), server_name.to_owned(), tls))
-}
+// === impl Pooled ===
 
-fn pool(connector: Connector) -> Pool {
-    legacy::Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .pool_max_idle_per_host(MAX_IDLE)
-        .http2_keep_alive_interval(PING_INTERVAL)
-        .http2_keep_alive_timeout(PING_TIMEOUT)
-        .build(connector)
+impl Pooled {
+    fn new(place: &Place, server_name: &str, is_encrypted: bool, tls: Arc<ClientConfig>) -> Self {
+        let used = is_encrypted.then(|| tls.clone());
+        let connector = Connector::new(place.clone(), server_name.to_owned(), used);
+        let pool = legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE)
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .build(connector);
+        Self { tls, pool }
+    }
 }
 
 /// Returns a duration as Go writes one of at most a minute.
@@ -307,10 +269,10 @@ fn capitalized(method: &Method) -> String {
 impl CallFailure {
     /// A failure that another attempt does not mend.
     pub(crate) fn lasting(text: String) -> Self {
-        Self { text, status: None, is_temporary: false }
+        Self { text, status: None, is_temporary: false, is_timeout: false }
     }
 
     fn temporary(text: String) -> Self {
-        Self { text, status: None, is_temporary: true }
+        Self { text, status: None, is_temporary: true, is_timeout: false }
     }
 }

@@ -163,10 +163,44 @@ impl Kubeconfig {
         found.credentials(&self.directory).map(Some).map_err(|reason| invalid("user", user, &reason))
     }
 
-    /// Returns the name of the current context's user, if there is one.
-    #[allow(dead_code, reason = "the default user of admission webhooks")]
-    pub(crate) fn current_user(&self) -> Option<&str> {
-        self.contexts.get(&self.current_context)?.user.as_deref()
+    /// Returns the credentials for a host and port: those of the user that is named after them, with a star for the first
+    /// parts of a host, and without the port 443. Otherwise those of the user `*`, or of the current context.
+    ///
+    /// Kubernetes concept: `NewDefaultAuthenticationInfoResolver`.
+    ///
+    /// # Errors
+    /// Fails if they cannot be used.
+    pub(crate) fn credentials_for(&self, target: &str) -> Result<Option<Credentials>, String> {
+        let without_port = target.strip_suffix(":443");
+        let targets = [Some(target), without_port].into_iter().flatten();
+        let named = targets.flat_map(names_of).find(|name| self.users.contains_key(name));
+        match named {
+            Some(user) => self.credentials(&user),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the credentials for hosts that no user is named after.
+    ///
+    /// # Errors
+    /// Fails if they cannot be used.
+    pub(crate) fn default_credentials(&self) -> Result<Option<Credentials>, String> {
+        if self.users.contains_key("*") {
+            return self.credentials("*");
+        }
+        let context = self.contexts.get(&self.current_context);
+        match context.and_then(|context| context.user.as_deref()) {
+            Some(user) => self.credentials(user),
+            None => Ok(None),
+        }
+    }
+
+    /// Checks the credentials of all users.
+    ///
+    /// # Errors
+    /// Fails if those of one cannot be used.
+    pub(crate) fn check_users(&self) -> Result<(), String> {
+        self.users.keys().try_for_each(|user| self.credentials(user).map(drop))
     }
 }
 
@@ -179,6 +213,12 @@ impl ClientSettings {
         let settings = Kubeconfig::read(path)?.settings();
         settings.map_err(|reason| format!("kubeconfig {}: {reason}", path.display()))
     }
+}
+
+/// Returns the names of users that are for a host: the host itself, then with a star for more and more of its first parts.
+fn names_of(host: &str) -> impl Iterator<Item = String> {
+    let suffixes = host.match_indices('.').filter_map(|(at, _)| host.get(at..));
+    std::iter::once(host.to_owned()).chain(suffixes.map(|suffix| format!("*{suffix}")))
 }
 
 fn invalid(kind: &str, name: &str, reason: &str) -> String {
@@ -416,5 +456,41 @@ current-context: here
         }
         let missing = ClientSettings::from_kubeconfig(Path::new("/nowhere")).err().unwrap();
         assert!(missing.contains("/nowhere"), "{missing}");
+    }
+
+    #[test]
+    fn users_are_found_by_host() {
+        let file = "
+current-context: c
+contexts: [{name: c, context: {user: of-context}}]
+users:
+- {name: 'hook.example.com:8443', user: {token: exact}}
+- {name: '*.example.com:8443', user: {token: star-with-port}}
+- {name: hook.example.com, user: {token: without-port}}
+- {name: '*.svc', user: {token: services}}
+- {name: of-context, user: {token: of-context}}
+";
+        let token_for = |file: &str, target: &str| {
+            let config = Kubeconfig::parse(file.as_bytes(), Path::new("")).unwrap();
+            let found = config.credentials_for(target).unwrap();
+            match found.or_else(|| config.default_credentials().unwrap())?.authorization {
+                Authorization::Token(token) => Some(token),
+                _ => None,
+            }
+        };
+        for (target, token) in [
+            ("hook.example.com:8443", "exact"),
+            ("other.example.com:8443", "star-with-port"),
+            ("a.b.example.com:8443", "star-with-port"),
+            ("hook.example.com:443", "without-port"),
+            ("hook.default.svc:443", "services"),
+            ("hook.default.svc:444", "of-context"),
+            ("127.0.0.1:443", "of-context"),
+        ] {
+            assert_eq!(token_for(file, target).as_deref(), Some(token), "{target}");
+        }
+        let with_star = format!("{file}- {{name: '*', user: {{token: all}}}}\n");
+        assert_eq!(token_for(&with_star, "127.0.0.1:443").as_deref(), Some("all"));
+        assert_eq!(token_for("users: []", "127.0.0.1:443"), None);
     }
 }

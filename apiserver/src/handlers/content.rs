@@ -1,7 +1,7 @@
 //! Bodies: read within bounds, decoded, brought into the schema's form.
 
 mod declared;
-mod owners;
+pub(super) mod owners;
 
 use std::collections::HashSet;
 
@@ -84,7 +84,9 @@ pub(super) fn decode_object(
     let mut object = decoded.map_err(|failure| declared::shown_for(call, failure))?;
     audit::request_object(call, &object);
     settle_namespace(call, &mut object)?;
-    Ok(with_defaults(call, object))
+    let mut object = set_defaults(call, object);
+    owners::settle(call.context, &mut object);
+    Ok(object)
 }
 
 /// Decodes the object of a request: of the route's kind, in the schema's form.
@@ -235,13 +237,6 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
             "the name of the object ({own}) does not match the name on the URL ({name})"
         ))),
     }
-}
-
-/// Returns the object with all defaults.
-pub(super) fn with_defaults(call: &Call<'_>, object: Object) -> Object {
-    let mut object = set_defaults(call, object);
-    owners::settle(call.context, &mut object);
-    object
 }
 
 /// Returns the object with the defaults of its schema and its resource.

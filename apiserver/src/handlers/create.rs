@@ -9,7 +9,7 @@ use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
 use super::call::Call;
-use super::content::{decode_object, read_body};
+use super::content::{decode_object, owners, read_body};
 use super::options::write_options;
 use super::routing::method_not_allowed;
 
@@ -34,6 +34,7 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>
     let name = if call.name.is_empty() { object.name().to_owned() } else { call.name.to_owned() };
     let attributes = call.attributes(Operation::Create, &name, &options);
     call.api.admission.admit(call.context, &attributes, Some(&mut object), None).await?;
+    owners::settle_after_admission(call.context, &mut object);
     let validation = call.api.admission.validation(attributes);
     let answer = if let (Some(creater), true) = (&capabilities.named_creater, !call.name.is_empty()) {
         creater.create_named(call.context, call.name, object, &validation, &options).await?

@@ -18,7 +18,9 @@ use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_b
 
 use super::answer::object_answer;
 use super::call::Call;
-use super::content::{bound_issues, check_name, read_body, settle_issues, settle_namespace, with_defaults};
+use super::content::{
+    bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
+};
 use super::options::patch_options;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
@@ -178,10 +180,11 @@ impl UpdatedObject for Patched<'_> {
         self.pins_version = object.resource_version() != current.resource_version();
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
-        let mut object = with_defaults(call, object);
+        let mut object = set_defaults(call, object);
         call.track_update(Some(current), &mut object, &self.options.field_manager);
         let attributes = call.attributes(Operation::Update, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), Some(current)).await?;
+        owners::settle_after_admission(context, &mut object);
         Ok(object)
     }
 }

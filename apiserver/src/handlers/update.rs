@@ -12,7 +12,7 @@ use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
 use super::call::Call;
-use super::content::{check_name, decode_object, read_body};
+use super::content::{check_name, decode_object, owners, read_body};
 use super::options::write_options;
 use super::routing::method_not_allowed;
 
@@ -67,6 +67,7 @@ impl UpdatedObject for Replacement<'_> {
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = self.call.attributes(operation, self.call.name, self.options);
         self.call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
+        owners::settle_after_admission(context, &mut object);
         Ok(object)
     }
 }

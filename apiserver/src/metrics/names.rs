@@ -115,6 +115,71 @@ pub(super) const AUTHORIZATION_ATTEMPTS: Definition = Definition::new(
     &["result"],
 );
 
+pub(super) const AUTHORIZATION_DECISIONS: Definition = Definition::new(
+    "apiserver_authorization_decisions_total",
+    "Total number of terminal decisions made by an authorizer split by authorizer type, name, and decision.",
+    &["type", "name", "decision"],
+);
+
+pub(super) const AUTHORIZATION_RELOADS: Definition = Definition::new(
+    "apiserver_authorization_config_controller_automatic_reloads_total",
+    "Total number of automatic reloads of authorization configuration split by status and apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const AUTHORIZATION_RELOAD_TIME: Definition = Definition::new(
+    "apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds",
+    "Timestamp of the last automatic reload of authorization configuration split by status and apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const AUTHORIZATION_CONFIG_INFO: Definition = Definition::new(
+    "apiserver_authorization_config_controller_last_config_info",
+    "Information about the last applied authorization configuration with hash as label, split by apiserver identity.",
+    &["apiserver_id_hash", "hash"],
+);
+
+/// The default buckets of Prometheus.
+const DEFAULT_SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+pub(super) const AUTHORIZATION_WEBHOOK_EVALUATIONS: Definition = Definition::new(
+    "apiserver_authorization_webhook_evaluations_total",
+    "Round-trips to authorization webhooks.",
+    &["name", "result"],
+);
+
+pub(super) const AUTHORIZATION_WEBHOOK_DURATION: Definition = Definition::new(
+    "apiserver_authorization_webhook_duration_seconds",
+    "Request latency in seconds.",
+    &["name", "result"],
+)
+.with_buckets(DEFAULT_SECONDS);
+
+pub(super) const AUTHORIZATION_WEBHOOK_FAIL_OPEN: Definition = Definition::new(
+    "apiserver_authorization_webhook_evaluations_fail_open_total",
+    "NoOpinion results due to webhook timeout or error.",
+    &["name", "result"],
+);
+
+pub(super) const AUTHORIZATION_CONDITION_ERRORS: Definition = Definition::new(
+    "apiserver_authorization_match_condition_evaluation_errors_total",
+    "Total number of errors when an authorization webhook encounters a match condition error split by authorizer type and name.",
+    &["type", "name"],
+);
+
+pub(super) const AUTHORIZATION_CONDITION_EXCLUSIONS: Definition = Definition::new(
+    "apiserver_authorization_match_condition_exclusions_total",
+    "Total number of exclusions when an authorization webhook is skipped because match conditions exclude it.",
+    &["type", "name"],
+);
+
+pub(super) const AUTHORIZATION_CONDITION_DURATION: Definition = Definition::new(
+    "apiserver_authorization_match_condition_evaluation_seconds",
+    "Authorization match condition evaluation time in seconds, split by authorizer type and name.",
+    &["type", "name"],
+)
+.with_buckets(MATCH_CONDITION_SECONDS);
+
 pub(super) const BUILD_INFO: Definition = Definition::new(
     "kubernetes_build_info",
     "A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.",

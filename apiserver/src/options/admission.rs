@@ -119,12 +119,6 @@ impl AdmissionOptions {
                 "--enable-admission-plugins: {name} needs a configuration in --admission-control-config-file"
             )));
         }
-        if let Some(path) = &configuration.webhook_kubeconfig {
-            return Err(OptionsError(format!(
-                "--admission-control-config-file: kubeConfigFile: {}: this server presents no credentials to webhooks",
-                path.display()
-            )));
-        }
         Ok(configuration)
     }
 

@@ -1,21 +1,26 @@
 //! The admission plug-ins of a server.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use registry_core::registry::{InstalledApi, Services};
-use resources::admission::AdmissionSettings;
+use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
+use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
+use crate::clients::{Client, ClientSettings, ServiceResolver};
 use crate::metrics::AdmissionMetrics;
 use crate::options::{Options, OptionsError};
+use crate::webhooks::Webhooks;
 
 /// Returns the plug-ins that are installed and enabled, in the order in which they run.
 ///
 /// # Errors
-/// Fails if an option names a plug-in that does not exist.
+/// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
 pub(super) fn chain(
     installed: &InstalledApi,
     services: &Services,
+    resolver: &Arc<ServiceResolver>,
     metrics: &AdmissionMetrics,
     options: &Options,
 ) -> Result<AdmissionChain, OptionsError> {
@@ -23,13 +28,17 @@ pub(super) fn chain(
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
+    let configuration = options.admission.configuration()?;
+    let callers = callers(&configuration, services, resolver).map_err(|reason| {
+        OptionsError(format!("--admission-control-config-file: kubeConfigFile: {reason}"))
+    })?;
     let settings = AdmissionSettings {
         access: services.access.clone(),
         webhooks: services.webhooks.clone(),
-        configuration: options.admission.configuration()?,
+        configuration,
         default_tolerations: options.admission.default_tolerations(),
     };
-    let webhooks = webhooks::plugins(installed, services, metrics);
+    let webhooks = webhooks::plugins(installed, services, callers, metrics);
     for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
@@ -37,4 +46,26 @@ pub(super) fn chain(
     add_policies(&mut chain, installed, &services.access);
     options.admission.apply(&mut chain)?;
     Ok(chain)
+}
+
+/// Returns the callers of admission webhooks, with the credentials of the kubeconfigs that the configuration names.
+fn callers(
+    configuration: &AdmissionConfiguration,
+    services: &Services,
+    resolver: &Arc<ServiceResolver>,
+) -> Result<webhooks::Callers, String> {
+    let caller = |kubeconfig: &Option<PathBuf>| -> Result<Arc<dyn WebhookCaller>, String> {
+        Ok(match kubeconfig {
+            Some(path) => Arc::new(Webhooks::with_credentials(resolver.clone(), path)?),
+            None => services.webhooks.clone(),
+        })
+    };
+    if let Some(WebhookTarget::Kubeconfig(path)) = configuration.image_policy_webhook() {
+        // Only to refuse a file that cannot be used, before anything depends on it.
+        Client::new(ClientSettings::from_kubeconfig(path)?)?;
+    }
+    Ok(webhooks::Callers {
+        mutating: caller(&configuration.mutating_webhook_kubeconfig)?,
+        validating: caller(&configuration.validating_webhook_kubeconfig)?,
+    })
 }

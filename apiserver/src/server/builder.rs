@@ -127,7 +127,11 @@ impl ServerBuilder {
     /// the stores is created after it: informers, admission, hooks, and the handlers.
     fn open_stores(&self, opened: &Opened) -> Result<OpenedStores, ServerError> {
         let Opened { metrics, engine, tls, encryption, .. } = opened;
-        let authorization = Authorization::new(&self.options.authorization, self.authorizer.clone())?;
+        let authorization = Authorization::new(
+            &self.options.authorization,
+            self.authorizer.clone(),
+            opened.metrics.authorization(),
+        )?;
         let reaches_local = self.reaches_local_workloads;
         let authorizer = authorization.authorizer();
         let dependencies =
@@ -151,16 +155,18 @@ impl ServerBuilder {
     ) -> Result<Server, ServerError> {
         let Opened { data_directory, metrics, engine, identities, tls, encryption, auditor, proxy_identity } =
             opened;
-        let OpenedStores { dependencies, authorization, storages, installed } = stores;
+        let OpenedStores { dependencies, mut authorization, storages, installed } = stores;
         let options = &self.options;
         let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
         let facts = post_start::server_facts(options, address, tls.published());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
         resources::rbac::prevent_escalation(&installed, &dependencies.services);
-        let admission = admission::chain(&installed, &dependencies.services, metrics.admission(), options)?;
+        let (services, resolver) = (&dependencies.services, &dependencies.resolver);
+        let admission = admission::chain(&installed, services, resolver, metrics.admission(), options)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
         tasks.informers.extend(authorization.follow(&installed));
+        tasks.background.extend(authorization.reloading());
         aggregate_roles(options, &installed, &mut tasks);
         kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(options, address);

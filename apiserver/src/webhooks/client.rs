@@ -16,8 +16,11 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, resolve};
-use crate::clients::tls::{self, Trust};
-use crate::clients::{ServiceResolver, broken, is_closed, not_connected, read, refused};
+use crate::clients::kubeconfig::Kubeconfig;
+use crate::clients::{
+    ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed,
+    not_connected, read, refused,
+};
 use crate::version::SERVER_VERSION;
 
 /// Maximum number of calls of one webhook at once. Others wait for their turn, within their time.
@@ -26,6 +29,10 @@ const MAX_CALLS: usize = 64;
 const MAX_IDLE: usize = 16;
 /// Time for which an unused connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+/// As in Kubernetes: calls over HTTP/2 would all go to one of the endpoints of a service.
+const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
+/// The API itself, for webhooks that are served by aggregated servers.
+const OWN_API: &str = "kubernetes.default.svc:443";
 /// What a time is rounded up to whole seconds with.
 const ALMOST_A_SECOND: Duration = Duration::from_nanos(999_999_999);
 /// The port of webhooks whose URL names none.
@@ -41,7 +48,7 @@ pub(super) struct Client {
     path: String,
     /// The name in the webhook's certificate.
     server_name: String,
-    tls: Arc<ClientConfig>,
+    files: Followed,
     resolver: Arc<ServiceResolver>,
     calls: Semaphore,
     idle: Mutex<Vec<Idle>>,
@@ -55,6 +62,8 @@ enum Place {
 
 struct Idle {
     sender: SendRequest<Full<Bytes>>,
+    /// What the connection was made with.
+    tls: Arc<ClientConfig>,
     since: Instant,
 }
 
@@ -65,6 +74,28 @@ enum Failure {
     Other(String),
 }
 
+/// Returns the settings of the client of a webhook: the authorities of its configuration, and the credentials for its host.
+fn settings(
+    url: &str,
+    target: &str,
+    config: &WebhookClientConfig,
+    users: Option<&Kubeconfig>,
+) -> Result<ClientSettings, String> {
+    let mut settings = ClientSettings::anonymous(url);
+    let named = users.map(|users| users.credentials_for(target)).transpose()?.flatten();
+    if let Some(credentials) = named {
+        settings.credentials = credentials;
+    } else if let (OWN_API, Ok(own)) = (target, ClientSettings::in_cluster()) {
+        settings = ClientSettings { server: url.to_owned(), ..own };
+    } else if let Some(users) = users {
+        settings.credentials = users.default_credentials()?.unwrap_or_default();
+    }
+    if !config.ca_bundle.trim_ascii().is_empty() {
+        settings.trust = TrustSource::Authorities(Content::Inline(config.ca_bundle.clone()));
+    }
+    Ok(settings)
+}
+
 // === impl Client ===
 
 impl Client {
@@ -72,7 +103,11 @@ impl Client {
     ///
     /// # Errors
     /// Fails with a reason if its URL or its bundle cannot be used.
-    pub(super) fn new(config: &WebhookClientConfig, resolver: Arc<ServiceResolver>) -> Result<Self, String> {
+    pub(super) fn new(
+        config: &WebhookClientConfig,
+        resolver: Arc<ServiceResolver>,
+        users: Option<&Kubeconfig>,
+    ) -> Result<Self, String> {
         let url = config.target.to_string();
         let uri: Uri = url.parse().map_err(|error| format!("Unparsable URL: {error}"))?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or("the URL names no host")?;
@@ -83,21 +118,25 @@ impl Client {
         let server_name = host.clone();
         let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
         let place = match &config.target {
-            WebhookTarget::Url(_) => Place::Host { host, port: uri.port_u16().unwrap_or(DEFAULT_PORT) },
+            WebhookTarget::Url(_) | WebhookTarget::Kubeconfig(_) => {
+                Place::Host { host, port: uri.port_u16().unwrap_or(DEFAULT_PORT) }
+            }
             WebhookTarget::Service { namespace, name, port, .. } => {
                 Place::Service { namespace: namespace.clone(), name: name.clone(), port: *port }
             }
         };
-        // As in Kubernetes: calls over HTTP/2 would all go to one of the endpoints of a service.
-        let tls = tls::client_config(Trust::of_bundle_or_system(&config.ca_bundle)?, None, &[b"http/1.1"]);
-        let tls = tls.map_err(|error| error.to_string())?;
+        let port = match &config.target {
+            WebhookTarget::Service { port, .. } => *port,
+            _ => uri.port_u16().unwrap_or(DEFAULT_PORT),
+        };
+        let settings = settings(&url, &format!("{}:{port}", uri.host().unwrap_or_default()), config, users)?;
         Ok(Self {
             place,
             host: HeaderValue::from_str(authority).map_err(|error| error.to_string())?,
             path: uri.path().to_owned(),
             server_name,
             url,
-            tls,
+            files: Followed::new(settings, &PROTOCOLS)?,
             resolver,
             calls: Semaphore::new(MAX_CALLS),
             idle: Mutex::default(),
@@ -126,7 +165,7 @@ impl Client {
         let Ok(answered) = timeout_at(deadline, self.answer(&query, &body)).await else {
             return Err(late("exceeded while awaiting headers"));
         };
-        let (answer, sender) = answered.map_err(failed)?;
+        let (answer, sender, prepared) = answered.map_err(failed)?;
         drop(body);
         let (head, incoming) = answer.into_parts();
         let is_success = (StatusCode::OK..=StatusCode::PARTIAL_CONTENT).contains(&head.status);
@@ -136,7 +175,7 @@ impl Client {
         }
         match timeout_at(deadline, read(incoming, max_answer_bytes)).await {
             Ok(Ok(body)) => {
-                self.keep(sender);
+                self.keep(sender, &prepared);
                 Ok(body)
             }
             Ok(Err(reason)) => Err(failed(reason)),
@@ -149,15 +188,16 @@ impl Client {
         &self,
         query: &str,
         body: &Bytes,
-    ) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>), String> {
-        while let Some(mut sender) = self.kept() {
-            match self.send(&mut sender, query, body, true).await {
-                Ok(answer) => return Ok((answer, sender)),
+    ) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>, Arc<Prepared>), String> {
+        let prepared = self.files.current().await;
+        while let Some(mut sender) = self.kept(&prepared) {
+            match self.send(&mut sender, query, body, &prepared, true).await {
+                Ok(answer) => return Ok((answer, sender, prepared)),
                 Err(Failure::Closed) => {}
                 Err(Failure::Other(reason)) => return Err(reason),
             }
         }
-        let stream = self.dial().await?;
+        let stream = self.dial(&prepared).await?;
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
         // Ends with the sender and the answer's body.
@@ -166,8 +206,8 @@ impl Client {
                 tracing::debug!("a connection to a webhook ended: {error}");
             }
         });
-        match self.send(&mut sender, query, body, false).await {
-            Ok(answer) => Ok((answer, sender)),
+        match self.send(&mut sender, query, body, &prepared, false).await {
+            Ok(answer) => Ok((answer, sender, prepared)),
             Err(Failure::Closed) => Err("EOF".to_owned()),
             Err(Failure::Other(reason)) => Err(reason),
         }
@@ -178,25 +218,27 @@ impl Client {
         sender: &mut SendRequest<Full<Bytes>>,
         query: &str,
         body: &Bytes,
+        prepared: &Prepared,
         is_used: bool,
     ) -> Result<Response<Incoming>, Failure> {
         if is_used && sender.ready().await.is_err() {
             return Err(Failure::Closed);
         }
         let uri = format!("{}?{query}", self.path);
-        let request = Request::post(uri)
+        let mut request = Request::post(uri)
             .header(HOST, &self.host)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, */*")
             .header(USER_AGENT, SERVER_VERSION)
             .body(Full::new(body.clone()))
             .map_err(|error| Failure::Other(error.to_string()))?;
+        request.headers_mut().extend(prepared.headers.clone());
         sender.send_request(request).await.map_err(|error| {
             if is_used && is_closed(&error) { Failure::Closed } else { Failure::Other(broken(&error)) }
         })
     }
 
-    async fn dial(&self) -> Result<Box<dyn Connection>, String> {
+    async fn dial(&self, prepared: &Prepared) -> Result<Box<dyn Connection>, String> {
         let text = |error: DialError| not_connected(&error);
         let addresses = match &self.place {
             Place::Host { host, port } => resolve(host, *port).await.map_err(text)?,
@@ -210,21 +252,25 @@ impl Client {
                 addresses
             }
         };
-        connect(&addresses, &self.server_name, Some(self.tls.clone())).await.map_err(text)
+        connect(&addresses, &self.server_name, Some(prepared.tls.clone())).await.map_err(text)
     }
 
-    /// Returns a connection that was used before.
-    fn kept(&self) -> Option<SendRequest<Full<Bytes>>> {
+    /// Returns a connection that was used before, and was made with the present certificate.
+    fn kept(&self, prepared: &Prepared) -> Option<SendRequest<Full<Bytes>>> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|one| !one.sender.is_closed() && one.since.elapsed() < IDLE_TIMEOUT);
+        idle.retain(|one| {
+            !one.sender.is_closed()
+                && one.since.elapsed() < IDLE_TIMEOUT
+                && Arc::ptr_eq(&one.tls, &prepared.tls)
+        });
         idle.pop().map(|one| one.sender)
     }
 
     /// Keeps a connection for further calls.
-    fn keep(&self, sender: SendRequest<Full<Bytes>>) {
+    fn keep(&self, sender: SendRequest<Full<Bytes>>, prepared: &Prepared) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE && !sender.is_closed() {
-            idle.push(Idle { sender, since: Instant::now() });
+            idle.push(Idle { sender, tls: prepared.tls.clone(), since: Instant::now() });
         }
     }
 }

@@ -198,3 +198,52 @@ async fn a_service_that_cannot_be_used_is_refused_at_the_start() {
     let path = service.configuration("Deny", "request.zork");
     assert!(memory().flag(format!("--authorization-config={}", path.display())).start().await.is_err());
 }
+
+/// Returns the value of a metric, or nothing.
+async fn metric(connection: &mut Connection, line: &str) -> Option<String> {
+    let page = connection.get("/metrics", Some("admin-token")).await.text();
+    page.lines().find_map(|one| one.strip_prefix(line)).map(|value| value.trim().to_owned())
+}
+
+#[tokio::test]
+async fn a_changed_configuration_is_applied_and_a_wrong_one_is_not() {
+    const RELOADS: &str = "apiserver_authorization_config_controller_automatic_reloads_total";
+    let service = Service::start().await;
+    let path = service.configuration("NoOpinion", "request.user == 'nobody'");
+    let original = std::fs::read_to_string(&path).unwrap();
+    let server = memory().flag(format!("--authorization-config={}", path.display())).start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let list = "/api/v1/namespaces/default/configmaps";
+    assert_eq!(connection.get(list, Some(ALICE_TOKEN)).await.status, 403, "the service is not asked");
+    let reloads = |status: &str| format!("{RELOADS}{{apiserver_id_hash=\"\",status=\"{status}\"}}");
+    for (number, (change, is_good)) in [
+        (original.replace("'nobody'", "'alice'"), true),
+        (original.replace("'nobody'", "'bob'").replace("RBAC", "Node"), false),
+        (original.replace("\"RBAC\"", "\"AlwaysDeny\""), false),
+        ("{".to_owned(), false),
+        (original.clone(), true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let line = reloads(if is_good { "success" } else { "failure" });
+        let before = metric(&mut connection, &line).await.unwrap_or_else(|| "0".to_owned());
+        std::fs::write(&path, change).unwrap();
+        let begun = std::time::Instant::now();
+        while metric(&mut connection, &line).await.unwrap_or_else(|| "0".to_owned()) == before {
+            assert!(begun.elapsed().as_secs() < 20, "change {number} is not noticed");
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+        let wanted = if number < 4 { 200 } else { 403 };
+        assert_eq!(connection.get(list, Some(ALICE_TOKEN)).await.status, wanted, "change {number}");
+    }
+    let decisions =
+        "apiserver_authorization_decisions_total{decision=\"allowed\",name=\"service\",type=\"Webhook\"}";
+    assert_eq!(metric(&mut connection, decisions).await.as_deref(), Some("4"));
+    let calls = "apiserver_authorization_webhook_evaluations_total{name=\"service\",result=\"success\"}";
+    assert!(metric(&mut connection, calls).await.is_some());
+    let excluded =
+        "apiserver_authorization_match_condition_exclusions_total{name=\"service\",type=\"Webhook\"}";
+    assert_ne!(metric(&mut connection, excluded).await.as_deref(), Some("0"));
+    server.stop().await;
+}

@@ -48,11 +48,27 @@ fn now_seconds() -> u64 {
 
 /// Returns a certificate of the administrator `zora`, valid between these times.
 fn issue(server: &TestServer, key: &KeyPair, seconds: (u64, u64)) -> CertificateDer<'static> {
+    issue_to(server, key, ("zora", "system:masters"), seconds)
+}
+
+/// Returns a connection of a user with a certificate of the server's authority.
+pub async fn connect_as(server: &TestServer, user: &str, group: &str) -> Connection {
+    let key = KeyPair::generate().unwrap();
+    let certificate = issue_to(server, &key, (user, group), (now_seconds() - 60, now_seconds() + 3600));
+    connect(server, &showing(server, certificate, &key)).await
+}
+
+fn issue_to(
+    server: &TestServer,
+    key: &KeyPair,
+    (user, group): (&str, &str),
+    seconds: (u64, u64),
+) -> CertificateDer<'static> {
     let moment = |seconds| rcgen::date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds);
     let mut parameters = CertificateParams::default();
     parameters.distinguished_name = DistinguishedName::new();
-    parameters.distinguished_name.push(DnType::CommonName, "zora");
-    parameters.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    parameters.distinguished_name.push(DnType::CommonName, user);
+    parameters.distinguished_name.push(DnType::OrganizationName, group);
     parameters.not_before = moment(seconds.0);
     parameters.not_after = moment(seconds.1);
     parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];

@@ -28,6 +28,7 @@ mod hostile;
 mod identities;
 mod large_bodies;
 mod metrics;
+mod nodes;
 mod overload;
 mod peer;
 mod policies;

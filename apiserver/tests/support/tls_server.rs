@@ -31,6 +31,7 @@ pub struct TlsServer {
 
 /// The certificate of the client, in the extensions of each request.
 #[derive(Clone, Debug)]
+#[allow(dead_code, reason = "not every set of tests looks at it")]
 pub struct ClientCertificate(pub Option<CertificateDer<'static>>);
 
 impl TlsServer {

@@ -1,6 +1,7 @@
 //! A webhook in the process of the test: what it does depends on the path it is called at.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -46,6 +47,7 @@ pub struct Hook {
 struct State {
     behaviors: Mutex<HashMap<String, Arc<Behavior>>>,
     calls: Mutex<HashMap<String, Vec<Value>>>,
+    expects_credentials: AtomicBool,
 }
 
 impl Hook {
@@ -55,6 +57,11 @@ impl Hook {
         let names = ["127.0.0.1", "hook.default.svc"];
         let server = TlsServer::start(&names, None, move |request| answer(serving.clone(), request)).await;
         Self { ca_bundle: server.ca_bundle(), server, state }
+    }
+
+    /// Lets calls have credentials; they are in `authorization` of a call.
+    pub fn expect_credentials(&self) {
+        self.state.expects_credentials.store(true, Ordering::SeqCst);
     }
 
     pub fn port(&self) -> u16 {
@@ -109,13 +116,16 @@ pub fn kube_rs(request: &Value) -> Reply {
 async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, String> {
     assert_eq!(request.method(), "POST");
     assert_eq!(request.headers()["content-type"], "application/json");
-    assert!(!request.headers().contains_key("authorization"), "a webhook gets no credentials");
+    let shown = request.headers().get("authorization").map(|shown| shown.to_str().unwrap().to_owned());
+    let is_expected = state.expects_credentials.load(Ordering::SeqCst);
+    assert!(shown.is_none() || is_expected, "a webhook gets no credentials");
     let path = request.uri().path().trim_start_matches('/').to_owned();
     let query = request.uri().query().unwrap_or_default().to_owned();
     let body = request.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
     let review: Value = serde_json::from_slice(&body).unwrap();
     let mut call = review["request"].clone();
     call["query"] = query.into();
+    call["authorization"] = shown.into();
     state.calls.lock().unwrap().entry(path.clone()).or_default().push(call);
     let behavior = state.behaviors.lock().unwrap().get(&path).cloned();
     let mut reply = behavior.map_or_else(allowed, |behavior| behavior(&review["request"]));

@@ -12,6 +12,7 @@
 
 #[path = "../server/client.rs"]
 mod client;
+mod credentials;
 mod hook;
 mod hostile;
 mod matching;

@@ -30,9 +30,13 @@ impl World {
     }
 
     pub async fn over(builder: TestServerBuilder) -> Self {
+        Self::with_hook(builder, Hook::start().await).await
+    }
+
+    pub async fn with_hook(builder: TestServerBuilder, hook: Hook) -> Self {
         let server = builder.flag("--disable-admission-plugins=ServiceAccount").start().await.unwrap();
         let connection = Connection::open(&server, Protocol::Http2).await;
-        Self { server, hook: Hook::start().await, connection }
+        Self { server, hook, connection }
     }
 
     pub async fn send(&mut self, method: &str, path: &str, body: &Value) -> Answer {

@@ -3,6 +3,7 @@
 //! Kubernetes concept: `WebhookClientConfig`, and `k8s.io/apiserver/pkg/util/webhook`.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,6 +23,8 @@ pub struct WebhookClientConfig {
 pub enum WebhookTarget {
     /// At a URL.
     Url(String),
+    /// At the server of a kubeconfig's current context, which has the authorities and the credentials too.
+    Kubeconfig(PathBuf),
     /// At a service.
     Service {
         /// The service's namespace.
@@ -74,6 +77,7 @@ impl fmt::Display for WebhookTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => f.write_str(url),
+            Self::Kubeconfig(path) => path.display().fmt(f),
             Self::Service { namespace, name, path, port } => {
                 write!(f, "https://{name}.{namespace}.svc:{port}{path}")
             }

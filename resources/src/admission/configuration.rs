@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use registry_core::codec::{Limits, yaml};
+use registry_core::rest::webhook::WebhookTarget;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -31,8 +32,10 @@ pub struct AdmissionConfiguration {
     pub(super) tolerations: TolerationSettings,
     pub(super) node_selector: NodeSelectorSettings,
     pub(super) image_policy: Option<ImagePolicySettings>,
-    /// The file with the credentials that the server presents to admission webhooks, if any.
-    pub webhook_kubeconfig: Option<PathBuf>,
+    /// The kubeconfig with the credentials for mutating webhooks, if any.
+    pub mutating_webhook_kubeconfig: Option<PathBuf>,
+    /// The kubeconfig with the credentials for validating webhooks, if any.
+    pub validating_webhook_kubeconfig: Option<PathBuf>,
 }
 
 /// The file as it is written.
@@ -87,6 +90,11 @@ impl AdmissionConfiguration {
             ("ImagePolicyWebhook", self.image_policy.is_none()),
         ];
         missing.into_iter().filter(|(_, is_missing)| *is_missing).map(|(name, _)| name)
+    }
+
+    /// Returns the service that decides about images, if there is one.
+    pub fn image_policy_webhook(&self) -> Option<&WebhookTarget> {
+        self.image_policy.as_ref().map(|settings| &settings.webhook.target)
     }
 
     fn of(value: Value, directory: &Path) -> Result<Self, String> {
@@ -157,8 +165,12 @@ impl AdmissionConfiguration {
                 check_kind(&value, &kinds)?;
                 let written: WrittenWebhooks =
                     serde_json::from_value(value).map_err(|error| error.to_string())?;
-                if !written.kube_config_file.is_empty() {
-                    self.webhook_kubeconfig = Some(directory.join(written.kube_config_file));
+                let file = Some(written.kube_config_file).filter(|file| !file.is_empty());
+                let file = file.map(|file| directory.join(file));
+                if plugin.starts_with("Mutating") {
+                    self.mutating_webhook_kubeconfig = file;
+                } else {
+                    self.validating_webhook_kubeconfig = file;
                 }
             }
             other => return Err(format!("{other:?} is no plug-in that has a configuration")),
@@ -182,7 +194,7 @@ fn check_kind(value: &Value, kinds: &[(&str, &str)]) -> Result<(), String> {
 }
 
 /// Reads a YAML or JSON file.
-pub(super) fn read_file(path: &Path) -> Result<Value, String> {
+fn read_file(path: &Path) -> Result<Value, String> {
     let failed = |why: String| format!("{}: {why}", path.display());
     let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
     if size > MAX_BYTES {
@@ -248,7 +260,7 @@ mod tests {
             "apiVersion": "apiserver.config.k8s.io/v1", "kind": "WebhookAdmissionConfiguration",
             "kubeConfigFile": "webhooks.yaml",
         }}]);
-        let found = read(webhooks).unwrap().webhook_kubeconfig.unwrap();
+        let found = read(webhooks).unwrap().validating_webhook_kubeconfig.unwrap();
         assert_eq!(found, Path::new("/etc/kubernetes/webhooks.yaml"));
         // The former form of the file.
         let legacy = json!({"podNodeSelectorPluginConfig": {"a": "b=c"}});

@@ -40,6 +40,20 @@ impl<'o> Expressions<'o> {
         }
     }
 
+    /// Checks the expressions of a webhook. Those of the old webhooks were accepted before.
+    pub(super) fn of_webhook(old: Option<&'o Value>) -> Self {
+        let mut stored = HashSet::new();
+        if let Some(old) = old {
+            collect(old, &mut stored);
+        }
+        Self {
+            compiler: ExpressionCompiler::new(),
+            conditions: ExpressionCompiler::new(),
+            stored,
+            has_params: false,
+        }
+    }
+
     /// Lets expressions use the policy's variables.
     pub(super) fn with_variables(self) -> Self {
         Self { compiler: ExpressionCompiler::with_variables(), ..self }

@@ -4,13 +4,20 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::expressions::Expressions;
 use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
 use crate::support::label_selector;
 use crate::support::webhook_client;
+
+/// The versions of reviews that this server sends.
+const KNOWN_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+/// The classes of webhooks without side effects.
+const NO_SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
+/// All classes.
+const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun", "Some", "Unknown"];
 
 /// Sets the defaults of a webhook.
 pub(super) fn default_webhook(webhook: &mut Fields) {
@@ -41,23 +48,37 @@ fn default_rule(rule: &mut Fields) {
     defaulting::fill(rule, "scope", "*");
 }
 
-/// Checks the webhooks of a configuration.
-pub(super) fn check_webhooks(webhooks: &Field<'_, '_>, errors: &mut ErrorList) {
+/// What a configuration must fulfil: an update may keep what the old configuration has.
+struct Strictness<'o> {
+    old: Option<&'o Value>,
+    /// Whether names are unique.
+    unique_names: bool,
+    /// Whether webhooks have no side effects.
+    no_side_effects: bool,
+    /// Whether a known version of reviews is among those of each webhook.
+    known_versions: bool,
+    /// Whether match conditions are checked: they are, unless none has changed.
+    conditions: bool,
+}
+
+/// Checks the webhooks of a configuration, which replaces an old one or is new.
+pub(super) fn check_webhooks(webhooks: &Field<'_, '_>, old: Option<&Object>, errors: &mut ErrorList) {
+    let strictness = Strictness::of(webhooks, old);
     let mut seen = HashSet::new();
     for webhook in webhooks.elements() {
-        check_webhook(&webhook, errors);
+        check_webhook(&webhook, &strictness, errors);
         let name = webhook.get("name");
-        if seen.contains(&name.text()) {
+        if strictness.unique_names && seen.contains(&name.text()) {
             errors.push(name.duplicate());
         }
         seen.insert(name.text());
     }
 }
 
-fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_webhook(webhook: &Field<'_, '_>, strictness: &Strictness<'_>, errors: &mut ErrorList) {
     let name = webhook.get("name");
     name.check_named(names::fully_qualified, errors);
-    check_review_versions(&webhook.get("admissionReviewVersions"), errors);
+    check_review_versions(&webhook.get("admissionReviewVersions"), strictness.known_versions, errors);
     for rule in webhook.get("rules").elements() {
         check_rule(&rule, errors);
     }
@@ -65,10 +86,11 @@ fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
     webhook.get("matchPolicy").check_one_of(&["Equivalent", "Exact"], errors);
     webhook.get("reinvocationPolicy").check_one_of(&["IfNeeded", "Never"], errors);
     let effects = webhook.get("sideEffects");
+    let classes = if strictness.no_side_effects { NO_SIDE_EFFECTS } else { SIDE_EFFECTS };
     if effects.exists() {
-        effects.check_one_of(&["None", "NoneOnDryRun"], errors);
+        effects.check_one_of(classes, errors);
     } else {
-        errors.push(effects.required("must specify one of None, NoneOnDryRun"));
+        errors.push(effects.required(format!("must specify one of {}", classes.join(", "))));
     }
     let timeout = webhook.get("timeoutSeconds");
     if timeout.integer().is_some_and(|seconds| !(1..=30).contains(&seconds)) {
@@ -77,11 +99,12 @@ fn check_webhook(webhook: &Field<'_, '_>, errors: &mut ErrorList) {
     label_selector::check(&webhook.get("namespaceSelector"), errors);
     label_selector::check(&webhook.get("objectSelector"), errors);
     check_client(&webhook.get("clientConfig"), errors);
-    Expressions::of_policy(webhook, None).check_conditions(&webhook.get("matchConditions"), errors);
+    if strictness.conditions {
+        Expressions::of_webhook(strictness.old).check_conditions(&webhook.get("matchConditions"), errors);
+    }
 }
 
-fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
-    const KNOWN: [&str; 2] = ["v1", "v1beta1"];
+fn check_review_versions(versions: &Field<'_, '_>, requires_known: bool, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for version in versions.elements() {
         if seen.contains(&version.text()) {
@@ -93,7 +116,7 @@ fn check_review_versions(versions: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     if versions.is_empty() {
         errors.push(versions.required("must specify one of v1, v1beta1"));
-    } else if !seen.iter().any(|version| KNOWN.contains(version)) {
+    } else if requires_known && !seen.iter().any(|version| KNOWN_VERSIONS.contains(version)) {
         errors.push(versions.invalid("must include at least one of v1, v1beta1"));
     }
 }
@@ -324,5 +347,40 @@ fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
     let action = parameters.get("parameterNotFoundAction");
     if action.check_present(errors) {
         action.check_one_of(&["Deny", "Allow"], errors);
+    }
+}
+
+// === impl Strictness ===
+
+impl<'o> Strictness<'o> {
+    fn of(webhooks: &Field<'_, '_>, old: Option<&'o Object>) -> Self {
+        let Some(old) = old else {
+            let (old, yes) = (None, true);
+            return Self {
+                old,
+                unique_names: yes,
+                no_side_effects: yes,
+                known_versions: yes,
+                conditions: yes,
+            };
+        };
+        let former = Field::of(old, "webhooks");
+        let mut names = HashSet::new();
+        let is_known = |webhook: &Field<'_, '_>| {
+            let versions = webhook.get("admissionReviewVersions");
+            versions.is_empty() || versions.elements().any(|version| KNOWN_VERSIONS.contains(&version.text()))
+        };
+        let has_none = |webhook: &Field<'_, '_>| NO_SIDE_EFFECTS.contains(&webhook.get("sideEffects").text());
+        let mut pairs = former.elements().zip(webhooks.elements());
+        let is_unchanged = former.len() == webhooks.len()
+            && pairs
+                .all(|(old, new)| old.get("matchConditions").value() == new.get("matchConditions").value());
+        Self {
+            old: old.0.get("webhooks"),
+            unique_names: former.elements().all(|webhook| names.insert(webhook.get("name").text())),
+            no_side_effects: former.elements().all(|webhook| has_none(&webhook)),
+            known_versions: former.elements().all(|webhook| is_known(&webhook)),
+            conditions: !is_unchanged,
+        }
     }
 }

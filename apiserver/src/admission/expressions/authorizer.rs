@@ -3,9 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt as _;
+use registry_core::api::selector::{FieldSelector, LabelSelector};
 use registry_core::cel::{Authorizer, Check, Decision};
 use registry_core::context::UserInfo;
-use registry_core::rest::access::{AccessDecision, AccessReviewer, ResourceAccess, WantedAccess};
+use registry_core::rest::access::{
+    AccessDecision, AccessReviewer, AccessSelectors, ResourceAccess, WantedAccess,
+};
 
 /// Decides accesses of the request's user, and remembers the decisions for the rest of the request.
 ///
@@ -100,7 +103,10 @@ fn wanted(check: &Check) -> WantedAccess {
         subresource: check.subresource.clone(),
         namespace: check.namespace.clone(),
         name: check.name.clone(),
-        // Without the selectors the question is about more, so that the answer never allows too much.
-        ..ResourceAccess::default()
+        // A selector that cannot be parsed is left out, as in Kubernetes: the question is then about more.
+        selectors: AccessSelectors {
+            fields: FieldSelector::parse(&check.field_selector).unwrap_or_default().requirements,
+            labels: LabelSelector::parse(&check.label_selector).unwrap_or_default().requirements,
+        },
     })
 }

@@ -8,6 +8,16 @@ use serde_json::Value;
 
 /// Removes references that equal an earlier one.
 pub(super) fn settle(context: &RequestContext, object: &mut Object) {
+    settle_at(context, object, "");
+}
+
+/// Removes the references that equal an earlier one after admission plug-ins have changed the object.
+pub(in crate::handlers) fn settle_after_admission(context: &RequestContext, object: &mut Object) {
+    settle_at(context, object, " after mutating admission happens");
+}
+
+/// Removes references that equal an earlier one. `when` says when they were found.
+fn settle_at(context: &RequestContext, object: &mut Object, when: &str) {
     let references = object.0.get_mut("metadata").and_then(|metadata| metadata.get_mut("ownerReferences"));
     let Some(Value::Array(references)) = references else { return };
     if references.len() < 2 {
@@ -24,8 +34,9 @@ pub(super) fn settle(context: &RequestContext, object: &mut Object) {
     });
     if !repeated.is_empty() {
         context.warn(format!(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and \
-             may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in \
+             1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) \
+             observed: {}",
             repeated.join(", ")
         ));
     }
@@ -50,7 +61,12 @@ mod tests {
         settle(&context, &mut object);
         assert_eq!(object.get(&["metadata", "ownerReferences"]), Some(&json!([one, other])));
         assert!(context.take_warnings()[0].ends_with("duplicate UID(s) observed: u"));
-        settle(&context, &mut object);
+        settle_after_admission(&context, &mut object);
         assert!(context.take_warnings().is_empty());
+        object.0["metadata"]["ownerReferences"] = json!([one, one]);
+        settle_after_admission(&context, &mut object);
+        assert!(
+            context.take_warnings()[0].contains("duplicate entries after mutating admission happens; API")
+        );
     }
 }

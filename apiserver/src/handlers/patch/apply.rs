@@ -12,7 +12,7 @@ use crate::admission::Operation;
 use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
-use super::super::content::{self, check_name, settle_namespace, with_defaults};
+use super::super::content::{self, check_name, owners, set_defaults, settle_namespace};
 
 /// Merges an applied configuration into the current object.
 pub(super) struct Applied<'a> {
@@ -102,10 +102,11 @@ impl UpdatedObject for Applied<'_> {
         let mut object = object;
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
-        let mut object = with_defaults(call, object);
+        let mut object = set_defaults(call, object);
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = call.attributes(operation, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
+        owners::settle_after_admission(context, &mut object);
         Ok(object)
     }
 

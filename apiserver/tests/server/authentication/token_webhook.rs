@@ -1,5 +1,6 @@
 use super::https_peer::{HttpsPeer, Received};
 use super::*;
+use crate::tls_server::{ClientCertificate, TlsServer};
 
 fn kubeconfig(peer: &HttpsPeer) -> String {
     use base64::Engine as _;
@@ -94,5 +95,102 @@ async fn what_is_no_answer_is_no_user_and_is_not_kept() {
     }
     peer.answer(knows_good);
     assert!(user_of(&mut connection, "good").await.is_ok());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_webhook_gets_a_token_that_is_read_again_when_it_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let peer = HttpsPeer::start(|received| {
+        let shown = received.headers["authorization"].to_str().unwrap().to_owned();
+        let user = json!({"authenticated": true, "user": {"username": shown}});
+        (200, json!({"kind": "TokenReview", "status": user}).to_string())
+    })
+    .await;
+    let token_file = write(directory.path(), "token", "first\n");
+    let config = kubeconfig(&peer).replace("\"token\":\"of-the-server\"", "\"tokenFile\":\"token\"");
+    let path = write(directory.path(), "webhook.kubeconfig", &config);
+    let builder = TestServer::builder().memory().flag("--authentication-token-webhook-cache-ttl=0s");
+    let builder = builder.flag(format!("--authentication-token-webhook-config-file={path}"));
+    let server = builder.start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let shown = user_of(&mut connection, "any").await.unwrap()["username"].clone();
+    assert_eq!(shown, "Bearer first");
+    // A file that is gone or empty for a moment changes nothing.
+    for (content, wanted) in [("", "Bearer first"), ("second", "Bearer second")] {
+        std::fs::write(&token_file, content).unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+        let mut shown = Value::Null;
+        for _ in 0..40 {
+            shown = user_of(&mut connection, "any").await.unwrap()["username"].clone();
+            if shown == wanted {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(250)).await;
+        }
+        assert_eq!(shown, wanted);
+    }
+    server.stop().await;
+}
+
+/// Writes a certificate of this authority for a user, with its key.
+fn write_certificate(directory: &std::path::Path, authority: &rcgen::Issuer<'_, rcgen::KeyPair>, user: &str) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::default();
+    parameters.distinguished_name = rcgen::DistinguishedName::new();
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, user);
+    parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = parameters.signed_by(&key, authority).unwrap();
+    // The key first: until both are there they do not belong together, and nothing changes.
+    write(directory, "client.key", &key.serialize_pem());
+    write(directory, "client.crt", &certificate.pem());
+}
+
+#[tokio::test]
+async fn the_webhook_sees_a_renewed_client_certificate() {
+    use http_body_util::BodyExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut parameters = rcgen::CertificateParams::default();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority_pem = parameters.self_signed(&key).unwrap().pem();
+    let authority = rcgen::Issuer::from_ca_cert_pem(&authority_pem, key).unwrap();
+    let answer = |request: Request<hyper::body::Incoming>| async move {
+        let ClientCertificate(shown) = request.extensions().get::<ClientCertificate>().unwrap().clone();
+        let shown = shown.unwrap();
+        let (_, certificate) = x509_parser::parse_x509_certificate(&shown).unwrap();
+        let name = certificate.subject().iter_common_name().next().unwrap().as_str().unwrap().to_owned();
+        request.into_body().collect().await?;
+        let status = json!({"authenticated": true, "user": {"username": name}});
+        let review = json!({"kind": "TokenReview", "status": status}).to_string();
+        Ok::<_, hyper::Error>(http::Response::new(Full::new(Bytes::from(review))))
+    };
+    let peer = TlsServer::start(&["127.0.0.1"], Some(&authority_pem), answer).await;
+    write_certificate(directory.path(), &authority, "first");
+    let config = json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "s", "user": "u"}}],
+        "clusters": [{"name": "s", "cluster": {
+            "server": peer.url("/review"), "certificate-authority-data": peer.ca_bundle(),
+        }}],
+        "users": [{"name": "u", "user": {"client-certificate": "client.crt", "client-key": "client.key"}}],
+    });
+    let path = write(directory.path(), "webhook.kubeconfig", &config.to_string());
+    let builder = TestServer::builder().memory().flag("--authentication-token-webhook-cache-ttl=0s");
+    let builder = builder.flag(format!("--authentication-token-webhook-config-file={path}"));
+    let server = builder.start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    for _ in 0..3 {
+        assert_eq!(user_of(&mut connection, "any").await.unwrap()["username"], "first");
+    }
+    assert_eq!(peer.connections(), 1, "the connection is used again");
+    write_certificate(directory.path(), &authority, "second");
+    let begun = std::time::Instant::now();
+    while user_of(&mut connection, "any").await.unwrap()["username"] != "second" {
+        assert!(begun.elapsed().as_secs() < 20, "the new certificate is not presented");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert_eq!(peer.connections(), 2);
     server.stop().await;
 }

@@ -1,15 +1,11 @@
-//! The configuration of the plug-in, and the kubeconfig with the address of the service.
+//! The configuration of the plug-in.
 
 use std::path::Path;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
 use serde::Deserialize;
 use serde_json::Value;
-
-use super::super::configuration::read_file;
 
 /// The bounds of a duration, its unit, and its default.
 struct Bounds {
@@ -29,7 +25,7 @@ const TTL: Bounds = Bounds {
 /// The service, and how its verdicts are used.
 #[derive(Clone, Debug)]
 pub(crate) struct ImagePolicySettings {
-    pub(super) webhook: WebhookClientConfig,
+    pub(crate) webhook: WebhookClientConfig,
     pub(super) allow_ttl: Duration,
     pub(super) deny_ttl: Duration,
     pub(super) retry_backoff: Duration,
@@ -56,10 +52,10 @@ struct Written {
 // === impl ImagePolicySettings ===
 
 impl ImagePolicySettings {
-    /// Reads the configuration `imagePolicy`, and the kubeconfig that it names, relative to a directory.
+    /// Reads the configuration `imagePolicy`. The kubeconfig that it names is relative to a directory.
     ///
     /// # Errors
-    /// One of them is not valid; the text names the field.
+    /// It is not valid; the text names the field.
     pub(crate) fn read(configuration: &Value, directory: &Path) -> Result<Self, String> {
         let own = configuration.get("imagePolicy").cloned().ok_or("imagePolicy: Required value")?;
         let written: Written =
@@ -74,9 +70,8 @@ impl ImagePolicySettings {
             most: Duration::from_mins(5),
             default: Duration::from_millis(500),
         };
-        let path = directory.join(&written.kubeconfig);
-        let webhook = webhook_of(&read_file(&path)?, path.parent().unwrap_or(directory))
-            .map_err(|why| format!("{}: {why}", path.display()))?;
+        let target = WebhookTarget::Kubeconfig(directory.join(&written.kubeconfig));
+        let webhook = WebhookClientConfig { target, ca_bundle: Vec::new() };
         Ok(Self {
             webhook,
             allow_ttl: duration("allowTTL", written.allow_ttl, &TTL)?,
@@ -104,71 +99,9 @@ fn duration(field: &str, value: i64, bounds: &Bounds) -> Result<Duration, String
     })
 }
 
-/// Reads the address and the authority of the service in the current context of a kubeconfig.
-fn webhook_of(kubeconfig: &Value, directory: &Path) -> Result<WebhookClientConfig, String> {
-    let text =
-        |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let named = |list: &str, name: &str, field: &str| {
-        let entries = kubeconfig.get(list).and_then(Value::as_array).into_iter().flatten();
-        let mut entries = entries.filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));
-        entries.next().and_then(|entry| entry.get(field)).cloned().unwrap_or_default()
-    };
-    let context = named("contexts", &text(kubeconfig, "current-context"), "context");
-    let cluster = named("clusters", &text(&context, "cluster"), "cluster");
-    let server = text(&cluster, "server");
-    if server.is_empty() {
-        return Err("the current context names no cluster with a server".to_owned());
-    }
-    let user = named("users", &text(&context, "user"), "user");
-    if user.as_object().is_some_and(|credentials| !credentials.is_empty()) {
-        return Err(
-            "the current context names a user with credentials, and this server presents none to webhooks"
-                .to_owned(),
-        );
-    }
-    for field in ["insecure-skip-tls-verify", "tls-server-name", "proxy-url"] {
-        if cluster.get(field).is_some_and(|value| !value.is_null() && value != false) {
-            return Err(format!("{field} is not supported"));
-        }
-    }
-    let data = text(&cluster, "certificate-authority-data");
-    let file = text(&cluster, "certificate-authority");
-    let ca_bundle = if !data.is_empty() {
-        STANDARD.decode(data).map_err(|error| format!("certificate-authority-data: {error}"))?
-    } else if !file.is_empty() {
-        let path = directory.join(file);
-        std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?
-    } else {
-        Vec::new()
-    };
-    Ok(WebhookClientConfig { target: WebhookTarget::Url(server), ca_bundle })
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_kubeconfig_gives_the_address() {
-        let kubeconfig = |user: Value| {
-            json!({
-                "current-context": "c",
-                "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-                "clusters": [{"name": "k", "cluster": {
-                    "server": "https://images.example.com/check", "certificate-authority-data": "eA==",
-                }}],
-                "users": [{"name": "u", "user": user}],
-            })
-        };
-        let found = webhook_of(&kubeconfig(json!({})), Path::new("")).unwrap();
-        assert_eq!(found.target, WebhookTarget::Url("https://images.example.com/check".to_owned()));
-        assert_eq!(found.ca_bundle, b"x");
-        let refused = webhook_of(&kubeconfig(json!({"token": "t"})), Path::new("")).unwrap_err();
-        assert!(refused.contains("credentials"), "{refused}");
-        assert!(webhook_of(&json!({}), Path::new("")).is_err());
-    }
 
     #[test]
     fn durations_are_bounded() {

@@ -34,7 +34,13 @@ impl ObjectStrategy for MutatingWebhookStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::of(object, "webhooks"), &mut errors);
+        matching::check_webhooks(&Field::of(object, "webhooks"), None, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        matching::check_webhooks(&Field::of(new, "webhooks"), Some(old), &mut errors);
         errors
     }
 }
