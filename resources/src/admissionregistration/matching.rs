@@ -28,7 +28,7 @@ pub(super) fn default_webhook(webhook: &mut Fields) {
         ("objectSelector", json!({})),
         ("timeoutSeconds", json!(10)),
     ] {
-        defaulting::fill(webhook, field, default);
+        defaulting::fill_absent(webhook, field, default);
     }
     defaulting::with(webhook, "clientConfig", |client| {
         defaulting::with(client, "service", |service| defaulting::fill(service, "port", 443));
@@ -38,14 +38,14 @@ pub(super) fn default_webhook(webhook: &mut Fields) {
 
 /// Sets the defaults of a policy's match constraints.
 pub(super) fn default_constraints(constraints: &mut Fields) {
-    defaulting::fill(constraints, "matchPolicy", "Equivalent");
-    defaulting::fill(constraints, "namespaceSelector", json!({}));
-    defaulting::fill(constraints, "objectSelector", json!({}));
+    defaulting::fill_absent(constraints, "matchPolicy", "Equivalent");
+    defaulting::fill_absent(constraints, "namespaceSelector", json!({}));
+    defaulting::fill_absent(constraints, "objectSelector", json!({}));
     defaulting::each(constraints, &["resourceRules", "excludeResourceRules"], default_rule);
 }
 
 fn default_rule(rule: &mut Fields) {
-    defaulting::fill(rule, "scope", "*");
+    defaulting::fill_absent(rule, "scope", "*");
 }
 
 /// What a configuration must fulfil: an update may keep what the old configuration has.
@@ -68,11 +68,21 @@ pub(super) fn check_webhooks(webhooks: &Field<'_, '_>, old: Option<&Object>, err
     for webhook in webhooks.elements() {
         check_webhook(&webhook, &strictness, errors);
         let name = webhook.get("name");
-        if strictness.unique_names && seen.contains(&name.text()) {
+        let is_repeated = !name.text().is_empty() && !seen.insert(name.text());
+        if strictness.unique_names && is_repeated {
             errors.push(name.duplicate());
         }
-        seen.insert(name.text());
     }
+}
+
+/// Returns the warning of a name that ends as those of configurations in files do.
+pub(super) fn warnings_of_name(object: &Object) -> Vec<String> {
+    const RESERVED: &str = ".static.k8s.io";
+    let text = format!(
+        "metadata.name: names ending with {RESERVED:?} are reserved for static manifest-based configurations and cannot \
+         be managed via the API"
+    );
+    object.name().ends_with(RESERVED).then_some(text).into_iter().collect()
 }
 
 fn check_webhook(webhook: &Field<'_, '_>, strictness: &Strictness<'_>, errors: &mut ErrorList) {
@@ -129,12 +139,9 @@ fn check_client(client: &Field<'_, '_>, errors: &mut ErrorList) {
     } else if url.exists() {
         webhook_client::check_url(&url.path(), url.text(), errors);
     } else {
-        for (field, detail) in
-            [("name", "service name is required"), ("namespace", "service namespace is required")]
-        {
-            if service.get(field).text().is_empty() {
-                errors.push(service.get(field).required(detail));
-            }
+        // Kubernetes confuses the two: the error about an empty name has the path of the namespace, and the reverse.
+        for (field, shown) in [("name", "namespace"), ("namespace", "name")] {
+            service.get_shown_as(field, shown).check_present(errors);
         }
         let port = service.get("port");
         if port.integer().is_some_and(|number| !(1..=65_535).contains(&number)) {

@@ -7,7 +7,7 @@ use registry_core::api::{FieldError, Object};
 
 use crate::core::pod_spec::validation;
 use crate::support::field::Field;
-use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL, TEXT};
+use crate::support::go_text::LABEL_SELECTOR;
 use crate::support::label_selector;
 
 /// Names of a workload kind in messages.
@@ -15,8 +15,9 @@ use crate::support::label_selector;
 pub(crate) struct Workload {
     /// The name in messages about an empty selector.
     selector_of: &'static str,
-    /// The message about a selector that cannot be read.
-    unreadable_selector: &'static str,
+    /// The message about a selector that cannot be read, beside those about its parts. Without one, the template is checked
+    /// nevertheless.
+    unreadable_selector: Option<&'static str>,
     /// The name in messages about a deadline of the pods.
     deadline_of: &'static str,
     /// Whether a missing selector is an error by itself, apart from that it selects no pods.
@@ -27,7 +28,7 @@ impl Workload {
     /// Deployments.
     pub(crate) const DEPLOYMENT: Self = Self {
         selector_of: "deployment",
-        unreadable_selector: "invalid label selector",
+        unreadable_selector: Some("invalid label selector"),
         deadline_of: "ReplicaSet",
         needs_selector: true,
     };
@@ -36,29 +37,28 @@ impl Workload {
     /// Stateful sets.
     pub(crate) const STATEFUL_SET: Self = Self {
         selector_of: "statefulset",
-        unreadable_selector: "",
+        unreadable_selector: Some(""),
         deadline_of: "StatefulSet",
         needs_selector: true,
     };
     /// Daemon sets.
     pub(crate) const DAEMON_SET: Self = Self {
         selector_of: "daemonset",
-        unreadable_selector: "invalid label selector",
+        unreadable_selector: None,
         deadline_of: "DaemonSet",
         needs_selector: false,
     };
     /// Replication controllers.
     pub(crate) const REPLICATION_CONTROLLER: Self = Self {
         selector_of: "replicationcontroller",
-        unreadable_selector: "invalid label selector",
+        unreadable_selector: Some("invalid label selector"),
         deadline_of: "ReplicationController",
         needs_selector: true,
     };
 }
 
-/// The form of a rollout strategy in messages.
-pub(crate) const STRATEGY: GoShape =
-    GoShape::Struct(&[("Type", "type", TEXT), ("RollingUpdate", "rollingUpdate", OPTIONAL)]);
+/// The internal type of selectors.
+pub(crate) const SELECTOR: &str = "*<metav1.LabelSelector>";
 
 /// Checks `spec.selector` and `spec.template`, each alone and against each other; `old` is the object before an update.
 pub(crate) fn check_selector_and_template(
@@ -89,8 +89,8 @@ pub(crate) fn check_selector(object: &Object, workload: Workload, errors: &mut E
         errors.push(selector.required(""));
     }
     if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
-        errors
-            .push(selector.invalid(workload.unreadable_selector).shown_as(selector.go_text(LABEL_SELECTOR)));
+        let Some(detail) = workload.unreadable_selector else { return true };
+        errors.push(selector.invalid(detail).shown_as(selector.go_text(LABEL_SELECTOR)));
         return false;
     }
     let template = spec.get("template");
@@ -154,9 +154,22 @@ pub(crate) fn is_zero(field: &Field<'_, '_>) -> bool {
     field.integer() == Some(0) || percent(field) == Some(0)
 }
 
+/// Whether an amount is more than nothing; a text that is no percentage counts as nothing.
+pub(crate) fn is_some(field: &Field<'_, '_>) -> bool {
+    field.number() != 0 || percent(field).is_some_and(|percent| percent != 0)
+}
+
 /// Checks the numbers of a status: none is negative, none of `shares` exceeds `replicas`, and available replicas are
 /// ready.
-pub(crate) fn check_status(object: &Object, shares: &[&str], others: &[&str], errors: &mut ErrorList) {
+///
+/// `ready_name` is the name of the number of ready replicas in messages.
+pub(crate) fn check_status(
+    object: &Object,
+    shares: &[&str],
+    others: &[&str],
+    ready_name: &str,
+    errors: &mut ErrorList,
+) {
     let status = Field::of(object, "status");
     let replicas = status.get("replicas");
     for name in ["replicas", "observedGeneration"].iter().chain(shares).chain(others) {
@@ -174,7 +187,7 @@ pub(crate) fn check_status(object: &Object, shares: &[&str], others: &[&str], er
     let available = status.get("availableReplicas");
     let ready = status.get("readyReplicas");
     if number(&available) > number(&ready) {
-        errors.push(exceeds(&available, "readyReplicas"));
+        errors.push(exceeds(&available, ready_name));
     }
 }
 

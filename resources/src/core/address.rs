@@ -147,6 +147,16 @@ pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
+/// Adds an error if the text is no address in canonical form.
+pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
+    check_address(field, errors);
+    if let Ok(address) = field.text().parse::<IpAddr>()
+        && !is_mapped(address)
+    {
+        check_form(field, &canonical(address), errors);
+    }
+}
+
 /// Adds an error if the text is no address and was not accepted before.
 pub(crate) fn check_new_address(field: &Field<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
     if !accepted.contains(field.text()) {

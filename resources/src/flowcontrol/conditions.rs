@@ -15,7 +15,7 @@ pub(super) fn check(status: &Field<'_, '_>, errors: &mut ErrorList) {
             errors.push(kind.duplicate());
         }
         if kind.text().is_empty() {
-            errors.push(kind.required("must not be empty"));
+            errors.push(kind.required(""));
         }
     }
 }

@@ -46,6 +46,10 @@ impl Location {
 
     /// Returns the position of a byte offset in a source text.
     pub(crate) fn of(source: &str, offset: usize) -> Self {
+        if source.is_empty() {
+            // The end of an empty text is before its first column.
+            return Self { line: 1, column: -1 };
+        }
         let mut end = offset.min(source.len());
         while !source.is_char_boundary(end) {
             end -= 1;

@@ -29,9 +29,17 @@ impl ObjectStrategy for MutatingPolicyStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with(&mut object.0, "spec", |spec| {
-            defaulting::fill(spec, "failurePolicy", "Fail");
+            defaulting::fill_absent(spec, "failurePolicy", "Fail");
             defaulting::with(spec, "matchConstraints", matching::default_constraints);
         });
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -28,8 +28,16 @@ impl ObjectStrategy for MutatingWebhookStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::each(&mut object.0, &["webhooks"], |webhook| {
             matching::default_webhook(webhook);
-            defaulting::fill(webhook, "reinvocationPolicy", "Never");
+            defaulting::fill_absent(webhook, "reinvocationPolicy", "Never");
         });
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

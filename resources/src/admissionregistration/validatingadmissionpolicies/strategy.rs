@@ -10,6 +10,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::expressions::Expressions;
 use crate::admissionregistration::matching;
+use crate::support::conditions;
 use crate::support::defaulting;
 use crate::support::field::Field;
 
@@ -44,9 +45,17 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with(&mut object.0, "spec", |spec| {
-            defaulting::fill(spec, "failurePolicy", "Fail");
+            defaulting::fill_absent(spec, "failurePolicy", "Fail");
             defaulting::with(spec, "matchConstraints", matching::default_constraints);
         });
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -68,6 +77,7 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
                 errors.push(warning.get("fieldRef").required(""));
             }
         }
+        conditions::check(&status.get("conditions"), &mut errors);
         errors
     }
 }

@@ -31,6 +31,14 @@ impl ObjectStrategy for ValidatingBindingStrategy {
         defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
     }
 
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");

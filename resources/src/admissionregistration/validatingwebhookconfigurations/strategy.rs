@@ -29,6 +29,14 @@ impl ObjectStrategy for ValidatingWebhookStrategy {
         defaulting::each(&mut object.0, &["webhooks"], matching::default_webhook);
     }
 
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         matching::check_webhooks(&Field::of(object, "webhooks"), None, &mut errors);

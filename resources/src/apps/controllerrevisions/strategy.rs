@@ -24,8 +24,9 @@ impl ObjectStrategy for ControllerRevisionStrategy {
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = self.validate(context, new);
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        Field::of(new, "revision").check_not_negative(&mut errors);
         Field::of(new, "data").check_immutable(&Field::of(old, "data"), &mut errors);
         errors
     }

@@ -7,8 +7,9 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::fill_at;
+use crate::support::defaulting::{fill_absent_at, fill_at};
 use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Counts the changes of the template; formerly a field of the spec.
 const TEMPLATE_GENERATION: [&str; 3] =
@@ -22,8 +23,8 @@ impl ObjectStrategy for DaemonSetStrategy {
         fill_at(object, &["spec", "revisionHistoryLimit"], 10);
         fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
         if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
-            fill_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
+            fill_absent_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
+            fill_absent_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
         // The server sets the number; the annotation exists only if the client sets it.
@@ -55,7 +56,7 @@ impl ObjectStrategy for DaemonSetStrategy {
         let mut errors = errors_of(context, new, Some(old));
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
-        new.get("selector").check_immutable(&old.get("selector"), &mut errors);
+        new.get("selector").check_immutable_as(workload::SELECTOR, &old.get("selector"), &mut errors);
         errors
     }
 
@@ -87,6 +88,19 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 }
 
+/// The form of an update strategy in messages.
+const STRATEGY: GoShape = GoShape::Struct(&[
+    ("Type", "type", TEXT),
+    (
+        "RollingUpdate",
+        "rollingUpdate",
+        GoShape::Pointer(&GoShape::Struct(&[
+            ("MaxUnavailable", "maxUnavailable", OPTIONAL),
+            ("MaxSurge", "maxSurge", OPTIONAL),
+        ])),
+    ),
+]);
+
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
@@ -115,7 +129,7 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
                     errors.push(amount.invalid("must not be greater than 100%"));
                 }
             }
-            match (workload::is_zero(&unavailable), workload::is_zero(&surge)) {
+            match (!workload::is_some(&unavailable), !workload::is_some(&surge)) {
                 (false, false) => {
                     errors.push(surge.invalid("may not be set when maxUnavailable is non-zero"));
                 }
@@ -125,7 +139,7 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         _ => {
             let error = strategy.unsupported(&["RollingUpdate", "OnDelete"]);
-            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+            errors.push(error.shown_as(strategy.go_text(STRATEGY)));
         }
     }
 }

@@ -8,8 +8,9 @@ use serde_json::json;
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::fill_at;
+use crate::support::defaulting::{fill_absent_at, fill_at};
 use crate::support::field::Field;
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Defaults and validation; the selector is immutable.
 pub(super) struct DeploymentStrategy;
@@ -27,7 +28,7 @@ impl ObjectStrategy for DeploymentStrategy {
         }
         if object.get_str(&["spec", "strategy", "type"]) == Some("RollingUpdate") {
             for field in ["maxSurge", "maxUnavailable"] {
-                fill_at(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
+                fill_absent_at(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
             }
         }
         defaults::apply_to_template(object, &["spec", "template"]);
@@ -41,7 +42,7 @@ impl ObjectStrategy for DeploymentStrategy {
         let mut errors = errors_of(context, new, Some(old));
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
-        new.get("selector").check_immutable(&old.get("selector"), &mut errors);
+        new.get("selector").check_immutable_as(workload::SELECTOR, &old.get("selector"), &mut errors);
         errors
     }
 
@@ -72,11 +73,30 @@ impl ObjectStrategy for DeploymentStrategy {
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &["unavailableReplicas", "terminatingReplicas"], &mut errors);
+        workload::check_status(
+            new,
+            &counts,
+            &["unavailableReplicas", "terminatingReplicas"],
+            "readyReplicas",
+            &mut errors,
+        );
         workload::check_collisions(new, old, &mut errors);
         errors
     }
 }
+
+/// The form of a rollout strategy in messages.
+const STRATEGY: GoShape = GoShape::Struct(&[
+    ("Type", "type", TEXT),
+    (
+        "RollingUpdate",
+        "rollingUpdate",
+        GoShape::Pointer(&GoShape::Struct(&[
+            ("MaxUnavailable", "maxUnavailable", OPTIONAL),
+            ("MaxSurge", "maxSurge", OPTIONAL),
+        ])),
+    ),
+]);
 
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
@@ -106,7 +126,7 @@ fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
         "Recreate" => {}
         _ => {
             let error = strategy.unsupported(&["Recreate", "RollingUpdate"]);
-            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+            errors.push(error.shown_as(strategy.go_text(STRATEGY)));
         }
     }
 }
@@ -117,11 +137,7 @@ fn check_rolling_update(rolling: &Field<'_, '_>, errors: &mut ErrorList) {
     for field in [&unavailable, &surge] {
         workload::check_amount(field, errors);
     }
-    // A text that is no percentage counts as zero.
-    let is_zero = |amount: &Field<'_, '_>| {
-        workload::is_zero(amount) || amount.optional_text().is_some() && workload::percent(amount).is_none()
-    };
-    if is_zero(&surge) && is_zero(&unavailable) {
+    if !workload::is_some(&surge) && !workload::is_some(&unavailable) {
         errors.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
     }
     if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {

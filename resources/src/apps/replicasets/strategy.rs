@@ -27,7 +27,7 @@ impl ObjectStrategy for ReplicaSetStrategy {
         let mut errors = errors_of(context, new, Some(old));
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
-        new.get("selector").check_immutable(&old.get("selector"), &mut errors);
+        new.get("selector").check_immutable_as(workload::SELECTOR, &old.get("selector"), &mut errors);
         errors
     }
 
@@ -42,7 +42,7 @@ impl ObjectStrategy for ReplicaSetStrategy {
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &["terminatingReplicas"], &mut errors);
+        workload::check_status(new, &counts, &["terminatingReplicas"], "readyReplicas", &mut errors);
         errors
     }
 }

@@ -11,10 +11,10 @@ use super::template;
 use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::defaulting::{each, fill, fill_at, with};
+use crate::support::defaulting::{each, fill, fill_absent, fill_at, with};
 use crate::support::equality;
 use crate::support::field::Field;
-use crate::support::go_text::{GoShape, NUMBER, OPTIONAL};
+use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 
 /// A field of a feature that is off.
 const MAX_UNAVAILABLE: [&str; 4] = ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"];
@@ -33,6 +33,12 @@ const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'repl
 /// The form of a rolling update in messages.
 const ROLLING_UPDATE: GoShape =
     GoShape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
+
+/// The form of an update strategy in messages.
+const STRATEGY: GoShape = GoShape::Struct(&[
+    ("Type", "type", TEXT),
+    ("RollingUpdate", "rollingUpdate", GoShape::Pointer(&ROLLING_UPDATE)),
+]);
 
 /// Defaults and validation; most of the spec is immutable.
 pub(super) struct StatefulSetStrategy;
@@ -60,9 +66,10 @@ impl ObjectStrategy for StatefulSetStrategy {
         }
         with(&mut object.0, "spec", |spec| {
             each(spec, &["volumeClaimTemplates"], |claim| {
-                fill(claim, "apiVersion", "v1");
-                fill(claim, "kind", "PersistentVolumeClaim");
-                with(claim, "spec", |spec| fill(spec, "volumeMode", "Filesystem"));
+                // Kubernetes does not keep what the templates of claims say about themselves.
+                claim.insert("apiVersion".to_owned(), "v1".into());
+                claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
+                with(claim, "spec", |spec| fill_absent(spec, "volumeMode", "Filesystem"));
                 let status = claim.entry("status").or_insert_with(|| json!({}));
                 if let Some(status) = status.as_object_mut() {
                     fill(status, "phase", "Pending");
@@ -100,38 +107,33 @@ impl ObjectStrategy for StatefulSetStrategy {
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = warnings::of_template(object, &["spec", "template"]);
-        warn_of_claims(object, "spec", &mut warnings);
+        // The path of these warnings does not name the spec.
+        warn_of_claims(object, None, &mut warnings);
         warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
         let mut warnings = warnings::of_changed_workload(new, old, &["spec", "template"]);
         // The path of these warnings has the Go name of the spec.
-        warn_of_claims(new, "Spec", &mut warnings);
+        warn_of_claims(new, Some("Spec"), &mut warnings);
         warnings
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &[], &mut errors);
+        workload::check_status(new, &counts, &[], "status.readyReplicas", &mut errors);
         workload::check_collisions(new, old, &mut errors);
         errors
     }
 }
 
 /// Warns of amounts of storage in the templates of claims, and of a history without end.
-fn warn_of_claims(object: &Object, spec_name: &str, warnings: &mut Vec<String>) {
+fn warn_of_claims(object: &Object, spec_name: Option<&str>, warnings: &mut Vec<String>) {
     let spec = Field::of(object, "spec");
     for claim in spec.get("volumeClaimTemplates").elements() {
-        let is_create = spec_name == "spec";
-        let claim_spec = claim.get("spec");
-        if is_create {
-            volume_claim::warn(&claim_spec, warnings);
-        } else {
-            let path = claim.path().child(spec_name);
-            volume_claim::warn_at(&claim_spec, &path, warnings);
-        }
+        let path = spec_name.map_or_else(|| claim.path(), |name| claim.path().child(name));
+        volume_claim::warn_at(&claim.get("spec"), &path, warnings);
     }
     if spec.get("revisionHistoryLimit").number() < 0 {
         warnings.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned());
@@ -191,7 +193,7 @@ fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
         "" => errors.push(strategy.required("")),
         _ => {
             let error = strategy.invalid("must be 'RollingUpdate' or 'OnDelete'");
-            errors.push(error.shown_as(strategy.go_text(workload::STRATEGY)));
+            errors.push(error.shown_as(strategy.go_text(STRATEGY)));
         }
     }
 }

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::autoscaling::round_trip;
-use crate::support::defaulting::{Fields, fill, fill_at, is_empty_at, with, with_at};
+use crate::support::defaulting::{Fields, fill_absent, fill_at, is_empty_at, with, with_at};
 use crate::support::field::Field;
 
 use super::validation::{self, Lenience};
@@ -54,12 +54,12 @@ fn fill_behavior(behavior: &mut Fields) {
         }
     }
     with(behavior, "scaleUp", |rules| {
-        fill(rules, "stabilizationWindowSeconds", 0);
-        fill(rules, "selectPolicy", "Max");
-        fill(rules, "policies", json!([policy("Pods", 4), policy("Percent", 100)]));
+        fill_absent(rules, "stabilizationWindowSeconds", 0);
+        fill_absent(rules, "selectPolicy", "Max");
+        fill_absent(rules, "policies", json!([policy("Pods", 4), policy("Percent", 100)]));
     });
     with(behavior, "scaleDown", |rules| {
-        fill(rules, "selectPolicy", "Max");
-        fill(rules, "policies", json!([policy("Percent", 100)]));
+        fill_absent(rules, "selectPolicy", "Max");
+        fill_absent(rules, "policies", json!([policy("Percent", 100)]));
     });
 }

@@ -7,6 +7,7 @@ use registry_core::api::validation::names;
 use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::schema::Quantity;
 
+use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 
 /// Maximum period of a scaling policy.
@@ -196,6 +197,10 @@ fn check_source(source: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
         }
         "containerResource" => {
             check_resource_name(source, errors);
+            let name = source.get("name");
+            if !name.text().is_empty() {
+                validation::check_container_name(name.text(), &name.path(), errors);
+            }
             let container = source.get("container");
             if container.text().is_empty() {
                 errors.push(container.required("must specify a container"));

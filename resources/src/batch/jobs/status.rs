@@ -214,7 +214,8 @@ fn check_counts(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorL
         errors.push(terminating.invalid("terminating>0 is invalid for finished job"));
     }
     let ready = status.get("ready");
-    if (change.of("ready") || change.of("active")) && ready.number() > change.new.number("active") {
+    let is_checked = change.of("ready") || change.of("active");
+    if is_checked && ready.integer().is_some_and(|ready| ready > change.new.number("active")) {
         errors.push(ready.invalid("cannot set more ready pods than active"));
     }
 }

@@ -50,9 +50,7 @@ fn check_subset(subset: &Field<'_, '_>, errors: &mut ErrorList) {
             hostname.check(names::dns_label, errors);
         }
         let node = endpoint.get("nodeName");
-        if !node.text().is_empty() {
-            node.check(names::dns_subdomain, errors);
-        }
+        node.check_if_present(names::dns_subdomain, errors);
         address::check_endpoint(&endpoint.get("ip"), errors);
     }
     let needs_names = ports.len() > 1;

@@ -9,6 +9,7 @@ use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
+use crate::core::pod_spec::validation;
 use crate::support::defaulting::{Fields, each, with};
 use crate::support::field::Field;
 
@@ -101,8 +102,44 @@ fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
             errors.push(limit.get("limits").required(detail));
         }
     }
+    check_names(limit, kind, errors);
     check_order(limit, errors);
     check_ratios(limit, errors);
+    check_overcommitment(limit, errors);
+}
+
+/// Checks the names of the limited resources.
+fn check_names(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+    for list in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
+        if kind == "Pod" && list.starts_with("default") {
+            continue;
+        }
+        for (name, amount) in limit.get(list).entries() {
+            if matches!(kind, "Pod" | "Container") {
+                validation::check_container_name(name, &amount.path(), errors);
+            } else {
+                validation::check_any_name(name, &amount.path(), errors);
+            }
+        }
+    }
+}
+
+/// Checks that the default and the default request of a resource that cannot be overcommitted are equal.
+fn check_overcommitment(limit: &Field<'_, '_>, errors: &mut ErrorList) {
+    let defaults = limit.get("default");
+    for (name, request) in
+        limit.get("defaultRequest").entries().filter(|(name, _)| !validation::may_overcommit(name))
+    {
+        let default = defaults.get(name);
+        let (Ok(one), Ok(other)) = (Quantity::parse(default.text()), Quantity::parse(request.text())) else {
+            continue;
+        };
+        if one.compare(&other).is_ne() {
+            let (one, other) = (default.text(), request.text());
+            let detail = format!("default value {one} must equal to defaultRequest value {other} in {name}");
+            errors.push(request.invalid(detail));
+        }
+    }
 }
 
 /// Pairs of amounts whose order is checked, the field of the error, whether the lower or the higher amount is shown,

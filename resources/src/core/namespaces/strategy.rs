@@ -76,7 +76,7 @@ impl ObjectStrategy for NamespaceStrategy {
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let status = Field::of(new, "status");
-        let phase = status.get("phase");
+        let phase = status.get("phase").called("Phase");
         let deleting = new.deletion_timestamp().is_some();
         if deleting && phase.text() != "Terminating" {
             errors.push(phase.invalid("may only be 'Terminating' if `deletionTimestamp` is not empty"));

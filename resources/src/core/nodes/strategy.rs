@@ -7,6 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use super::validation;
+use crate::core::address;
 use crate::support::defaulting::is_empty_at;
 use crate::support::field::Field;
 
@@ -50,6 +51,7 @@ impl ObjectStrategy for NodeStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         validation::check_common(object, &mut errors);
+        validation::check_swap(object, &mut errors);
         validation::check_networks(&Field::of(object, "spec").get("podCIDRs"), &mut errors);
         errors
     }
@@ -62,7 +64,38 @@ impl ObjectStrategy for NodeStrategy {
         errors
     }
 
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        validation::check_common(new, &mut errors);
+        validation::check_change(new, old, &mut errors);
+        errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        warnings(new)
+    }
+
     fn keeps_status_on_create(&self) -> bool {
         true
     }
+}
+
+fn warnings(node: &Object) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let spec = Field::of(node, "spec");
+    if spec.get("configSource").exists() {
+        warnings.push("spec.configSource: the feature is removed".to_owned());
+    }
+    if !spec.get("externalID").text().is_empty() {
+        let warning = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
+        warnings.push(warning.to_owned());
+    }
+    for network in spec.get("podCIDRs").elements() {
+        address::warn_of_network(&network.path(), network.text(), &mut warnings);
+    }
+    warnings
 }

@@ -38,6 +38,12 @@ pub(super) fn check_common(node: &Object, errors: &mut ErrorList) {
     for amounts in ["capacity", "allocatable"] {
         check_amounts(&status.get(amounts), errors);
     }
+    check_features(&status.get("declaredFeatures"), errors);
+}
+
+/// Checks the size of the swap space.
+pub(super) fn check_swap(node: &Object, errors: &mut ErrorList) {
+    let status = Field::of(node, "status");
     let info = status.get("nodeInfo");
     let swap = info.get("swap");
     let capacity = swap.get("capacity");
@@ -46,7 +52,6 @@ pub(super) fn check_common(node: &Object, errors: &mut ErrorList) {
         let path = FieldPath::new("metadata").child("nodeSwapStatus").child("capacity");
         errors.push(FieldError::invalid(path, capacity.number(), "must be greater than 0"));
     }
-    check_features(&status.get("declaredFeatures"), errors);
 }
 
 /// Checks the networks of a node's pods: at most one of each family.

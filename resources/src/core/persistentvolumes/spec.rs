@@ -64,7 +64,6 @@ pub(crate) fn check_inline(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         let detail = "may not specify volumeMode other than Filesystem in the context of inline volumes";
         errors.push(mode.forbidden(detail));
     }
-    check_attributes_class(spec, errors);
 }
 
 fn check_modes(spec: &Field<'_, '_>, errors: &mut ErrorList) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::validation::is_of_pods;
 use super::{images, totals};
-use crate::support::defaulting::{Fields, each, fill, fill_zero, with};
+use crate::support::defaulting::{Fields, each, fill, fill_absent, fill_zero, with};
 
 const HUGE_PAGES: &str = "hugepages-";
 const GRACE: &str = "terminationGracePeriodSeconds";
@@ -261,7 +261,7 @@ fn volume(volume: &mut Fields) {
     });
     with(volume, "ephemeral", |ephemeral| {
         with(ephemeral, "volumeClaimTemplate", |template| {
-            with(template, "spec", |spec| fill(spec, "volumeMode", "Filesystem"));
+            with(template, "spec", |spec| fill_absent(spec, "volumeMode", "Filesystem"));
         });
     });
     with(volume, "image", |image| {

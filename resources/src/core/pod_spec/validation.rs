@@ -32,8 +32,11 @@ use resource_claims::ClaimNames;
 use volumes::Volumes;
 
 pub(crate) use options::Options;
-pub(crate) use resources::is_of_pods;
+pub(crate) use resources::{
+    check_any_name, check_container_name, check_overhead, check_quantity, is_of_pods, may_overcommit,
+};
 pub(crate) use scheduling::check_tolerations;
+pub(crate) use volumes::claim_template::check_metadata as check_claim_metadata;
 
 const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 

@@ -9,7 +9,6 @@ use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_at, is_empty_at};
 use crate::support::field::Field;
-use crate::support::label_selector;
 
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 
@@ -44,13 +43,17 @@ impl ObjectStrategy for ReplicationControllerStrategy {
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        // Kubernetes warns of the template before the change.
+        if new.generation() == old.generation() {
+            return Vec::new();
+        }
+        warnings::of_template(old, &["spec", "template"])
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &[], &mut errors);
+        workload::check_status(new, &counts, &[], "readyReplicas", &mut errors);
         errors
     }
 
@@ -74,7 +77,6 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
         errors.push(template.required(""));
         return errors;
     }
-    label_selector::check_labels(&selector, &mut errors);
     let metadata = template.get("metadata");
     let labels = metadata.get("labels");
     if selector.entries().any(|(key, value)| labels.get(key).value() != value.value()) {

@@ -1,12 +1,14 @@
 //! Rules of ResourceQuotas.
 
+use std::collections::BTreeSet;
+
 use registry_core::RequestContext;
-use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
-use registry_core::schema::Quantity;
 
 use super::scopes;
+use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 
 /// The resources that a quota may limit besides requests, limits and counts.
@@ -45,7 +47,12 @@ impl ObjectStrategy for ResourceQuotaStrategy {
         let mut errors = self.validate(context, new);
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
-        new.get("scopes").check_immutable(&old.get("scopes"), &mut errors);
+        let (scopes, before) = (new.get("scopes"), old.get("scopes"));
+        let set =
+            |list: &Field<'_, '_>| list.elements().map(|one| one.text().to_owned()).collect::<BTreeSet<_>>();
+        if set(&scopes) != set(&before) {
+            errors.push(scopes.invalid("field is immutable"));
+        }
         errors
     }
 
@@ -60,20 +67,13 @@ impl ObjectStrategy for ResourceQuotaStrategy {
 
 fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
     for (name, amount) in amounts.entries() {
-        let before = errors.0.len();
-        for complaint in names::qualified_name(name) {
-            errors.push(FieldError::invalid(amount.path(), name, complaint));
-        }
+        validation::check_any_name(name, &amount.path(), errors);
         let known = name.contains('/') || STANDARD.contains(&name) || MORE.contains(&name);
         let huge = name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
-        if errors.0.len() == before && !known && !huge {
+        if !known && !huge {
             let detail = "must be a standard resource for quota";
             errors.push(FieldError::invalid(amount.path(), name, detail));
         }
-        if let (Ok(one), Ok(none)) = (Quantity::parse(amount.text()), Quantity::parse("0"))
-            && one.compare(&none).is_lt()
-        {
-            errors.push(amount.invalid("must be greater than or equal to 0"));
-        }
+        validation::check_quantity(name, &amount, errors);
     }
 }

@@ -97,7 +97,10 @@ fn check_type(object: &Object, data: &Field<'_, '_>, errors: &mut ErrorList) {
             }
         }
         "kubernetes.io/ssh-auth" => {
-            needs("ssh-privatekey");
+            let path = data.path().key("ssh-privatekey");
+            if data.get("ssh-privatekey").text().is_empty() {
+                errors.push(FieldError::required(path, ""));
+            }
         }
         "kubernetes.io/tls" => {
             needs("tls.crt");
@@ -118,10 +121,20 @@ fn check_json(data: &Field<'_, '_>, key: &str, errors: &mut ErrorList) {
         let detail = match first {
             None => "unexpected end of JSON input".to_owned(),
             Some(letter) if !begins(letter) => {
-                format!("invalid character {letter:?} looking for beginning of value")
+                format!("invalid character {} looking for beginning of value", quoted(letter))
             }
             Some(_) => error.to_string(),
         };
         errors.push(FieldError::invalid(path, "<secret contents redacted>", detail));
+    }
+}
+
+/// Returns a character in quotes, as Go's JSON decoder writes one.
+fn quoted(letter: char) -> String {
+    match letter {
+        '\'' => r"'\''".to_owned(),
+        '"' => "'\"'".to_owned(),
+        letter if letter.is_control() => format!(r"'\x{:02x}'", u32::from(letter)),
+        letter => format!("'{letter}'"),
     }
 }

@@ -1,7 +1,6 @@
 //! The endpoints of a slice: reachable addresses of one type.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 use registry_core::api::validation::{ErrorList, FieldError, names};
 
@@ -27,9 +26,9 @@ pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorLis
             errors.push(FieldError::too_many(addresses.path(), addresses.len(), MAX_ADDRESSES));
         }
         for address in addresses.elements() {
-            check_address(&address, kind, errors);
+            check_address(&addresses, &address, kind, errors);
         }
-        endpoint.get("nodeName").check_if_set(names::dns_subdomain, errors);
+        endpoint.get("nodeName").check_if_present(names::dns_subdomain, errors);
         label_selector::check_labels(&endpoint.get("deprecatedTopology"), errors);
         let hostname = endpoint.get("hostname");
         if hostname.exists() {
@@ -41,21 +40,37 @@ pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorLis
     }
 }
 
-fn check_address(address: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
-    let parsed = address.text().parse::<IpAddr>();
-    match (kind, parsed) {
-        ("IPv4", Ok(IpAddr::V4(_))) | ("IPv6", Ok(IpAddr::V6(_))) => {
-            address::check_reachable(address, errors);
+/// Checks an address. Those of IPv4 may have forms that are not canonical. An address of the other family is an error of the
+/// whole list.
+fn check_address(list: &Field<'_, '_>, address: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+    let before = errors.0.len();
+    let wants_ipv6 = match kind {
+        "IPv4" => {
+            address::check_address(address, errors);
+            false
         }
-        ("IPv4", _) => errors.push(address.invalid("must be a valid IPv4 address")),
-        ("IPv6", _) => errors.push(address.invalid("must be a valid IPv6 address")),
-        ("FQDN", _) => check_domain(address, errors),
-        _ => {}
+        "IPv6" => {
+            address::check_canonical_address(address, errors);
+            true
+        }
+        "FQDN" => return check_domain(address, errors),
+        _ => return,
+    };
+    if errors.0.len() > before {
+        return;
     }
+    if address::is_ipv6(address.text()) != Some(wants_ipv6) {
+        let detail = format!("must be an {kind} address");
+        errors.push(FieldError::invalid(list.path(), address.text(), detail));
+    }
+    address::check_reachable(address, errors);
 }
 
 /// Checks a domain of at least two labels, which may end in a dot.
 fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
+    if !name.check_present(errors) {
+        return;
+    }
     let text = name.text().strip_suffix('.').unwrap_or(name.text());
     let complaints = names::dns_subdomain(text);
     if complaints.is_empty() && !text.contains('.') {

@@ -23,8 +23,8 @@ pub(super) struct EndpointSliceStrategy;
 impl ObjectStrategy for EndpointSliceStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::each(&mut object.0, &["ports"], |port| {
-            defaulting::fill(port, "name", "");
-            defaulting::fill(port, "protocol", "TCP");
+            defaulting::fill_absent(port, "name", "");
+            defaulting::fill_absent(port, "protocol", "TCP");
         });
     }
 

@@ -85,8 +85,9 @@ impl ObjectStrategy for FlowSchemaStrategy {
         check_precedence(&spec.get("matchingPrecedence"), object.name(), &mut errors);
         let method = spec.get("distinguisherMethod");
         if method.exists() && !DISTINGUISHERS.contains(&method.get("type").text()) {
-            let value = method.value().cloned().unwrap_or_default();
-            errors.push(FieldError::not_supported(method.get("type").path(), value, &DISTINGUISHERS));
+            let shown = method.go_text(GoShape::Struct(&[("Type", "type", TEXT)]));
+            let error = FieldError::not_supported(method.get("type").path(), "", &DISTINGUISHERS);
+            errors.push(error.shown_as(shown));
         }
         let level = spec.get("priorityLevelConfiguration");
         let level = level.get("name");

@@ -113,7 +113,10 @@ fn check_mandatory(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
 }
 
 fn check_limited(limited: &Field<'_, '_>, errors: &mut ErrorList) {
-    limited.get("nominalConcurrencyShares").check_not_negative(errors);
+    let shares = limited.get("nominalConcurrencyShares");
+    if shares.number() < 0 {
+        errors.push(shares.invalid("must be a non-negative integer"));
+    }
     limited.get("lendablePercent").check_between(0, 100, errors);
     let borrowing = limited.get("borrowingLimitPercent");
     if borrowing.integer().is_some_and(|percent| percent < 0) {

@@ -18,7 +18,7 @@ pub(super) struct IngressClassStrategy;
 impl ObjectStrategy for IngressClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "parameters"], |parameters| {
-            defaulting::fill(parameters, "scope", "Cluster");
+            defaulting::fill_absent(parameters, "scope", "Cluster");
         });
     }
 
@@ -41,7 +41,9 @@ impl ObjectStrategy for IngressClassStrategy {
         let mut errors = ErrorList::default();
         let after = Field::of(new, "spec");
         let before = Field::of(old, "spec");
-        after.get("controller").check_immutable(&before.get("controller"), &mut errors);
+        if after.get("controller").text() != before.get("controller").text() {
+            errors.push(after.get("controller").invalid_text("field is immutable"));
+        }
         errors.append(self.validate(context, new));
         errors
     }

@@ -23,7 +23,7 @@ impl ObjectStrategy for NetworkPolicyStrategy {
                 spec.insert("policyTypes".to_owned(), directions);
             }
             defaulting::each(spec, &["ingress", "egress"], |rule| {
-                defaulting::each(rule, &["ports"], |port| defaulting::fill(port, "protocol", "TCP"));
+                defaulting::each(rule, &["ports"], |port| defaulting::fill_absent(port, "protocol", "TCP"));
             });
         });
     }

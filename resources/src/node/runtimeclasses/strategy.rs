@@ -36,6 +36,12 @@ impl ObjectStrategy for RuntimeClassStrategy {
         if handler.check_present(&mut errors) {
             handler.check(names::dns_label, &mut errors);
         }
+        let overhead = Field::of(object, "overhead");
+        let options = validation::options_of_pod(context, None);
+        if let Some(amounts) = overhead.get("podFixed").value() {
+            // The path of the errors has no `podFixed`.
+            validation::check_overhead(&overhead.holding(amounts), &options, &mut errors);
+        }
         let scheduling = Field::of(object, "scheduling");
         label_selector::check_labels(&scheduling.get("nodeSelector"), &mut errors);
         let mut seen = HashSet::new();
@@ -46,7 +52,6 @@ impl ObjectStrategy for RuntimeClassStrategy {
             }
             seen.insert(toleration.value());
         }
-        let options = validation::options_of_pod(context, None);
         validation::check_tolerations(&tolerations, &options, &mut errors);
         errors
     }

@@ -3,9 +3,9 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::resource::ObjectStrategy;
 
+use crate::core::pod_spec::validation;
 use crate::resource::requests;
 use crate::support::defaulting;
 use crate::support::field::Field;
@@ -20,17 +20,14 @@ impl ObjectStrategy for ResourceClaimTemplateStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let spec = Field::of(object, "spec");
-        let metadata = spec.get("metadata");
-        let labels = metadata.get("labels");
-        let annotations = metadata.get("annotations");
-        let mut errors = validate_labels(labels.texts(), &labels.path());
-        errors.append(validate_annotations(annotations.texts(), &annotations.path()));
+        let mut errors = ErrorList::default();
+        validation::check_claim_metadata(&spec.get("metadata"), &mut errors);
         requests::check(&spec.get("spec").get("devices"), &mut errors);
         errors
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
         let before = Field::of(old, "spec");
         let spec = Field::of(new, "spec");
         spec.check_immutable_as("<resource.ResourceClaimTemplateSpec>", &before, &mut errors);

@@ -28,7 +28,8 @@ impl ObjectStrategy for CSIStorageCapacityStrategy {
         let mut errors = ErrorList::default();
         label_selector::check(&topology, &mut errors);
         let mut errors = check(new, !errors.is_empty());
-        Field::of(new, "nodeTopology").check_immutable(&topology, &mut errors);
+        let new_topology = Field::of(new, "nodeTopology");
+        new_topology.check_immutable_as("*<metav1.LabelSelector>", &topology, &mut errors);
         Field::of(new, "storageClassName").check_immutable(&Field::of(old, "storageClassName"), &mut errors);
         errors
     }

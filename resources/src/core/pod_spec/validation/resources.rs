@@ -1,7 +1,7 @@
 //! Resource requests and limits, of containers and of pods.
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub(super) fn check_container(
 }
 
 /// Checks the overhead of a pod, as if it were the limits of a container.
-pub(super) fn check_overhead(overhead: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+pub(crate) fn check_overhead(overhead: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
     // Errors are reported as if the overhead had limits.
     for (name, amount) in overhead.entries() {
         let path = overhead.path().child("limits").key(name);
@@ -132,50 +132,68 @@ fn check_amount(
     errors: &mut ErrorList,
 ) {
     check_name(name, amount, holder, errors);
-    let Some(quantity) = quantity(amount) else { return };
-    let mut complain =
-        |detail: String| errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
-    if quantity.compare(&Quantity::whole(0)).is_lt() {
-        complain("must be greater than or equal to 0".to_owned());
+    check_quantity(name, amount, errors);
+    if options.tolerates_split_pages || !name.starts_with(HUGE_PAGES) {
+        return;
     }
-    if is_counted(name) && has_fraction(&quantity) {
-        complain("must be an integer".to_owned());
-    }
-    if !options.tolerates_split_pages && !is_divisible(name, &quantity) {
-        complain(format!("{quantity} is not positive integer multiple of {name}"));
+    if let Some(quantity) = quantity(amount).filter(|quantity| !is_divisible(name, quantity)) {
+        let detail = format!("{quantity} is not positive integer multiple of {name}");
+        errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
     }
 }
 
 // === names ===
 
 fn check_name(name: &str, amount: &Field<'_, '_>, holder: Holder, errors: &mut ErrorList) {
-    let before = errors.0.len();
-    let complain =
-        |detail: &str, errors: &mut ErrorList| errors.push(FieldError::invalid(amount.path(), name, detail));
-    for complaint in names::qualified_name(name) {
-        complain(&complaint, errors);
-    }
-    let is_plain = !name.contains('/');
-    if errors.0.len() == before && is_plain && !is_standard(name) {
-        complain("must be a standard resource type or fully qualified", errors);
-    }
     match holder {
-        Holder::Container if is_plain => {
-            if !OF_CONTAINERS.contains(&name) && !name.starts_with(HUGE_PAGES) {
-                complain("must be a standard resource for containers", errors);
-            }
-        }
-        Holder::Container => {
-            if !is_native(name) && !is_extended(name) {
-                complain("doesn't follow extended resource name standard", errors);
-            }
-        }
+        Holder::Container => check_container_name(name, &amount.path(), errors),
         Holder::Pod => {
+            let before = errors.0.len();
+            check_any_name(name, &amount.path(), errors);
             if errors.0.len() == before && !is_of_pods(name) {
                 let accepted = ["cpu", HUGE_PAGES, "memory"];
                 errors.push(FieldError::not_supported(amount.path(), name, &accepted));
             }
         }
+    }
+}
+
+/// Checks the name of a resource: one of Kubernetes', or one with a domain.
+pub(crate) fn check_any_name(name: &str, path: &FieldPath, errors: &mut ErrorList) {
+    let complaints = names::qualified_name(name);
+    if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
+        let detail = "must be a standard resource type or fully qualified";
+        errors.push(FieldError::invalid(path.clone(), name, detail));
+    }
+    for complaint in complaints {
+        errors.push(FieldError::invalid(path.clone(), name, complaint));
+    }
+}
+
+/// Checks the name of a resource that containers can request.
+pub(crate) fn check_container_name(name: &str, path: &FieldPath, errors: &mut ErrorList) {
+    check_any_name(name, path, errors);
+    let complaint = if name.contains('/') {
+        let is_wrong = !is_native(name) && !is_extended(name);
+        is_wrong.then_some("doesn't follow extended resource name standard")
+    } else {
+        let is_wrong = !OF_CONTAINERS.contains(&name) && !name.starts_with(HUGE_PAGES);
+        is_wrong.then_some("must be a standard resource for containers")
+    };
+    if let Some(complaint) = complaint {
+        errors.push(FieldError::invalid(path.clone(), name, complaint));
+    }
+}
+
+/// Checks an amount of a resource: not negative, and whole if there are only whole ones.
+pub(crate) fn check_quantity(name: &str, amount: &Field<'_, '_>, errors: &mut ErrorList) {
+    let Some(quantity) = quantity(amount) else { return };
+    let mut complain = |detail| errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
+    if quantity.compare(&Quantity::whole(0)).is_lt() {
+        complain("must be greater than or equal to 0");
+    }
+    if is_counted(name) && has_fraction(&quantity) {
+        complain("must be an integer");
     }
 }
 
@@ -197,7 +215,7 @@ fn is_extended(name: &str) -> bool {
 }
 
 /// Whether the limit of a resource may exceed its request.
-fn may_overcommit(name: &str) -> bool {
+pub(crate) fn may_overcommit(name: &str) -> bool {
     is_native(name) && !name.starts_with(HUGE_PAGES)
 }
 

@@ -1,6 +1,6 @@
 //! Volumes of a pod spec.
 
-mod claim_template;
+pub(super) mod claim_template;
 mod devices;
 mod files;
 mod projected;

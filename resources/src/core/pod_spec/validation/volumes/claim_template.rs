@@ -33,21 +33,26 @@ const NOT_IN_TEMPLATES: [(&str, &str); 13] = [
 
 /// Checks a template.
 pub(super) fn check(template: &Field<'_, '_>, errors: &mut ErrorList) {
-    let metadata = template.get("metadata");
-    if !metadata.is_empty() {
-        let annotations = metadata.get("annotations");
-        errors.append(validate_annotations(annotations.texts(), &annotations.path()));
-        let labels = metadata.get("labels");
-        errors.append(validate_labels(labels.texts(), &labels.path()));
-        for (name, reported) in NOT_IN_TEMPLATES {
-            let field = metadata.get(name).called(reported);
-            let is_zero = field.optional_text() == Some("") || name == "generation" && field.number() == 0;
-            if field.exists() && !is_zero {
-                errors.push(field.forbidden("cannot be set"));
-            }
+    check_metadata(&template.get("metadata"), errors);
+    check_claim_spec(&template.get("spec"), errors);
+}
+
+/// Checks the metadata of what is made from a template, which has labels and annotations only.
+pub(crate) fn check_metadata(metadata: &Field<'_, '_>, errors: &mut ErrorList) {
+    if metadata.is_empty() {
+        return;
+    }
+    let annotations = metadata.get("annotations");
+    errors.append(validate_annotations(annotations.texts(), &annotations.path()));
+    let labels = metadata.get("labels");
+    errors.append(validate_labels(labels.texts(), &labels.path()));
+    for (name, reported) in NOT_IN_TEMPLATES {
+        let field = metadata.get(name).called(reported);
+        let is_zero = field.optional_text() == Some("") || name == "generation" && field.number() == 0;
+        if field.exists() && !is_zero {
+            errors.push(field.forbidden("cannot be set"));
         }
     }
-    check_claim_spec(&template.get("spec"), errors);
 }
 
 /// Checks the spec of a claim.
