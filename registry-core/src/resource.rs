@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -217,6 +217,12 @@ impl SchemaSource {
     /// Creates a source that calls `schema` whenever the schema is needed; `schema` should cache its result.
     pub fn new(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
         Self { compiled: Arc::new(schema), published: None }
+    }
+
+    /// Like [`new`](Self::new), but calls `schema` once.
+    pub fn once(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
+        let compiled = OnceLock::new();
+        Self::new(move || compiled.get_or_init(&schema).clone())
     }
 
     /// Publishes another schema in OpenAPI: the one that `published` returns is the `openAPIV3Schema` of a custom kind;

@@ -14,9 +14,11 @@ use duplicates::Duplicates;
 
 mod errors;
 mod order;
+pub(super) mod parts;
 pub(super) mod write;
 
 pub use order::sort_as_written;
+pub use parts::{PartPaths, Parts};
 pub use write::encode;
 
 /// Decodes a JSON body and records the paths of duplicate fields.

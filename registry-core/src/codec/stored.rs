@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use crate::api::Object;
 use crate::schema::FieldOrder;
 
+use super::json::Parts;
 use super::json::write::{close, write_comma, write_field, write_fields, write_number};
 use super::{DecodeError, json};
 
@@ -23,6 +24,8 @@ pub(crate) use compact::{METADATA_KEY, api_version, metadata_opening, value_len}
 
 /// Metadata that is part of responses but not stored.
 const NEVER_STORED: [&str; 2] = ["resourceVersion", "selfLink"];
+
+const NOT_AN_OBJECT: &str = "the stored value is not a JSON object";
 
 const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
 
@@ -43,7 +46,16 @@ pub fn encode(object: &Object, order: FieldOrder<'_>) -> Bytes {
 /// Fails if the value is not a JSON object or exceeds the depth limit.
 pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
     let decoded = json::decode_value(value, STORED_DEPTH)?;
-    Object::from_value(decoded).map_err(|_| DecodeError("the stored value is not a JSON object".to_owned()))
+    Object::from_value(decoded).map_err(|_| DecodeError(NOT_AN_OBJECT.to_owned()))
+}
+
+/// Decodes parts of a stored value.
+///
+/// # Errors
+/// Fails if the value is not a JSON object, or if the parts exceed the depth limit.
+pub fn decode_parts(value: &[u8], parts: Parts) -> Result<Object, DecodeError> {
+    let decoded = json::parts::decode(value, parts, STORED_DEPTH)?;
+    Object::from_value(decoded).map_err(|_| DecodeError(NOT_AN_OBJECT.to_owned()))
 }
 
 /// Decodes JSON made of stored values. It may nest as deep as they do, and deeper than serde_json's own limit.

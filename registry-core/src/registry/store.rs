@@ -23,7 +23,8 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
-use crate::codec::stored;
+use crate::codec::json::Parts;
+use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
 use crate::resource::{ObjectStrategy, ResourceType, TableColumns, WrittenValue};
 use crate::rest::Storage;
@@ -128,9 +129,15 @@ impl Store {
     /// # Errors
     /// 500 if the stored value cannot be decoded.
     pub fn read(&self, entry: &StoredObject) -> Result<Object, StatusError> {
-        stored::decode(entry.json()).map_err(|error| {
-            StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
-        })
+        stored::decode(entry.json()).map_err(|error| unreadable(entry, &error))
+    }
+
+    /// Decodes parts of a stored object.
+    ///
+    /// # Errors
+    /// 500 if the stored value cannot be decoded.
+    pub fn read_parts(&self, entry: &StoredObject, parts: Parts) -> Result<Object, StatusError> {
+        stored::decode_parts(entry.json(), parts).map_err(|error| unreadable(entry, &error))
     }
 
     fn strategy(&self) -> &dyn ObjectStrategy {
@@ -206,6 +213,10 @@ impl Storage for Store {
     fn columns(&self) -> TableColumns {
         self.resource.columns.clone()
     }
+}
+
+fn unreadable(entry: &StoredObject, error: &DecodeError) -> StatusError {
+    StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
 }
 
 /// Validates a write by the schema that the strategy has, if it has one. Adds to the errors found before.

@@ -14,9 +14,9 @@ pub enum Cell {
     Path(&'static [&'static str]),
     /// The time since the timestamp at this path, as `5m`, `3d4h`; `<unknown>` if absent.
     Age(&'static [&'static str]),
-    /// A function of the object alone.
+    /// A function of the object alone. It does not see `metadata.managedFields`.
     Computed(fn(&Object) -> Value),
-    /// A function of the object whose result depends on the time.
+    /// A function of the object whose result depends on the time. It does not see `metadata.managedFields`.
     Dated(fn(&Object) -> CellValue),
 }
 

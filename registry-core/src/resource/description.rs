@@ -127,7 +127,7 @@ impl ResourceDescription {
             serves_deletecollection: self.serves_deletecollection,
             is_builtin: self.is_builtin,
             strategy: (self.strategy)(),
-            schema: SchemaSource::new(self.schema),
+            schema: SchemaSource::once(self.schema),
             hub,
             declared_at: self.declared_at.into(),
         })

@@ -57,6 +57,11 @@ impl<'a> Request<'a> {
         Self { method: Method::GET, path, accept, content_type: JSON, body: Bytes::new() }
     }
 
+    /// Returns a request that writes an object.
+    pub(crate) fn write(method: Method, path: &'a str, body: Bytes) -> Self {
+        Self { method, path, accept: JSON, content_type: JSON, body }
+    }
+
     /// Returns a JSON merge patch.
     pub(crate) fn merge_patch(path: &'a str, body: Bytes) -> Self {
         let content_type = "application/merge-patch+json";
@@ -159,23 +164,40 @@ impl Connection {
 
     /// Like [`exchange`](Self::exchange), with the request's own media types.
     pub(crate) async fn exchange_as(&mut self, request: Request<'_>) -> Result<usize, String> {
+        let mut length_bytes = 0;
+        self.receive(request, |data| length_bytes += data.len()).await?;
+        Ok(length_bytes)
+    }
+
+    /// Like [`exchange_as`](Self::exchange_as), but returns the response.
+    pub(crate) async fn fetch(&mut self, request: Request<'_>) -> Result<Vec<u8>, String> {
+        let mut response = Vec::new();
+        self.receive(request, |data| response.extend_from_slice(data)).await?;
+        Ok(response)
+    }
+
+    /// Sends a request and passes on the pieces of the response. Fails unless the status is 2xx.
+    async fn receive(
+        &mut self,
+        request: Request<'_>,
+        mut receive: impl FnMut(&[u8]) + Send,
+    ) -> Result<(), String> {
         let path = request.path;
         let response = self.send_as(request).await?;
         let status = response.status();
         let mut body = response.into_body();
-        let mut length_bytes = 0;
         let mut start = Vec::new();
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| format!("{path}: {error}"))?;
             if let Some(data) = frame.data_ref() {
-                length_bytes += data.len();
+                receive(data);
                 if !status.is_success() && start.len() < 500 {
                     start.extend_from_slice(data);
                 }
             }
         }
         if status.is_success() {
-            return Ok(length_bytes);
+            return Ok(());
         }
         Err(format!("{path}: {status}: {}", String::from_utf8_lossy(&start)))
     }

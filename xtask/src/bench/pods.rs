@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::Method;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use super::client::{Client, Request};
 use super::closed_loop::{Load, closed_loop};
@@ -97,21 +98,39 @@ async fn status_patch(
     .await
 }
 
-/// Clients renew leases, as kubelets do.
+/// Clients renew leases, as kubelets do: each renewal is based on the one before.
 async fn lease_update(client: &Client, server: &ServerProcess, load: Load) -> Result<Measurement, String> {
     let collection: Arc<str> = format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases").into();
     let mut connection = client.connect().await?;
+    let mut versions = Vec::new();
     for number in 0..WRITTEN {
-        connection.exchange(Method::POST, &collection, lease(&format!("node-{number}"), 0)).await?;
+        let made = lease(&format!("node-{number}"), 0, "");
+        let made = connection.fetch(Request::write(Method::POST, &collection, made)).await?;
+        versions.push(Mutex::new(version_of(&made)?));
     }
-    let size = usize::try_from(WRITTEN).unwrap_or_default();
+    let versions: Arc<[_]> = versions.into();
+    let size = versions.len();
     closed_loop(client, server, load, "lease update", size, move |mut connection, number| {
+        let versions = versions.clone();
         let name = format!("node-{}", number % WRITTEN);
         let path = format!("{collection}/{name}");
-        let body = lease(&name, number + 1);
-        async move { connection.exchange(Method::PUT, &path, body).await }
+        async move {
+            let place = usize::try_from(number % WRITTEN).unwrap_or_default();
+            let Some(version) = versions.get(place) else { return Err("no such lease".to_owned()) };
+            let mut version = version.lock().await;
+            let body = lease(&name, number + 1, &version);
+            let renewed = connection.fetch(Request::write(Method::PUT, &path, body)).await?;
+            *version = version_of(&renewed)?;
+            Ok(renewed.len())
+        }
     })
     .await
+}
+
+fn version_of(object: &[u8]) -> Result<String, String> {
+    let object: Value = serde_json::from_slice(object).map_err(|error| error.to_string())?;
+    let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    version.map(str::to_owned).ok_or_else(|| "an object has no resource version".to_owned())
 }
 
 /// Clients list the pods in a format.
@@ -224,11 +243,11 @@ fn status_of(number: u64) -> Bytes {
 }
 
 /// Returns a node's lease; `number` makes it different from others.
-fn lease(name: &str, number: u64) -> Bytes {
+fn lease(name: &str, number: u64, version: &str) -> Bytes {
     let renewed =
         format!("2026-01-05T10:{:02}:{:02}.{:06}Z", number / 60 % 60, number % 60, number % 1_000_000);
     let lease = json!({
-        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name},
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": name, "resourceVersion": version},
         "spec": {"holderIdentity": name, "leaseDurationSeconds": 40, "renewTime": renewed},
     });
     lease.to_string().into()

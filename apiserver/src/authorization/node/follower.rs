@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use registry_core::api::Object;
+use registry_core::codec::json::Parts;
 use registry_core::registry::{Informer, InformerChange, InformerHandler, InformerTask, InstalledApi, Store};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::storage::StoredObject;
@@ -58,11 +59,17 @@ impl NodeFollower {
 
     /// Records the state of an object. One that cannot be decoded gives nothing.
     fn set(&self, stored: &StoredObject) {
-        let decoded = self.store.read(stored);
+        let reference = self.reference(&stored.key);
+        let decoded = match self.kind {
+            // A pod gives access to its node only.
+            Kind::Pod if stored.attributes.field("spec.nodeName").is_empty() => Ok(Object::default()),
+            // Most of a pod gives its node no access, and pods change all the time.
+            Kind::Pod => self.store.read_parts(stored, Parts::Only(references::POD_PARTS)),
+            _ => self.store.read(stored),
+        };
         let decoded = decoded
             .inspect_err(|failure| tracing::warn!("an object gives its node no access: {failure}"))
             .unwrap_or_default();
-        let reference = self.reference(&stored.key);
         self.record(reference, &decoded);
     }
 

@@ -1,6 +1,7 @@
 //! The objects that a pod or a volume refers to, as far as a kubelet needs them.
 
 use registry_core::api::Object;
+use registry_core::codec::json::PartPaths;
 use serde_json::Value;
 
 use super::graph::{BoundVolume, Kind, OnNode, Reference};
@@ -14,6 +15,26 @@ const SOURCES_WITH_SECRET: [&str; 7] =
     ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
 /// The secrets of a CSI volume that a kubelet needs.
 const CSI_SECRETS: [&str; 3] = ["nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"];
+
+/// The parts of a pod from which [`of_pod`] is made.
+pub(super) const POD_PARTS: PartPaths = &[
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "annotations", MIRROR],
+    &["spec", "nodeName"],
+    &["spec", "serviceAccountName"],
+    &["spec", "imagePullSecrets"],
+    &["spec", "initContainers", "env"],
+    &["spec", "initContainers", "envFrom"],
+    &["spec", "containers", "env"],
+    &["spec", "containers", "envFrom"],
+    &["spec", "ephemeralContainers", "env"],
+    &["spec", "ephemeralContainers", "envFrom"],
+    &["spec", "volumes"],
+    &["spec", "resourceClaims"],
+    &["status", "extendedResourceClaimStatus"],
+    &["status", "resourceClaimStatuses"],
+];
 
 /// Returns what a pod gives to its node, if it has one.
 pub(super) fn of_pod(pod: &Object) -> Option<OnNode> {

@@ -1,4 +1,6 @@
 use registry_core::api::Object;
+use registry_core::codec::json::Parts;
+use registry_core::codec::stored;
 use serde_json::{Value, json};
 
 use super::graph::Reference;
@@ -49,7 +51,8 @@ fn node_authorizer() -> NodeAuthorizer {
 }
 
 fn set_pod(graph: &NodeGraph, name: &str, pod: &Value) {
-    let pod = Object::from_value(pod.clone()).unwrap();
+    let parts = Parts::Only(references::POD_PARTS);
+    let pod = stored::decode_parts(pod.to_string().as_bytes(), parts).unwrap();
     graph.set(Reference::new(Kind::Pod, "a", name), references::of_pod(&pod));
 }
 

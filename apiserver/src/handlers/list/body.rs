@@ -107,7 +107,8 @@ impl ListBody {
             return Ok(None);
         }
         let mut buffer = std::mem::take(&mut self.prefix);
-        buffer.reserve(CHUNK_BYTES.min(self.remaining_bytes.map_or(CHUNK_BYTES, clamp)));
+        let reserved = self.remaining_bytes.map(|remaining| CHUNK_BYTES.min(clamp(remaining)));
+        buffer.reserve(reserved.unwrap_or(CHUNK_BYTES + SHARED_FROM_BYTES));
         while buffer.len() < CHUNK_BYTES {
             let Some(entry) = self.items.as_slice().first() else {
                 if self.rest.is_some() {

@@ -41,6 +41,8 @@ struct MessagesBody {
     rest: Option<RestStream>,
     /// The piece after the one just returned.
     ready: Option<Bytes>,
+    /// The message that the last piece had no room for.
+    held: Option<Bytes>,
     remaining_bytes: usize,
 }
 
@@ -105,12 +107,12 @@ impl MessagesBody {
         let ListPage { items, rest, .. } = page;
         let items = items.into_iter();
         let rest = rest.as_ref().map(Rest::stream);
-        Self { frame, messages, items, rest, ready: None, remaining_bytes: size_bytes }
+        Self { frame, messages, items, rest, ready: None, held: None, remaining_bytes: size_bytes }
     }
 
     /// Waits until there is an item to write, or no more to read.
     fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
-        while self.ready.is_none() && self.items.as_slice().is_empty() {
+        while self.ready.is_none() && self.held.is_none() && self.items.as_slice().is_empty() {
             let Some(rest) = &mut self.rest else { break };
             match ready!(Pin::new(rest).poll_next(task)) {
                 Some(items) => self.items = items?.into_iter(),
@@ -118,6 +120,14 @@ impl MessagesBody {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// Returns the next message; `None` after the last one in memory.
+    fn next_message(&mut self) -> Result<Option<Bytes>, StatusError> {
+        if let Some(held) = self.held.take() {
+            return Ok(Some(held));
+        }
+        self.items.next().map(|entry| self.messages.message(&Item::stored(&entry))).transpose()
     }
 
     /// Returns the next piece.
@@ -132,16 +142,22 @@ impl MessagesBody {
         let mut chunk = std::mem::take(&mut self.frame.prefix);
         chunk.reserve(CHUNK_BYTES.min(self.remaining_bytes));
         while chunk.len() < CHUNK_BYTES {
-            let Some(entry) = self.items.next() else {
+            let Some(message) = self.next_message()? else {
                 if self.rest.is_some() {
                     break;
                 }
                 chunk.extend_from_slice(std::mem::take(&mut self.frame.suffix));
                 break;
             };
-            let message = self.messages.message(&Item::stored(&entry))?;
+            let is_shared = message.len() >= SHARED_FROM_BYTES;
+            let copied_bytes = if is_shared { 0 } else { protobuf::item_len(message.len()) };
+            // A piece that is full before it has to grow is copied once.
+            if !chunk.is_empty() && chunk.len() + copied_bytes > chunk.capacity() {
+                self.held = Some(message);
+                break;
+            }
             begin_item(&mut chunk, message.len());
-            if message.len() >= SHARED_FROM_BYTES {
+            if is_shared {
                 self.ready = Some(message);
                 break;
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use registry_core::api::{Object, StatusError};
+use registry_core::codec::json::Parts;
 use registry_core::codec::{DecodeError, stored};
 use registry_core::storage::{Encoding, EncodingBudget, Entry};
 use serde_json::{Map, Value};
@@ -68,6 +69,14 @@ impl<'a> Item<'a> {
     /// 500 if the bytes are not an object.
     pub(crate) fn object(&self) -> Result<Object, StatusError> {
         stored::decode(self.json).map_err(|error| self.unreadable(&error))
+    }
+
+    /// Returns parts of the object.
+    ///
+    /// # Errors
+    /// 500 if the bytes are not an object.
+    pub(crate) fn parts(&self, parts: Parts) -> Result<Object, StatusError> {
+        stored::decode_parts(self.json, parts).map_err(|error| self.unreadable(&error))
     }
 
     /// Returns the fields of the object, or `metadata` as the only one.

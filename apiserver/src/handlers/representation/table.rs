@@ -8,8 +8,9 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use jiff::Timestamp;
 use registry_core::api::{Object, StatusError};
+use registry_core::codec::json::Parts;
 use registry_core::resource::{
-    Column, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
+    Column, ColumnType, RowCondition, RowConditionType, TableCell, TableColumn, TableColumns,
 };
 use registry_core::schema::Schema;
 use registry_core::storage::{Encoding, EncodingBudget};
@@ -185,7 +186,7 @@ impl Table {
     pub(crate) fn write_row(&self, buffer: &mut Vec<u8>, item: &Item<'_>) -> Result<(), StatusError> {
         let encoding =
             Encoding::TableRow { columns: self.columns.id(), has_conditions: self.row_conditions.is_some() };
-        let row = item.in_encoding(encoding, &self.budget, || Ok(self.row(&item.object()?)))?;
+        let row = item.in_encoding(encoding, &self.budget, || Ok(self.row(&item.parts(self.parts())?)))?;
         row::write(buffer, &row, Timestamp::now());
         buffer.extend_from_slice(b",\"object\":");
         match self.include {
@@ -195,6 +196,13 @@ impl Table {
         }
         buffer.push(b'}');
         Ok(())
+    }
+
+    /// Returns the parts of objects that the cells can show: the managers of its fields, a third of an object, only if
+    /// its author chose the paths.
+    fn parts(&self) -> Parts {
+        let is_chosen = self.columns.iter().any(|column| matches!(column.cell, TableCell::Computed(_)));
+        if is_chosen { Parts::Except(&[]) } else { Parts::Except(&[&["metadata", "managedFields"]]) }
     }
 
     /// Returns the cells and the conditions of an object's row, which all tables with these columns share.

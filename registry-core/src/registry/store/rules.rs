@@ -1,6 +1,6 @@
 //! Differences between an update of the main resource and one through a subresource.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::api::{ErrorList, Object};
 use crate::context::RequestContext;
@@ -104,12 +104,11 @@ impl UpdateRules for MainRules {
 
 impl UpdateRules for StatusRules {
     fn prepare(&self, resource: &ResourceType, context: &RequestContext, new: &mut Object, old: &Object) {
-        let asked = std::mem::replace(new, old.clone());
-        new.copy_field(&asked, &["status"]);
-        if resource.is_builtin {
-            new.copy_field(&asked, &["metadata"]);
-        } else {
-            new.copy_field(&asked, &["metadata", "managedFields"]);
+        restore_all_but(&["metadata", "status"], &mut new.0, &old.0);
+        if !resource.is_builtin
+            && let Some(old) = old.metadata()
+        {
+            restore_all_but(&["managedFields"], new.metadata_mut(), old);
         }
         resource.strategy.prepare_for_status_update(context, new, old);
     }
@@ -126,6 +125,21 @@ impl UpdateRules for StatusRules {
 
     fn is_status(&self) -> bool {
         true
+    }
+}
+
+/// Restores all fields but these from the old object. Most are unchanged, and comparing them costs less than copying.
+fn restore_all_but(kept: &[&str], new: &mut Map<String, Value>, old: &Map<String, Value>) {
+    let is_kept = |field: &str| kept.contains(&field);
+    new.retain(|field, _| is_kept(field) || old.contains_key(field));
+    for (field, value) in old.iter().filter(|(field, _)| !is_kept(field)) {
+        match new.get_mut(field) {
+            Some(own) if own == value => {}
+            Some(own) => *own = value.clone(),
+            None => {
+                new.insert(field.clone(), value.clone());
+            }
+        }
     }
 }
 

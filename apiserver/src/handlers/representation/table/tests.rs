@@ -1,3 +1,7 @@
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use registry_core::storage::{Attributes, Entry};
+
 use super::*;
 
 static COLUMNS: [Column; 3] = [
@@ -96,4 +100,29 @@ fn the_cells_of_a_row_are_limited() {
     let cells = table["rows"][0]["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 1_000);
     assert!(cells[40].is_string() && cells[43].is_null());
+}
+
+#[test]
+fn cells_are_computed_once_for_an_object_and_columns() {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    static COUNTED: [Column; 1] = [Column::integer("Calls", |object| {
+        assert_eq!(object.get(&["metadata", "managedFields"]), None);
+        (CALLS.fetch_add(1, Ordering::Relaxed) + 1).into()
+    })];
+    let json = br#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","managedFields":[{}]}}"#;
+    let entry = Entry::new("/x".into(), 7, json[..].into(), 38, Attributes::default());
+    let row = |table: &Table| {
+        let mut buffer = Vec::new();
+        table.write_row(&mut buffer, &Item::stored(&entry)).unwrap();
+        serde_json::from_slice::<Value>(&buffer).unwrap()
+    };
+    let with_metadata = table("", &COUNTED).unwrap();
+    assert_eq!(row(&with_metadata)["cells"], json!([1]));
+    assert_eq!(row(&with_metadata)["object"]["metadata"]["managedFields"], json!([{}]));
+    let without = Table { include: IncludeObject::None, ..with_metadata.clone() };
+    assert_eq!(row(&without), json!({"cells": [1], "object": null}));
+    // Other columns: another row of the same object.
+    assert_eq!(row(&table("", &COUNTED).unwrap())["cells"], json!([2]));
+    assert_eq!(row(&table("", const { &[Column::NAME] }).unwrap())["cells"], json!(["x"]));
+    assert_eq!(row(&with_metadata)["cells"], json!([1]));
 }
