@@ -33,8 +33,10 @@ mod policies;
 mod published;
 mod selectable_fields;
 mod service_accounts;
+mod shutdown;
 mod tls_options;
 mod zoo;
+mod zpages;
 
 use std::time::{Duration, Instant};
 
