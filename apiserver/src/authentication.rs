@@ -54,6 +54,7 @@ use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
 use request_header::ProxyHeaders;
 pub use service_accounts::ServiceAccountTokens;
+pub(crate) use service_accounts::sign_offline;
 pub use tokens::{TokenFileError, TokenTable};
 pub(crate) use trust::{ClientTrust, Verifier};
 

@@ -37,10 +37,11 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 const AGGREGATED_PROTOBUF: &str =
     "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 /// Paths that every server has, as part of the list of all paths.
-const OTHER_PATHS: [&str; 11] = [
+const OTHER_PATHS: [&str; 13] = [
     "/.well-known/openid-configuration",
     "/api",
     "/apis",
+    "/flagz",
     "/healthz",
     "/livez",
     "/metrics",
@@ -48,6 +49,7 @@ const OTHER_PATHS: [&str; 11] = [
     "/openapi/v3",
     "/openid/v1/jwks",
     "/readyz",
+    "/statusz",
     "/version",
 ];
 

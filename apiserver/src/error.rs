@@ -10,7 +10,7 @@ use registry_core::storage::StorageError;
 use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
 use crate::encryption::EncryptionError;
-use crate::options::OptionsError;
+use crate::options::{OptionsError, TracingError};
 use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
 use crate::storage::EngineError;
@@ -57,6 +57,9 @@ pub enum ServerError {
     /// The encryption configuration cannot be used. Not retryable.
     #[error(transparent)]
     Encryption(#[from] EncryptionError),
+    /// The tracing configuration cannot be used. Not retryable.
+    #[error(transparent)]
+    Tracing(#[from] TracingError),
     /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}")]
     Listen {

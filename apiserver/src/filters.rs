@@ -17,26 +17,31 @@ use http::{HeaderMap, HeaderValue, Request, Response};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
+use registry_core::stage;
+use tracing::Instrument as _;
 
 use crate::audit::{Auditor, Origin, Recording};
-use crate::authentication::{
-    ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation, requested_impersonation,
-};
-use crate::authorization::impersonation::impersonated;
-use crate::authorization::{Attributes, Authorizer, Decision};
+use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
+use crate::authorization::{Attributes, Authorizer};
 use crate::flowcontrol::{Flow, FlowSchemas};
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
-use crate::options::{HttpOptions, LimitOptions};
+use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
 use crate::responses;
+use crate::telemetry::Sampler;
 use crate::version;
+use crate::zpages::{Page, Zpages};
 
+mod access;
+mod assembly;
 mod audit_id;
 mod body;
 mod bounds;
 mod browser;
 mod deadline;
+mod draining;
+mod held_body;
 mod in_flight;
 mod panics;
 mod request_log;
@@ -46,6 +51,7 @@ mod tests;
 
 use audit_id::AuditIds;
 use browser::Browser;
+pub(crate) use draining::Draining;
 use in_flight::InFlight;
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
 
@@ -75,6 +81,11 @@ pub struct Filters<D> {
     browser: Browser,
     /// `None` if requests are not audited.
     auditor: Option<Arc<Auditor>>,
+    /// `None` if the server does not answer requests while it completes those in flight at its shutdown.
+    draining: Option<Arc<Draining>>,
+    zpages: Zpages,
+    /// `None` if requests are not traced.
+    sampler: Option<Sampler>,
 }
 
 /// The client of a connection.
@@ -147,30 +158,20 @@ impl<D: Dispatch> Filters<D> {
             policy: ClusterPolicy::default(),
             browser: Browser::default(),
             auditor: None,
+            draining: None,
+            zpages: Zpages::default(),
+            sampler: None,
         }
-    }
-
-    /// Audits requests by this auditor.
-    #[must_use]
-    pub(crate) fn with_auditor(self, auditor: Option<Arc<Auditor>>) -> Self {
-        Self { auditor, ..self }
-    }
-
-    /// Adds the headers for browsers.
-    #[must_use]
-    pub fn with_http(self, options: &HttpOptions) -> Self {
-        Self { browser: Browser::new(options), ..self }
-    }
-
-    /// Applies this policy of the cluster.
-    #[must_use]
-    pub fn with_policy(self, policy: ClusterPolicy) -> Self {
-        Self { policy, ..self }
     }
 
     /// Returns the auditor, if requests are audited.
     pub(crate) fn auditor(&self) -> Option<&Arc<Auditor>> {
         self.auditor.as_ref()
+    }
+
+    /// Returns what counts requests in flight, if it is needed at the shutdown.
+    pub(crate) fn draining(&self) -> Option<&Arc<Draining>> {
+        self.draining.as_ref()
     }
 
     /// Returns the server's metrics.
@@ -190,6 +191,13 @@ impl<D: Dispatch> Filters<D> {
 
         // Request log: records everything that happens to the request from here on.
         let log = request_log::begin(&request, &audit_id, peer.address);
+
+        // Draining: a server that shuts down completes the requests in flight, and refuses others.
+        let entered = self.draining.as_ref().map_or(Ok(None), |draining| draining.enter(&request));
+        let in_flight = match entered {
+            Ok(token) => token,
+            Err(refusal) => return logged(log, with_audit_id(refusal, audit_id)),
+        };
         let mut findings = Findings { log, flow: None, audit: None };
 
         // Browsers: may pages of this origin call the server?
@@ -230,10 +238,10 @@ impl<D: Dispatch> Filters<D> {
         if let Some(flow) = findings.flow {
             flow.add_to(response.headers_mut());
         }
-        match findings.log {
-            Some(entry) => entry.finish(response),
-            None => response,
+        if let Some(token) = in_flight {
+            response = token.until_sent(response);
         }
+        logged(findings.log, response)
     }
 
     async fn check(
@@ -279,6 +287,7 @@ impl<D: Dispatch> Filters<D> {
         findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Authentication: determines the user.
+        let begun = self.sampler.map(|_| Instant::now());
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
 
         // Audit: records the request from here on, if the policy says so.
@@ -287,7 +296,7 @@ impl<D: Dispatch> Filters<D> {
             Ok(recording) => findings.audit = recording,
             Err(refusal) => return Ok(refusal),
         }
-        let mut user = authenticated?;
+        let user = authenticated?;
         peer.authenticated(&user);
         if let Some(entry) = &mut findings.log {
             entry.set_user(&user.name);
@@ -295,6 +304,24 @@ impl<D: Dispatch> Filters<D> {
         // Credentials are not needed from here on, least of all by a proxied backend.
         self.authenticator.remove_credentials(request.headers_mut());
 
+        // Tracing: the span of the request, if it is sampled; the user decides whether the client can ask for that.
+        let root = self.begin_trace(&user, &info, &request, audit_id, times, begun);
+        let handled =
+            self.handle(info, user, request, audit_id, times, findings).instrument(root.clone()).await;
+        root.record("http.status_code", status_of(&handled));
+        handled
+    }
+
+    /// Handles the request of a user that has been authenticated.
+    async fn handle(
+        &self,
+        info: RequestInfo,
+        mut user: UserInfo,
+        mut request: Request<Body>,
+        audit_id: &HeaderValue,
+        times: Times,
+        findings: &mut Findings,
+    ) -> Result<Response<Body>, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
             findings.log.iter_mut().for_each(|entry| entry.set_impersonated(&other.name));
@@ -307,7 +334,9 @@ impl<D: Dispatch> Filters<D> {
         findings.flow = self.flow_schemas.classify(&user, &info);
 
         // Authorization: checks that the user may do this.
-        self.authorize(&Attributes::of(&user, &info), findings.audit.as_deref()).await?;
+        let attributes = Attributes::of(&user, &info);
+        let authorized = self.authorize(&attributes, findings.audit.as_deref());
+        authorized.instrument(stage!("authorization")).await?;
 
         // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
@@ -327,7 +356,7 @@ impl<D: Dispatch> Filters<D> {
 
         // Dispatch: calls the handler of the path.
         let query = request.uri().query().unwrap_or_default();
-        if let Some(answered) = self.own_path(&info, query, times.received).await {
+        if let Some(answered) = self.own_path(&info, query, request.headers(), times.received).await {
             return answered;
         }
         let mut context = context_of(user, &info, request.headers(), audit_id, times);
@@ -359,6 +388,7 @@ impl<D: Dispatch> Filters<D> {
         &self,
         info: &RequestInfo,
         query: &str,
+        headers: &HeaderMap,
         received: Instant,
     ) -> Option<Result<Response<Body>, StatusError>> {
         if info.resource.is_some() {
@@ -367,6 +397,10 @@ impl<D: Dispatch> Filters<D> {
         if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
             let response = self.health.respond(endpoint, rest, query).await;
             return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
+        }
+        if let Some(page) = Page::of_path(&info.path) {
+            let response = self.zpages.respond(page, headers, query);
+            return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
         }
         match info.path.as_str() {
             "/version" | "/version/" => Some(Ok(version::response())),
@@ -378,54 +412,6 @@ impl<D: Dispatch> Filters<D> {
             path if info.verb == Verb::Get => self.authenticator.document(path).map(Ok),
             _ => None,
         }
-    }
-
-    async fn authenticate(
-        &self,
-        peer: &Peer,
-        headers: &HeaderMap,
-        path: &str,
-    ) -> Result<UserInfo, StatusError> {
-        let access = self.metrics.access();
-        let certificates = peer.certificates.as_ref();
-        let authenticated = self.authenticator.authenticate(certificates, headers, path).await;
-        match &authenticated {
-            Ok(user) => access.authenticated(&user.name),
-            Err(_) => access.not_authenticated(headers.contains_key(http::header::AUTHORIZATION)),
-        }
-        authenticated
-    }
-
-    async fn authorize(
-        &self,
-        attributes: &Attributes<'_>,
-        audit: Option<&Recording>,
-    ) -> Result<(), StatusError> {
-        let decision = self.authorizer.authorize(attributes).await;
-        self.metrics.access().decided(&decision);
-        if let Some(audit) = audit {
-            audit.decide(&decision);
-        }
-        match decision {
-            Decision::Allow { .. } => Ok(()),
-            Decision::Deny { error, .. } | Decision::NoOpinion { error, .. } if !error.is_empty() => {
-                Err(StatusError::internal(error))
-            }
-            Decision::Deny { reason, .. } | Decision::NoOpinion { reason, .. } => {
-                Err(attributes.forbidden(&reason))
-            }
-        }
-    }
-
-    /// Returns the user that the request impersonates, if the user may do so.
-    async fn impersonated(
-        &self,
-        user: &UserInfo,
-        info: &RequestInfo,
-        headers: &HeaderMap,
-    ) -> Result<Option<UserInfo>, StatusError> {
-        let Some(wanted) = requested_impersonation(headers)? else { return Ok(None) };
-        impersonated(self.authorizer.as_ref(), user, wanted, info).await.map(Some)
     }
 }
 
@@ -448,6 +434,27 @@ fn context_of(
         context.user_agent = String::from_utf8_lossy(name).into_owned();
     }
     context
+}
+
+/// Logs a response, if requests are logged.
+fn logged(entry: Option<Box<request_log::Entry>>, response: Response<Body>) -> Response<Body> {
+    match entry {
+        Some(entry) => entry.finish(response),
+        None => response,
+    }
+}
+
+/// Returns the status code of a response.
+fn status_of(answered: &Result<Response<Body>, StatusError>) -> u16 {
+    match answered {
+        Ok(response) => response.status().as_u16(),
+        Err(failure) => failure.code,
+    }
+}
+
+fn with_audit_id(mut response: Response<Body>, audit_id: HeaderValue) -> Response<Body> {
+    response.headers_mut().insert(audit_id::HEADER, audit_id);
+    response
 }
 
 fn finish_headers(headers: &mut HeaderMap, audit_id: HeaderValue) {

@@ -37,6 +37,6 @@ mod served;
 mod update;
 mod watch;
 
-pub use api::{Api, ApiConfig};
+pub use api::{Api, ApiConfig, WatchTimes};
 pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};

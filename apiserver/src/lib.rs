@@ -38,6 +38,8 @@
 //! | [`storage`] | opens the storage of every resource |
 //! | `webhooks` | calls of webhooks |
 //! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
+//! | `telemetry` | distributed tracing: spans of requests and their export |
+//! | `zpages` | `/statusz` and `/flagz` |
 //! | [`testing`] | servers for tests |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
@@ -68,11 +70,13 @@ mod responses;
 pub mod server;
 mod shares;
 pub mod storage;
+mod telemetry;
 pub mod testing;
 pub mod version;
 
 mod run;
 mod webhooks;
+mod zpages;
 
 pub use error::ServerError;
 pub use options::Options;

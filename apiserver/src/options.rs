@@ -19,16 +19,19 @@ mod duration;
 mod encryption;
 mod feature_gates;
 mod files;
+mod given;
 mod http;
 mod kubelet;
 mod lists;
 mod memory;
 mod runtime_config;
 mod service_accounts;
+mod shutdown;
 mod storage;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod tracing_file;
 mod upstream;
 
 pub use admission::{AdmissionOptions, PluginName};
@@ -36,18 +39,22 @@ pub use aggregator::AggregatorOptions;
 pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
-pub use command::{Command, KubeconfigCommand, StorageCommand};
+pub use command::{Command, KubeconfigCommand, ServiceAccountName, StorageCommand, TokenCommand};
 pub use duration::parse_duration;
 pub use encryption::EncryptionOptions;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
+pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
 pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
+pub use shutdown::ShutdownOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
+pub(crate) use tracing_file::TracingConfiguration;
+pub use tracing_file::TracingError;
 pub use upstream::UpstreamFlags;
 
 const EXAMPLES: &str = "\
@@ -68,6 +75,9 @@ Examples:
   # A kubeconfig for somebody else, for a day
   apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
 
+  # A token of a service account, for a test
+  apiserver token --service-account=default:robot --uid=UID
+
   # Save the store of a stopped server, and bring it back elsewhere
   apiserver storage backup monday.backup
   apiserver storage restore monday.backup --data-dir=elsewhere
@@ -81,6 +91,10 @@ Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 #[derive(Clone, Debug, Parser)]
 #[command(name = "apiserver", version, after_long_help = EXAMPLES, args_override_self = true)]
 pub struct Options {
+    /// The values of all flags. First, because those below take theirs away.
+    #[command(flatten)]
+    pub given: GivenFlags,
+
     /// Directory of everything the server writes: objects, keys, certificates and the admin.kubeconfig
     #[arg(
         long,
@@ -156,9 +170,18 @@ pub struct Options {
     #[command(flatten)]
     pub limits: LimitOptions,
 
+    /// The orderly end of the server.
+    #[command(flatten)]
+    pub shutdown: ShutdownOptions,
+
     /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above.
     #[command(flatten)]
     pub upstream: UpstreamFlags,
+
+    /// File with the collector that spans of requests are exported to (OTLP over gRPC), and the rate of requests that are
+    /// traced: a `TracingConfiguration` of `apiserver.config.k8s.io/v1`
+    #[arg(long, value_name = "FILE", help_heading = "General")]
+    pub tracing_config_file: Option<PathBuf>,
 
     /// A command to run instead of serving.
     #[command(subcommand)]
@@ -304,9 +327,10 @@ pub struct LimitOptions {
     #[arg(long, value_name = "COUNT", default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
 
-    /// Time to continue serving after a signal to stop, with /readyz failing, so that load balancers notice
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
-    pub shutdown_delay_duration: Duration,
+    /// Minimum duration in seconds of a watch whose client asks for none; the actual duration is random, up to twice as
+    /// long, so that clients that connected together do not connect again together
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
+    pub min_request_timeout: u32,
 }
 
 /// Error of flags that contradict each other. Not retryable.
@@ -364,6 +388,14 @@ impl Options {
     /// Returns the value of `--feature-gates`.
     pub fn feature_gates(&self) -> FeatureGates {
         FeatureGates::new(&self.api.feature_gates)
+    }
+
+    /// Returns the configuration of tracing, if there is one.
+    ///
+    /// # Errors
+    /// Fails if its file cannot be used.
+    pub(crate) fn tracing(&self) -> Result<Option<TracingConfiguration>, TracingError> {
+        self.tracing_config_file.as_deref().map(TracingConfiguration::read).transpose()
     }
 
     /// Returns the reference of all flags (Markdown).

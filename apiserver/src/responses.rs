@@ -21,5 +21,5 @@ pub(crate) mod yaml;
 
 pub(crate) use document::{Document, EntityTag};
 pub(crate) use negotiated::{bytes, envelope, failure, stream, value};
-pub(crate) use plain::{empty, page_not_found, status, text};
+pub(crate) use plain::{empty, page_not_found, plain_text, status, text};
 pub(crate) use warnings::add_warnings;

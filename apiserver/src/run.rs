@@ -15,9 +15,11 @@ use crate::Server;
 use crate::error::ServerError;
 use crate::options::{Command, Options, StorageCommand};
 use crate::server::descriptors::raise_limit;
+use crate::telemetry;
 
 mod kubeconfig;
 mod logging;
+mod token;
 
 /// The name and version of a server program.
 #[derive(Clone, Copy, Debug)]
@@ -51,11 +53,10 @@ pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
         Ok(options) => options,
         Err(error) => error.exit(),
     };
-    // Logs go to stderr: stdout is for the announcement. Queued lines are written before the process ends.
-    let _log = logging::start(options.verbosity, options.logging_format);
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
+        Some(Command::Token(command)) => token::print(&options, command),
         Some(Command::FlagsReference) => {
             let _ = std::io::stdout().write_all(Options::flags_reference().as_bytes());
             Ok(())
@@ -72,9 +73,14 @@ pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
 }
 
 fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError> {
-    raise_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(ServerError::Process)?.block_on(async {
+    let runtime = runtime.map_err(ServerError::Process)?;
+    let exported = runtime.block_on(async { telemetry::start(&options) })?;
+    let (layer, _exporting) = exported.unzip();
+    // Logs go to stderr: stdout is for the announcement. Queued lines are written before the process ends.
+    let _log = logging::start(options.verbosity, options.logging_format, layer);
+    raise_limit();
+    runtime.block_on(async {
         let shutdown = CancellationToken::new();
         cancel_on_signal(shutdown.clone())?;
         let mut builder = Server::builder().without_builtin_resources().options(options);

@@ -10,7 +10,7 @@ use registry_core::RequestContext;
 use registry_core::storage::shared_watch::SharedWatch;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::aggregator::Aggregator;
 use crate::filters::{Dispatch, Filters};
@@ -35,6 +35,7 @@ pub mod pki;
 mod post_start;
 mod progress;
 mod renewal;
+mod shutdown;
 mod streams;
 mod tls;
 
@@ -72,14 +73,28 @@ pub struct Readiness(Arc<Filters<Handler>>);
 /// the filters, so that authentication, bounds and the deadline stay on the connection's.
 type Handler = Aggregator<LargeBodies<Api>>;
 
-/// The two steps of the shutdown.
+/// The steps of the shutdown.
 #[derive(Clone, Debug)]
 struct Lifecycle {
     /// Cancelled when the server is asked to stop; `/readyz` fails from then on.
     shutdown: CancellationToken,
-    /// Cancelled after the shutdown delay: no new connections are accepted, watches end, other requests are
-    /// completed.
+    /// Cancelled after the shutdown delay: watches end, other requests are completed.
+    draining: CancellationToken,
+    /// Cancelled at the same time, or when the requests in flight are completed if the server answers new ones until then:
+    /// no new connections are accepted, and the open ones end.
     stopping: CancellationToken,
+    /// The watches that run.
+    watches: TaskTracker,
+}
+
+// === impl Lifecycle ===
+
+impl Lifecycle {
+    /// Returns the steps that follow this signal.
+    fn new(shutdown: CancellationToken) -> Self {
+        let (draining, stopping) = (CancellationToken::new(), CancellationToken::new());
+        Self { shutdown, draining, stopping, watches: TaskTracker::new() }
+    }
 }
 
 // === impl Server ===
@@ -127,8 +142,9 @@ impl Server {
     }
 
     /// Serves until the shutdown token is cancelled, then shuts down gracefully: `/readyz` fails at once;
-    /// after the shutdown delay no connection is accepted any more and watches end; requests in flight are
-    /// completed, for at most one request timeout.
+    /// after the shutdown delay no connection is accepted any more and watches end, one after the other if there is a grace
+    /// period for them; requests in flight are completed, for at most one request timeout. With
+    /// `--shutdown-send-retry-after`, connections are accepted and requests are refused until then.
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
         let max_streams = self.options.serving.http2_max_streams_per_connection;
@@ -137,18 +153,12 @@ impl Server {
         let delays = self.filters.metrics().scheduling_delays().clone();
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
         let auditor = self.filters.auditor().cloned();
+        let draining = self.filters.draining().cloned();
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
         let stopping = self.lifecycle.stopping.clone();
-        let delay = self.options.limits.shutdown_delay_duration;
-        let shutdown = self.lifecycle.shutdown;
-        let countdown = async {
-            shutdown.cancelled().await;
-            tokio::time::sleep(delay).await;
-            stopping.cancel();
-        };
-        let listener = self.listener;
-        tokio::join!(countdown, connections.accept(listener, stopping.clone()));
-        connections.drain(self.options.limits.request_timeout).await;
+        let shutdown = shutdown::Shutdown::new(&self.options, self.lifecycle, draining);
+        tokio::join!(shutdown.run(), connections.accept(self.listener, stopping));
+        connections.drain(shutdown.patience()).await;
         hooks.shutdown().await;
         if let Some(auditor) = auditor {
             auditor.stop().await;

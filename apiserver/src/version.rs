@@ -12,6 +12,9 @@ use serde_json::json;
 /// (`kubectl --match-server-version`), so it has no suffix.
 pub const GIT_VERSION: &str = "v1.36.2";
 
+/// The version of the API that the server emulates: its own.
+pub(crate) const EMULATION_VERSION: &str = "1.36";
+
 /// This server's own version, in the `Server` header of `/version`.
 pub const SERVER_VERSION: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
 

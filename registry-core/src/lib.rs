@@ -17,6 +17,7 @@
 //! | [`directory_lock`] | exclusive lock of a directory |
 //! | [`durable_file`] | files that are written atomically, flushed to disk and readable only by their owner |
 //! | [`metrics`] | storage metrics with Kubernetes' names |
+//! | [`spans`] | spans of the stages of a request, for distributed tracing |
 //! | [`context`] | the user, target and deadline of a request |
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
@@ -36,6 +37,7 @@ pub mod registry;
 pub mod resource;
 pub mod rest;
 pub mod schema;
+pub mod spans;
 pub mod storage;
 
 pub use context::RequestContext;

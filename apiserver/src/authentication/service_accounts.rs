@@ -21,6 +21,7 @@ mod claims;
 mod documents;
 mod keys;
 mod legacy_token;
+mod offline;
 mod verified;
 
 use bound::BoundObjects;
@@ -28,6 +29,7 @@ use claims::Claims;
 use documents::Documents;
 use keys::{SigningKey, VerifyingKey};
 use legacy_token::LegacyClaims;
+pub(crate) use offline::sign as sign_offline;
 use verified::Verified;
 
 /// Issues and verifies tokens.

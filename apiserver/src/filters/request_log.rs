@@ -11,17 +11,15 @@
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::body::Body;
-use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response, Uri};
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 use tracing::Level;
 
+use super::held_body::HeldBody;
 use crate::metrics::verb_label;
 use crate::request_info::{RequestInfo, decode_component};
 
@@ -51,12 +49,6 @@ pub(super) struct Entry {
     code: u16,
 }
 
-/// A response that is logged when it has been sent or dropped.
-struct LoggedBody {
-    inner: Body,
-    _entry: Box<Entry>,
-}
-
 /// Begins the entry of a request, if requests are logged.
 pub(super) fn begin(
     request: &Request<Body>,
@@ -83,7 +75,7 @@ pub(super) fn begin(
 }
 
 /// Returns the URI without credentials.
-fn loggable(info: &RequestInfo, uri: &Uri) -> String {
+pub(super) fn loggable(info: &RequestInfo, uri: &Uri) -> String {
     let path = uri.path();
     let Some(query) = uri.query() else { return path.to_owned() };
     let is_passed_on = info.resource.as_ref().is_some_and(|resource| resource.subresource == "proxy");
@@ -132,7 +124,7 @@ impl Entry {
         if exact.is_none() {
             self.log_begin();
         }
-        response.map(|inner| Body::new(LoggedBody { inner, _entry: self }))
+        response.map(|inner| Body::new(HeldBody::new(inner, self)))
     }
 
     /// Logs the start of a response of unknown length.
@@ -175,28 +167,6 @@ impl Drop for Entry {
             resp = self.code,
             "HTTP"
         );
-    }
-}
-
-// === impl LoggedBody ===
-
-impl HttpBody for LoggedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.inner).poll_frame(task)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }
 

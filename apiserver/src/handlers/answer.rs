@@ -6,6 +6,7 @@ use http::{Response, StatusCode};
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{json, stored};
 use registry_core::rest::{Answer, SuccessStatus};
+use registry_core::stage;
 use serde::Serialize;
 
 use crate::responses;
@@ -52,6 +53,7 @@ pub(super) fn object_answer(
     answer: Answer,
     status: StatusCode,
 ) -> Result<Response<Body>, StatusError> {
+    let _encoding = stage!("encoding").entered();
     audit::answer(call, output, &answer);
     match answer {
         // The usual case: the stored bytes are sent unchanged.

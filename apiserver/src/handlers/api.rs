@@ -1,12 +1,14 @@
 //! The state of the API: what is served, and what every request needs.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use registry_core::api::{Reason, StatusError};
 use registry_core::registry::{InstalledApi, LateResources, ServeResources, ServedChange};
 use registry_core::storage::EncodingBudget;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::admission::AdmissionChain;
 use crate::discovery::{PublishRemote, RemoteGroups};
@@ -32,6 +34,19 @@ pub struct ApiConfig {
     pub encodings: Arc<EncodingBudget>,
     /// The metrics of requests.
     pub metrics: RequestMetrics,
+    /// The durations of watches.
+    pub watches: WatchTimes,
+}
+
+/// The durations of watches.
+#[derive(Clone, Debug)]
+pub struct WatchTimes {
+    /// Minimum duration of a watch whose client asks for none.
+    pub minimum: Duration,
+    /// Time over which the end of watches is spread at the shutdown.
+    pub grace_period: Duration,
+    /// Counts the watches that run.
+    pub running: TaskTracker,
 }
 
 /// The API of everything installed: all paths except health and version.
@@ -51,7 +66,21 @@ pub struct Api {
 impl Default for ApiConfig {
     fn default() -> Self {
         let encodings = Arc::new(EncodingBudget::new(DEFAULT_ENCODINGS_BYTES));
-        Self { descriptions: || None, cbor: false, encodings, metrics: RequestMetrics::default() }
+        Self {
+            descriptions: || None,
+            cbor: false,
+            encodings,
+            metrics: RequestMetrics::default(),
+            watches: WatchTimes::default(),
+        }
+    }
+}
+
+// === impl WatchTimes ===
+
+impl Default for WatchTimes {
+    fn default() -> Self {
+        Self { minimum: Duration::from_mins(30), grace_period: Duration::ZERO, running: TaskTracker::new() }
     }
 }
 
@@ -75,7 +104,7 @@ impl Api {
         shutdown: CancellationToken,
         config: ApiConfig,
     ) -> Arc<Self> {
-        let ending = Ending::after(shutdown);
+        let ending = Ending::after(shutdown, config.watches.grace_period, config.watches.running.clone());
         Arc::new(Self {
             served: ArcSwap::from_pointee(Served::new(installed, &config.metrics, &ending)),
             changing: Mutex::default(),

@@ -35,9 +35,6 @@ pub(crate) use pieces::Pieces;
 
 /// Maximum duration of a watch that a client can request. A longer one would overflow the clock.
 const MAX_WATCH_SECONDS: u64 = 366 * 24 * 3600;
-/// Minimum duration of a watch without a requested timeout, in seconds. The actual duration is up to twice as
-/// long, so that clients that connected together do not reconnect together.
-const MIN_WATCH_SECONDS: u64 = 1800;
 
 /// The types of events, and the bytes before the object in a JSON frame of each.
 const ADDED: Kind = Kind { name: "ADDED", head: b"{\"type\":\"ADDED\",\"object\":" };
@@ -60,9 +57,10 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let output = call.negotiate(Endpoint::Watch)?;
     let options = selection(call, ListPurpose::Watch)?;
     let frames = Frames::new(call, &output, options.allow_watch_bookmarks)?;
-    let timeout = options
-        .timeout_seconds
-        .map_or_else(default_timeout, |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)));
+    let timeout = options.timeout_seconds.map_or_else(
+        || default_timeout(call.api.config.watches.minimum),
+        |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)),
+    );
     let events = watcher.watch(call.context, &options).await?;
 
     let body = WatchBody::new(events, frames, timeout, call.route.ending.clone());
@@ -73,10 +71,12 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     Ok(response)
 }
 
-fn default_timeout() -> Duration {
+/// Returns the duration of a watch without a requested timeout: at least `minimum`. It is up to twice as long, so that
+/// clients that connected together do not connect again together.
+fn default_timeout(minimum: Duration) -> Duration {
     // A random uuid has enough randomness to spread the timeouts.
-    let (random, _) = Uuid::new_v4().as_u64_pair();
-    Duration::from_secs(MIN_WATCH_SECONDS + random % MIN_WATCH_SECONDS)
+    let (random, _, _, _) = Uuid::new_v4().as_fields();
+    minimum + minimum.mul_f64(f64::from(random) / f64::from(u32::MAX))
 }
 
 // === impl LongRunning ===

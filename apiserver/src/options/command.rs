@@ -1,11 +1,32 @@
 //! Commands to run instead of serving.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
 use super::parse_duration;
+
+const TOKEN_EXAMPLES: &str = "\
+The token of a service account is signed with the key in the data directory, or with
+--service-account-signing-key-file; no server has to run. It is valid as long as the account exists:
+the uid is that of the account, from `kubectl get serviceaccount NAME -o jsonpath={.metadata.uid}`.
+
+The token of a user is random. It is added to the file, which the server reads when it starts with
+--token-auth-file.
+
+Examples:
+  # A token of the account `robot` in the namespace `default`, for an hour
+  apiserver token --service-account=default:robot --uid=$(kubectl get sa robot -o jsonpath={.metadata.uid})
+
+  # For another server, with its key and issuer
+  apiserver --service-account-signing-key-file=sa.key --service-account-issuer=https://issuer.example.com \\
+            token --service-account=default:robot --uid=... --audience=vault --expires=10m
+
+  # A token for jane, who is in two groups
+  apiserver token --user=jane --group=devs --group=ops --file=tokens.csv
+  apiserver --token-auth-file=tokens.csv";
 
 /// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
@@ -16,6 +37,10 @@ pub enum Command {
 
     /// Prints a kubeconfig with a new client certificate, signed by the authority in the data directory
     Kubeconfig(KubeconfigCommand),
+
+    /// Prints a token of a service account, or adds a user's token to a token file, for tests
+    #[command(after_long_help = TOKEN_EXAMPLES)]
+    Token(TokenCommand),
 
     /// Prints the reference of all flags, for the documentation
     #[command(hide = true)]
@@ -57,4 +82,61 @@ pub struct KubeconfigCommand {
     /// URL of the server [default: that of the administrator's kubeconfig]
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
+}
+
+/// A token for tests.
+#[derive(Args, Clone, Debug)]
+#[group(id = "whose", required = true, args = ["service_account", "user"])]
+pub struct TokenCommand {
+    /// Namespace and name of a service account
+    #[arg(long, value_name = "NAMESPACE:NAME", requires = "uid")]
+    pub service_account: Option<ServiceAccountName>,
+
+    /// The uid of the service account
+    #[arg(long, value_name = "UID", requires = "service_account")]
+    pub uid: Option<String>,
+
+    /// An audience of the service account's token; can be repeated [default: --api-audiences, or the issuer]
+    #[arg(long, value_name = "AUDIENCE", requires = "service_account")]
+    pub audience: Vec<String>,
+
+    /// Time for which the service account's token is valid
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    pub expires: Duration,
+
+    /// Name of a user
+    #[arg(long, value_name = "NAME", requires = "file", conflicts_with_all = ["service_account", "uid", "audience"])]
+    pub user: Option<String>,
+
+    /// A group of the user; can be repeated
+    #[arg(long, value_name = "GROUP", requires = "user")]
+    pub group: Vec<String>,
+
+    /// The file that the user's token is added to
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub file: Option<PathBuf>,
+}
+
+/// The name of a service account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceAccountName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+// === impl ServiceAccountName ===
+
+impl FromStr for ServiceAccountName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains(':') => {
+                Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+            }
+            _ => Err("it is not NAMESPACE:NAME".to_owned()),
+        }
+    }
 }

@@ -29,6 +29,11 @@ impl<'a> Query<'a> {
         Self(uri.query().unwrap_or_default())
     }
 
+    /// Returns this query.
+    pub(crate) const fn new(query: &'a str) -> Self {
+        Self(query)
+    }
+
     /// Returns whether there are no parameters.
     pub(crate) fn is_empty(self) -> bool {
         self.0.is_empty()

@@ -110,7 +110,8 @@ fn accepts_plain_json(headers: &HeaderMap) -> bool {
     }
 }
 
-fn wants_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
+/// Returns whether the client wants indented output.
+pub(crate) fn wants_pretty(headers: &HeaderMap, query: Query<'_>) -> bool {
     if let Some(value) = query.first("pretty") {
         return matches!(&*value, "1" | "t" | "T" | "true" | "TRUE" | "True");
     }

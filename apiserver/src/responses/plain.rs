@@ -24,6 +24,13 @@ pub(crate) fn text(status: StatusCode, body: impl Into<Body>) -> Response<Body> 
     response
 }
 
+/// Returns a page of plain text.
+pub(crate) fn plain_text(body: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
 /// Returns the page for paths that are not served.
 pub(crate) fn page_not_found() -> Response<Body> {
     text(StatusCode::NOT_FOUND, "404 page not found\n")

@@ -10,11 +10,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
+use registry_core::spans::TARGET;
+use tracing::Level;
+use tracing_subscriber::filter::{EnvFilter, Targets};
+use tracing_subscriber::fmt::{self, MakeWriter};
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::registry;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::filters::REQUEST_LOG_TARGET;
 use crate::options::LoggingFormat;
+use crate::telemetry::SpanLayer;
 
 /// Maximum number of queued lines.
 const MAX_QUEUED_LINES: usize = 16_384;
@@ -45,21 +51,28 @@ enum Message {
 #[derive(Clone)]
 struct QueuedWriter(Arc<Queue>);
 
-/// Starts the log at this verbosity.
-pub(super) fn start(verbosity: u8, format: LoggingFormat) -> LogGuard {
+/// Starts the log at this verbosity. Spans are passed to `exported`, and are no part of the log.
+pub(super) fn start(verbosity: u8, format: LoggingFormat, exported: Option<SpanLayer>) -> LogGuard {
     let (guard, writer) = queue(Box::new(io::stderr()));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives(verbosity)));
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let lines = fmt::layer()
         .with_writer(writer)
         // A line that cannot be formatted is lost: reporting the error on stderr could fail too, and end the
         // thread that logs.
         .log_internal_errors(false);
-    // Fails only if the process has a subscriber already, which then gets the events.
-    let _ = match format {
-        LoggingFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
+    let lines = match format {
+        LoggingFormat::Text => lines.with_ansi(io::stderr().is_terminal()).boxed(),
         LoggingFormat::Json => {
-            subscriber.json().flatten_event(true).with_current_span(false).with_span_list(false).try_init()
+            lines.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed()
+        }
+    };
+    // Fails only if the process has a subscriber already, which then gets the events.
+    let _ = match exported {
+        // A filter for all layers is cheaper than one for each.
+        None => registry().with(lines).with(filter).try_init(),
+        Some(exported) => {
+            let spans = Targets::new().with_target(TARGET, Level::INFO);
+            registry().with(lines.with_filter(filter)).with(exported.with_filter(spans)).try_init()
         }
     };
     guard
@@ -79,7 +92,9 @@ fn directives(verbosity: u8) -> String {
         6..=7 => ("trace", "info"),
         _ => ("trace", "trace"),
     };
-    format!("{libraries},apiserver={own},registry_core={own},resources={own},{REQUEST_LOG_TARGET}={requests}")
+    format!(
+        "{libraries},apiserver={own},registry_core={own},resources={own},{REQUEST_LOG_TARGET}={requests},{TARGET}=off"
+    )
 }
 
 fn queue(mut output: Box<dyn Write + Send>) -> (LogGuard, QueuedWriter) {
@@ -220,9 +235,18 @@ mod tests {
 
     #[test]
     fn frames_of_http_are_for_the_highest_verbosity_only() {
-        assert_eq!(directives(0), "info,apiserver=info,registry_core=info,resources=info,http=off");
-        assert_eq!(directives(3), "info,apiserver=info,registry_core=info,resources=info,http=info");
-        assert_eq!(directives(4), "info,apiserver=debug,registry_core=debug,resources=debug,http=trace");
+        assert_eq!(
+            directives(0),
+            "info,apiserver=info,registry_core=info,resources=info,http=off,request_trace=off"
+        );
+        assert_eq!(
+            directives(3),
+            "info,apiserver=info,registry_core=info,resources=info,http=info,request_trace=off"
+        );
+        assert_eq!(
+            directives(4),
+            "info,apiserver=debug,registry_core=debug,resources=debug,http=trace,request_trace=off"
+        );
         assert!(directives(7).starts_with("info,"));
         assert!(directives(8).starts_with("trace,"));
     }

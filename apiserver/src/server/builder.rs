@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use registry_core::context::ClusterPolicy;
@@ -20,13 +21,15 @@ use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
 use crate::filters::Filters;
-use crate::handlers::{Api, ApiConfig};
+use crate::handlers::{Api, ApiConfig, WatchTimes};
 use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::metrics::ServerMetrics;
 use crate::options::{Feature, Options};
 use crate::storage::{Engine, Storages};
+use crate::telemetry::Sampler;
+use crate::zpages::Zpages;
 
 use super::data_directory::DataDirectory;
 use super::dependencies::ServerDependencies;
@@ -58,6 +61,7 @@ struct Opened {
     encryption: Option<Arc<Encryption>>,
     auditor: Option<Arc<Auditor>>,
     proxy_identity: ProxyIdentity,
+    sampler: Option<Sampler>,
 }
 
 /// What the first phase of the assembly creates.
@@ -153,11 +157,12 @@ impl ServerBuilder {
         listener: TcpListener,
         address: SocketAddr,
     ) -> Result<Server, ServerError> {
-        let Opened { data_directory, metrics, engine, identities, tls, encryption, auditor, proxy_identity } =
+        let sampler = opened.sampler;
+        let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
             opened;
         let OpenedStores { dependencies, mut authorization, storages, installed } = stores;
         let options = &self.options;
-        let lifecycle = Lifecycle { shutdown: self.shutdown, stopping: CancellationToken::new() };
+        let lifecycle = Lifecycle::new(self.shutdown);
         let facts = post_start::server_facts(options, address, tls.published());
         let flow_schemas = Arc::default();
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
@@ -172,8 +177,8 @@ impl ServerBuilder {
         dependencies.publish_keys(options, address);
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
-        let config = api_config(options, &storages, &metrics);
-        let api = Api::with_config(&installed, admission, lifecycle.stopping.clone(), config);
+        let config = api_config(options, &storages, &metrics, &lifecycle);
+        let api = Api::with_config(&installed, admission, lifecycle.draining.clone(), config);
         let descriptors = Descriptors::of_process();
         descriptors.report();
         let transports = Transports::new(dependencies.resolver.clone(), proxy_identity, address);
@@ -185,20 +190,17 @@ impl ServerBuilder {
         let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, tasks);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
-        if let Some(controller) = custom_resources {
-            let check = Arc::new(CustomResourcesCheck(controller));
-            health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
-        }
-        if let Some(encryption) = &encryption {
-            health.add("kms-providers", Endpoint::ALL, encryption.check());
-        }
+        add_checks(&mut health, custom_resources, encryption.as_deref());
         let authorizer = authorization.authorizer();
         let limits = &options.limits;
         let policy = ClusterPolicy { allows_privileged: options.admission.allow_privileged };
         let filters = Filters::new(handler, authenticator, authorizer, flow_schemas, health, limits, metrics)
             .with_policy(policy)
             .with_http(&options.http)
-            .with_auditor(auditor);
+            .with_auditor(opened.auditor)
+            .with_sampler(sampler)
+            .with_zpages(Zpages::of(options))
+            .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default));
         let ca_pem = identities.server_ca_pem.clone();
         let (given, served) = (options.clone(), tls.clone());
         let renewal = CertificateRenewal::new(given, address, served, kubelet_certificate, identities);
@@ -246,6 +248,7 @@ impl ServerBuilder {
 impl Opened {
     async fn new(options: &Options) -> Result<Self, ServerError> {
         let storage_choice = options.validate()?;
+        let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
         // Before anything is written: two servers would replace each other's certificates.
         let data_directory = DataDirectory::acquire(&options.data_dir)?;
         let metrics = ServerMetrics::new()?;
@@ -257,7 +260,17 @@ impl Opened {
         let tls = Arc::new(ServingTls::new(&identities, options, metrics.certificate_expiry().clone())?);
         let encryption = load_encryption(options, &metrics).await?;
         let proxy_identity = pki::proxy_identity(&options.aggregator)?;
-        Ok(Self { data_directory, metrics, engine, identities, tls, encryption, auditor, proxy_identity })
+        Ok(Self {
+            data_directory,
+            metrics,
+            engine,
+            identities,
+            tls,
+            encryption,
+            auditor,
+            proxy_identity,
+            sampler,
+        })
     }
 }
 
@@ -310,12 +323,22 @@ fn background(api: &Arc<Api>) -> Vec<BoxFuture<'static, ()>> {
 }
 
 /// Returns the API configuration of these options.
-fn api_config(options: &Options, storages: &Storages, metrics: &ServerMetrics) -> ApiConfig {
+fn api_config(
+    options: &Options,
+    storages: &Storages,
+    metrics: &ServerMetrics,
+    lifecycle: &Lifecycle,
+) -> ApiConfig {
     ApiConfig {
         descriptions: resources::schema::descriptions,
         cbor: options.feature_gates().is_enabled(Feature::CborServingAndStorage),
         encodings: storages.encodings().clone(),
         metrics: metrics.requests().clone(),
+        watches: WatchTimes {
+            minimum: Duration::from_secs(options.limits.min_request_timeout.into()),
+            grace_period: options.shutdown.shutdown_watch_termination_grace_period,
+            running: lifecycle.watches.clone(),
+        },
     }
 }
 
@@ -335,6 +358,21 @@ async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerEr
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
+}
+
+/// Adds the checks of what only some servers have.
+fn add_checks(
+    health: &mut Health,
+    custom_resources: Option<Arc<CustomResourceController>>,
+    encryption: Option<&Encryption>,
+) {
+    if let Some(controller) = custom_resources {
+        let check = Arc::new(CustomResourcesCheck(controller));
+        health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
+    }
+    if let Some(encryption) = encryption {
+        health.add("kms-providers", Endpoint::ALL, encryption.check());
+    }
 }
 
 fn health_checks(

@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::Body;
-use http::Method;
+use http::header::CONNECTION;
+use http::{HeaderMap, Method};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -123,11 +124,7 @@ pub(super) async fn serve<D: Dispatch>(
     let _ = stream.set_nodelay(true);
     let tls = serving.tls.current();
     let handshake = handshake(&tls, stream, serving.filters.metrics());
-    let stream = tokio::select! {
-        () = stopping.cancelled() => return,
-        stream = handshake => stream,
-    };
-    let Some(stream) = stream else { return };
+    let Some(Some(stream)) = stopping.run_until_cancelled(handshake).await else { return };
     let peer = Arc::new(Peer::new(client_certificates(&stream), address));
     let streams = Streams::default();
     let mut tasks = ConnectionTasks::new(&streams);
@@ -154,6 +151,7 @@ pub(super) async fn serve<D: Dispatch>(
             if is_head {
                 response = head::without_body(response);
             }
+            running.end_after(response.headers_mut(), is_http2);
             let long_running = response.extensions_mut().remove::<LongRunning>();
             if long_running.is_some() || response.body().size_hint().lower() > INLINE_BYTES {
                 run_inline.request(long_running.is_some());
@@ -301,6 +299,13 @@ impl Running {
             activity.end.notify_one();
         }
         Self(activity.clone())
+    }
+
+    /// Ends an HTTP/2 connection after a response with `Connection: close`, which the protocol itself does not have.
+    fn end_after(&self, headers: &mut HeaderMap, is_http2: bool) {
+        if is_http2 && headers.remove(CONNECTION).is_some_and(|value| value == "close") {
+            self.0.end.notify_one();
+        }
     }
 }
 

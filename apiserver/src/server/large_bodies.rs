@@ -15,6 +15,7 @@ use http_body::Body as _;
 use registry_core::RequestContext;
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument as _;
 
 use crate::error::ServerError;
 use crate::filters::Dispatch;
@@ -54,7 +55,8 @@ impl<D: Dispatch> Dispatch for LargeBodies<D> {
         let runtime = self.runtime.as_ref().filter(|_| is_large(&info, request.body()));
         let Some(runtime) = runtime else { return self.inner.dispatch(info, context, request).await };
         let inner = self.inner.clone();
-        let handler = runtime.spawn(async move { inner.dispatch(info, context, request).await });
+        let handler =
+            runtime.spawn(async move { inner.dispatch(info, context, request).await }.in_current_span());
         match AbortOnDropHandle::new(handler).await {
             Ok(response) => response,
             // The filters handle a panic, as for all other requests.

@@ -11,9 +11,11 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookError, WebhookTarget};
+use registry_core::stage;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
+use tracing::Instrument as _;
 
 use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, resolve};
 use crate::clients::kubeconfig::Kubeconfig;
@@ -21,6 +23,7 @@ use crate::clients::{
     ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed,
     not_connected, read, refused,
 };
+use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;
 
 /// Maximum number of calls of one webhook at once. Others wait for their turn, within their time.
@@ -162,7 +165,10 @@ impl Client {
             return Err(failed(text));
         };
         let late = |doing: &str| failed(format!("context deadline exceeded (Client.Timeout {doing})"));
-        let Ok(answered) = timeout_at(deadline, self.answer(&query, &body)).await else {
+        let Ok(answered) = timeout_at(deadline, self.answer(&query, &body))
+            .instrument(stage!("webhook", url = self.url))
+            .await
+        else {
             return Err(late("exceeded while awaiting headers"));
         };
         let (answer, sender, prepared) = answered.map_err(failed)?;
@@ -225,7 +231,11 @@ impl Client {
             return Err(Failure::Closed);
         }
         let uri = format!("{}?{query}", self.path);
-        let mut request = Request::post(uri)
+        let mut request = Request::post(uri);
+        if let Some(context) = telemetry::present() {
+            request = request.header(TRACEPARENT, context.to_string());
+        }
+        let mut request = request
             .header(HOST, &self.host)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, */*")

@@ -35,10 +35,12 @@ mod policies;
 mod published;
 mod selectable_fields;
 mod service_accounts;
+mod shutdown;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;
 mod zoo;
+mod zpages;
 
 use std::time::{Duration, Instant};
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+use tracing::Instrument as _;
 
 use super::{Attributes, MutatingAdmission, Operation, Reinvocation, ServedKinds, ValidatingAdmission};
 use crate::api::{Object, StatusError};
 use crate::context::RequestContext;
 use crate::registry::InformerTask;
 use crate::rest;
+use crate::stage;
 
 /// All plug-ins, in the order in which they run.
 #[derive(Clone, Default)]
@@ -42,14 +44,17 @@ impl AdmissionChain {
     ) -> Result<(), StatusError> {
         let reinvocation = Reinvocation::default();
         let attributes = Attributes { reinvocation: Some(&reinvocation), ..*attributes };
-        loop {
-            for plugin in &self.mutating {
-                plugin.admit(context, &attributes, object.as_deref_mut(), old).await?;
+        let admitted = async {
+            loop {
+                for plugin in &self.mutating {
+                    plugin.admit(context, &attributes, object.as_deref_mut(), old).await?;
+                }
+                if !reinvocation.start_second_run() {
+                    return Ok(());
+                }
             }
-            if !reinvocation.start_second_run() {
-                return Ok(());
-            }
-        }
+        };
+        admitted.instrument(stage!("admission", kind = "mutating")).await
     }
 
     /// Keeps only the plug-ins whose names satisfy the predicate.
@@ -115,10 +120,13 @@ impl rest::ValidateObject for RequestValidation<'_> {
         if operation == Operation::Delete {
             self.chain.admit(context, &attributes, None, old).await?;
         }
-        for plugin in &self.chain.validating {
-            plugin.validate(context, &attributes, new, old).await?;
-        }
-        Ok(())
+        let validated = async {
+            for plugin in &self.chain.validating {
+                plugin.validate(context, &attributes, new, old).await?;
+            }
+            Ok(())
+        };
+        validated.instrument(stage!("admission", kind = "validating")).await
     }
 }
 

@@ -70,6 +70,21 @@ struct OperationCounters {
     errors: Bound<IntCounterVec, 3>,
 }
 
+// === impl EngineOperation ===
+
+impl EngineOperation {
+    /// Returns its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 // === impl EngineFamilies ===
 
 impl EngineFamilies {
@@ -86,8 +101,8 @@ impl EngineFamilies {
     }
 
     pub(super) fn of(&self, resource: GroupResource) -> EngineMetrics {
-        let operation = |name| {
-            let labels = [name, resource.group, resource.resource];
+        let operation = |operation: EngineOperation| {
+            let labels = [operation.name(), resource.group, resource.resource];
             OperationCounters {
                 seconds: Bound::new(&self.seconds, labels),
                 requests: Bound::new(&self.requests, labels),
@@ -96,11 +111,11 @@ impl EngineFamilies {
         };
         let counter = |family| Bound::new(family, [resource.group, resource.resource]);
         EngineMetrics(Some(Arc::new(Counters {
-            get: operation("get"),
-            list: operation("list"),
-            create: operation("create"),
-            update: operation("update"),
-            delete: operation("delete"),
+            get: operation(EngineOperation::Get),
+            list: operation(EngineOperation::List),
+            create: operation(EngineOperation::Create),
+            update: operation(EngineOperation::Update),
+            delete: operation(EngineOperation::Delete),
             lists: counter(&self.lists),
             list_fetched: counter(&self.list_fetched),
             list_evaluated: counter(&self.list_evaluated),

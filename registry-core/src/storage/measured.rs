@@ -7,8 +7,11 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use tracing::Instrument as _;
 
 use crate::metrics::{EngineMetrics, EngineOperation};
+
+use crate::stage;
 
 use super::Revision;
 use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
@@ -33,7 +36,7 @@ impl Measured {
         request: impl Future<Output = Result<T, MvccError>>,
     ) -> Result<T, MvccError> {
         let begun = Instant::now();
-        let answer = request.await;
+        let answer = request.instrument(stage!("storage", operation = operation.name())).await;
         self.metrics.asked(operation, begun.elapsed(), answer.is_err());
         answer
     }

@@ -13,6 +13,7 @@ use registry_core::storage::WatchStream;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::ending::Ending;
 use super::pieces::Pieces;
@@ -39,7 +40,10 @@ pub(crate) struct WatchBody {
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     /// The task that is woken at the timeout and at shutdown.
     task: Option<Waker>,
+    /// Whether `end` is the one of the shutdown.
+    is_ending: bool,
     is_done: bool,
+    _running: TaskTrackerToken,
     /// Dropped when the watch ends.
     held: Option<Box<dyn Held>>,
 }
@@ -60,8 +64,10 @@ impl WatchBody {
             end,
             timeout: Box::pin(sleep_until(end)),
             ended: Box::pin(ending.wait()),
+            _running: ending.running(),
             ending,
             task: None,
+            is_ending: false,
             is_done: false,
             held: None,
         }
@@ -76,14 +82,29 @@ impl WatchBody {
     /// time is enough.
     fn is_over(&mut self, task: &mut Context<'_>) -> bool {
         if self.task.as_ref().is_some_and(|known| known.will_wake(task.waker())) {
-            return Instant::now() >= self.end || self.ending.is_ending();
+            return Instant::now() >= self.end || (self.ending.is_ending() && self.ends_now(task));
         }
         self.task = Some(task.waker().clone());
         // Both futures have to register the task even if its cooperative budget is exhausted: they are polled
         // only once.
         let mut timeout = unconstrained(self.timeout.as_mut());
         let mut ended = unconstrained(self.ended.as_mut());
-        Pin::new(&mut timeout).poll(task).is_ready() || Pin::new(&mut ended).poll(task).is_ready()
+        if Pin::new(&mut timeout).poll(task).is_ready() {
+            return true;
+        }
+        Pin::new(&mut ended).poll(task).is_ready() && self.ends_now(task)
+    }
+
+    /// Returns whether the watch has to end now, at the shutdown or because its resource is no longer served. Otherwise it
+    /// continues until its turn comes.
+    fn ends_now(&mut self, task: &mut Context<'_>) -> bool {
+        if !self.is_ending {
+            let Some(end) = self.ending.end_of_one() else { return true };
+            self.is_ending = true;
+            self.end = self.end.min(end);
+            self.timeout.as_mut().reset(self.end);
+        }
+        Pin::new(&mut unconstrained(self.timeout.as_mut())).poll(task).is_ready()
     }
 
     /// Returns all frames that are ready, up to a batch; records when there will be no more.

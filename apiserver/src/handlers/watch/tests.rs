@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
-use futures::StreamExt;
-use futures::stream;
+use futures::{FutureExt as _, StreamExt, stream};
 use http_body_util::BodyExt;
 use registry_core::storage::{Attributes, Entry, StoredObject, WatchStream};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::responses::negotiation::MetaVersion;
 
@@ -99,12 +99,13 @@ async fn what_is_ready_goes_together() {
 async fn watches_end_by_timeout_and_at_shutdown() {
     let shutdown = CancellationToken::new();
     let body = |seconds| {
+        let grace_period = Duration::ZERO;
         let events = stream::pending().boxed();
         WatchBody::new(
             events,
             frames(ItemForm::Whole),
             Duration::from_secs(seconds),
-            Ending::after(shutdown.clone()),
+            Ending::after(shutdown.clone(), grace_period, TaskTracker::new()),
         )
     };
     let started = tokio::time::Instant::now();
@@ -118,9 +119,58 @@ async fn watches_end_by_timeout_and_at_shutdown() {
 
 #[test]
 fn default_timeouts_are_spread() {
-    let timeouts: Vec<u64> = (0..20).map(|_| default_timeout().as_secs()).collect();
-    assert!(timeouts.iter().all(|seconds| (1800..3600).contains(seconds)));
+    let minimum = Duration::from_mins(30);
+    let timeouts: Vec<u64> = (0..20).map(|_| default_timeout(minimum).as_secs()).collect();
+    assert!(timeouts.iter().all(|seconds| (1800..=3600).contains(seconds)));
     assert!(timeouts.iter().any(|seconds| *seconds != timeouts[0]));
+    assert_eq!(
+        default_timeout(Duration::ZERO),
+        Duration::ZERO,
+        "as in Kubernetes, such a watch ends at once"
+    );
+}
+
+/// Ten watches end one after the other in the grace period, and still receive events until then.
+#[tokio::test(start_paused = true)]
+async fn watches_end_one_after_the_other_at_the_shutdown() {
+    let shutdown = CancellationToken::new();
+    let running = TaskTracker::new();
+    let ending = Ending::after(shutdown.clone(), Duration::from_millis(20), running.clone());
+    let (events, _) = tokio::sync::broadcast::channel::<()>(1);
+    let mut bodies: Vec<_> = (0..10)
+        .map(|_| {
+            let received = events.subscribe();
+            let added = stream::once(async move {
+                let mut received = received;
+                let _ = received.recv().await;
+                Ok(WatchEvent::Added(entry("late")))
+            });
+            let open = added.chain(stream::pending()).boxed();
+            WatchBody::new(open, frames(ItemForm::Whole), Duration::from_mins(1), ending.clone())
+        })
+        .collect();
+    assert_eq!(running.len(), 10);
+    let started = tokio::time::Instant::now();
+    shutdown.cancel();
+    let mut ends = Vec::new();
+    // The watches are polled before the event, and so learn of the shutdown without having ended.
+    assert!(bodies[9].frame().now_or_never().is_none());
+    tokio::task::yield_now().await;
+    for body in &mut bodies {
+        assert!(body.frame().now_or_never().is_none(), "its turn has not come");
+    }
+    events.send(()).unwrap();
+    for body in &mut bodies {
+        assert!(body.frame().await.is_some(), "an event during the grace period");
+    }
+    for body in &mut bodies {
+        assert!(body.frame().await.is_none());
+        ends.push(started.elapsed().as_millis());
+    }
+    assert!(ends.windows(2).all(|pair| pair[0] < pair[1]), "{ends:?}");
+    assert!(ends[9] <= 21, "{ends:?}");
+    drop(bodies);
+    assert!(running.is_empty());
 }
 
 #[tokio::test]

@@ -106,11 +106,6 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Only(&["1.36", "kube=1.36"]),
         "the server is compatible with this version of Kubernetes",
     ),
-    accepted(
-        "min-request-timeout",
-        Values::Only(&["1800"]),
-        "watches without a time of their own last 30 to 60 minutes",
-    ),
     refused("peer-advertise-ip", NO_PEERS, SAME_SERVERS),
     refused("peer-advertise-port", NO_PEERS, SAME_SERVERS),
     refused("peer-ca-file", NO_PEERS, SAME_SERVERS),
@@ -152,21 +147,10 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     accepted("show-hidden-metrics-for-version", Values::Text, "no metric is hidden"),
     accepted(
-        "shutdown-send-retry-after",
-        Values::Only(&["false"]),
-        "connections end gracefully after --shutdown-delay-duration",
-    ),
-    accepted(
-        "shutdown-watch-termination-grace-period",
-        Values::Only(&["0s", "0"]),
-        "watches end at the beginning of the shutdown; clients open them again elsewhere",
-    ),
-    accepted(
         "storage-initialization-timeout",
         Values::Duration,
         "the store is open before the server listens",
     ),
     accepted("storage-media-type", Values::Only(&["application/json"]), "objects are stored as JSON"),
-    refused("tracing-config-file", "spans are not exported", "use the request log (-v 3) and /metrics"),
     refused("vmodule", "the log has levels by module in another form", "set the variable RUST_LOG"),
 ];

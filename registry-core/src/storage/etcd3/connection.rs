@@ -9,6 +9,9 @@ use etcd_client::{
 };
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tracing::Instrument as _;
+
+use crate::stage;
 
 use super::errors::Failure;
 use super::options::{ConnectError, Etcd3Options};
@@ -102,7 +105,7 @@ impl Connection {
         let deadline = Instant::now() + self.request_timeout;
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
-            let answer = timeout_at(deadline, request()).await;
+            let answer = timeout_at(deadline, request()).instrument(stage!("etcd", attempt)).await;
             let failure = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => Failure::from(error),

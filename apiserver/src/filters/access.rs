@@ -1,0 +1,90 @@
+//! Who the user is, and what the user may do.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use http::{HeaderMap, HeaderValue, Request};
+use registry_core::api::StatusError;
+use registry_core::context::UserInfo;
+use tracing::Span;
+
+use crate::audit::Recording;
+use crate::authentication::requested_impersonation;
+use crate::authorization::impersonation::impersonated;
+use crate::authorization::{Attributes, Decision};
+use crate::request_info::RequestInfo;
+use crate::telemetry::Traced;
+
+use super::{Dispatch, Filters, Peer, Times, request_log};
+
+impl<D: Dispatch> Filters<D> {
+    pub(super) async fn authenticate(
+        &self,
+        peer: &Peer,
+        headers: &HeaderMap,
+        path: &str,
+    ) -> Result<UserInfo, StatusError> {
+        let access = self.metrics.access();
+        let certificates = peer.certificates.as_ref();
+        let authenticated = self.authenticator.authenticate(certificates, headers, path).await;
+        match &authenticated {
+            Ok(user) => access.authenticated(&user.name),
+            Err(_) => access.not_authenticated(headers.contains_key(http::header::AUTHORIZATION)),
+        }
+        authenticated
+    }
+
+    pub(super) async fn authorize(
+        &self,
+        attributes: &Attributes<'_>,
+        audit: Option<&Recording>,
+    ) -> Result<(), StatusError> {
+        let decision = self.authorizer.authorize(attributes).await;
+        self.metrics.access().decided(&decision);
+        if let Some(audit) = audit {
+            audit.decide(&decision);
+        }
+        match decision {
+            Decision::Allow { .. } => Ok(()),
+            Decision::Deny { error, .. } | Decision::NoOpinion { error, .. } if !error.is_empty() => {
+                Err(StatusError::internal(error))
+            }
+            Decision::Deny { reason, .. } | Decision::NoOpinion { reason, .. } => {
+                Err(attributes.forbidden(&reason))
+            }
+        }
+    }
+
+    /// Returns the user that the request impersonates, if the user may do so.
+    pub(super) async fn impersonated(
+        &self,
+        user: &UserInfo,
+        info: &RequestInfo,
+        headers: &HeaderMap,
+    ) -> Result<Option<UserInfo>, StatusError> {
+        let Some(wanted) = requested_impersonation(headers)? else { return Ok(None) };
+        impersonated(self.authorizer.as_ref(), user, wanted, info).await.map(Some)
+    }
+
+    /// Returns the span of a request whose authentication began at `begun`, or none if it is not traced.
+    pub(super) fn begin_trace(
+        &self,
+        user: &UserInfo,
+        info: &RequestInfo,
+        request: &Request<Body>,
+        audit_id: &HeaderValue,
+        times: Times,
+        begun: Option<Instant>,
+    ) -> Span {
+        let Some(sampler) = self.sampler else { return Span::none() };
+        let authentication = begun.map(|begun| begun.elapsed()).unwrap_or_default();
+        sampler.root(user, request.headers(), || Traced {
+            request,
+            info,
+            target: request_log::loggable(info, request.uri()),
+            audit_id,
+            received: times.received,
+            authentication,
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! What filters can have beside what all need.
+
+use std::sync::Arc;
+
+use registry_core::context::ClusterPolicy;
+
+use crate::audit::Auditor;
+use crate::options::HttpOptions;
+use crate::telemetry::Sampler;
+use crate::zpages::Zpages;
+
+use super::browser::Browser;
+use super::{Dispatch, Draining, Filters};
+
+impl<D: Dispatch> Filters<D> {
+    /// Audits requests by this auditor.
+    #[must_use]
+    pub(crate) fn with_auditor(self, auditor: Option<Arc<Auditor>>) -> Self {
+        Self { auditor, ..self }
+    }
+
+    /// Refuses requests while those in flight are completed.
+    #[must_use]
+    pub(crate) fn with_draining(self, draining: Option<Arc<Draining>>) -> Self {
+        Self { draining, ..self }
+    }
+
+    /// Traces the requests that this sampler selects.
+    #[must_use]
+    pub(crate) fn with_sampler(self, sampler: Option<Sampler>) -> Self {
+        Self { sampler, ..self }
+    }
+
+    /// Serves these pages about the server.
+    #[must_use]
+    pub(crate) fn with_zpages(self, zpages: Zpages) -> Self {
+        Self { zpages, ..self }
+    }
+
+    /// Adds the headers for browsers.
+    #[must_use]
+    pub fn with_http(self, options: &HttpOptions) -> Self {
+        Self { browser: Browser::new(options), ..self }
+    }
+
+    /// Applies this policy of the cluster.
+    #[must_use]
+    pub fn with_policy(self, policy: ClusterPolicy) -> Self {
+        Self { policy, ..self }
+    }
+}

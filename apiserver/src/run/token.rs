@@ -1,0 +1,189 @@
+//! `apiserver token`: tokens of service accounts and of users, for tests.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use registry_core::durable_file;
+use registry_core::rest::tokens::{TokenClaims, TokenObject};
+use uuid::Uuid;
+
+use crate::authentication::{TokenTable, sign_offline};
+use crate::options::{Options, ServiceAccountName, TokenCommand};
+use crate::server::pki::now;
+
+/// Prints a token.
+///
+/// # Errors
+/// Fails if it cannot be signed, or if the file cannot be written.
+pub(super) fn print(options: &Options, command: &TokenCommand) -> Result<(), String> {
+    let token = token(options, command)?;
+    writeln!(std::io::stdout(), "{token}").map_err(|error| error.to_string())
+}
+
+/// Returns the token of a command.
+fn token(options: &Options, command: &TokenCommand) -> Result<String, String> {
+    match (&command.service_account, &command.uid, &command.user, &command.file) {
+        (Some(account), Some(uid), _, _) => of_service_account(options, command, account, uid),
+        (_, _, Some(user), Some(file)) => of_user(user, &command.group, file),
+        _ => Err("--service-account with --uid, or --user with --file is needed".to_owned()),
+    }
+}
+
+fn of_service_account(
+    options: &Options,
+    command: &TokenCommand,
+    account: &ServiceAccountName,
+    uid: &str,
+) -> Result<String, String> {
+    let seconds = i64::try_from(command.expires.as_secs()).unwrap_or(i64::MAX);
+    if seconds == 0 {
+        return Err("--expires must be a second or longer".to_owned());
+    }
+    if uid.is_empty() {
+        return Err("--uid must not be empty".to_owned());
+    }
+    let claims = TokenClaims {
+        namespace: account.namespace.clone(),
+        service_account: TokenObject { name: account.name.clone(), uid: uid.to_owned() },
+        binding: None,
+        audiences: command.audience.clone(),
+        issued_at_seconds: now(),
+        lifetime_seconds: seconds,
+        warn_after_seconds: None,
+    };
+    sign_offline(options, claims).map_err(|error| error.to_string())
+}
+
+/// Adds a user's token to a token file, which is created if it does not exist.
+fn of_user(user: &str, groups: &[String], file: &Path) -> Result<String, String> {
+    let has_delimiter = |text: &str| text.contains([',', '"', '\n', '\r']);
+    if user.is_empty() || groups.iter().any(String::is_empty) {
+        return Err("--user and --group must not be empty".to_owned());
+    }
+    if has_delimiter(user) || groups.iter().any(|group| has_delimiter(group)) {
+        return Err("--user and --group cannot contain commas, quotes or line breaks: the file has them between names".to_owned());
+    }
+    let failed = |reason: String| format!("{}: {reason}", file.display());
+    let mut text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(failed(error.to_string())),
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+    text.push_str(&format!("{token},{user},{user},\"{}\"\n", groups.join(",")));
+    // A file that the server would refuse is not written.
+    TokenTable::parse(&text).map_err(|error| failed(error.to_string()))?;
+    durable_file::write(file, text.as_bytes()).map_err(|error| failed(error.to_string()))?;
+    Ok(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::options::Command;
+    use crate::testing::TestServer;
+
+    fn run(directory: &Path, flags: &[&str]) -> Result<String, String> {
+        let directory = format!("--data-dir={}", directory.display());
+        let options = Options::try_parse_from([&["apiserver", "token", &directory], flags].concat());
+        let options = options.map_err(|error| error.to_string())?;
+        let Some(Command::Token(command)) = &options.command else {
+            return Err("another command".to_owned());
+        };
+        token(&options, command)
+    }
+
+    async fn client(server: &TestServer, token: &str) -> kube::Client {
+        let kubeconfig = kube::config::Kubeconfig::read_from(server.kubeconfig_path()).unwrap();
+        let options = kube::config::KubeConfigOptions::default();
+        let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
+        config.auth_info = serde_json::from_value(json!({ "token": token })).unwrap();
+        kube::Client::try_from(config).unwrap()
+    }
+
+    async fn user_of(server: &TestServer, token: &str) -> Result<Value, String> {
+        let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+        let request = http::Request::post("/apis/authentication.k8s.io/v1/selfsubjectreviews")
+            .header("content-type", "application/json")
+            .body(review.to_string().into_bytes())
+            .unwrap();
+        let answer: Result<Value, _> = client(server, token).await.request(request).await;
+        answer.map(|review| review["status"]["userInfo"].clone()).map_err(|error| error.to_string())
+    }
+
+    async fn uid(server: &TestServer) -> String {
+        let path = "/api/v1/namespaces/default/serviceaccounts";
+        let body = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}});
+        let request = http::Request::post(path).header("content-type", "application/json");
+        let request = request.body(body.to_string().into_bytes()).unwrap();
+        let created: Value = client(server, server.admin_token()).await.request(request).await.unwrap();
+        created["metadata"]["uid"].as_str().unwrap().to_owned()
+    }
+
+    #[tokio::test]
+    async fn a_service_accounts_token_is_its_users_for_its_time_and_audience() {
+        let server = TestServer::builder().memory().start().await.unwrap();
+        let (uid, directory) = (uid(&server).await, server.directory().path().to_owned());
+        let account = "--service-account=default:robot";
+        let minted = run(&directory, &[account, &format!("--uid={uid}"), "--expires=10m"]).unwrap();
+        let user = user_of(&server, &minted).await.unwrap();
+        assert_eq!(user["username"], "system:serviceaccount:default:robot");
+        assert_eq!(user["uid"], *uid);
+
+        let elsewhere = run(&directory, &[account, &format!("--uid={uid}"), "--audience=vault"]).unwrap();
+        let another = run(&directory, &[account, "--uid=another"]).unwrap();
+        for refused in [elsewhere, another] {
+            let error =
+                user_of(&server, &refused).await.expect_err("no token of this account for this server");
+            assert!(error.contains("Unauthorized"), "{error}");
+        }
+        for (flags, reason) in [
+            (&[account][..], "--uid"),
+            (&[account, "--uid="], "must not be empty"),
+            (&[account, "--uid=a", "--expires=0s"], "a second or longer"),
+            (&["--service-account=robot", "--uid=a"], "not NAMESPACE:NAME"),
+            (&[account, "--uid=a", "--user=b", "--file=c"], "cannot be used with"),
+            (&[], "--service-account"),
+        ] {
+            let refused = run(&directory, flags).expect_err(reason);
+            assert!(refused.contains(reason), "{refused}");
+        }
+        let empty = tempfile::tempdir().unwrap();
+        let refused = run(empty.path(), &[account, "--uid=a"]).expect_err("there is no key");
+        assert!(refused.contains("start the server"), "{refused}");
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_users_token_is_added_to_the_file_that_the_server_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("tokens.csv");
+        let flag = format!("--file={}", file.display());
+        let jane = run(directory.path(), &["--user=jane", "--group=devs", "--group=ops", &flag]).unwrap();
+        run(directory.path(), &["--user=joe", &flag]).unwrap();
+        for (flags, reason) in [
+            (&["--user=a,b", &flag][..], "cannot contain"),
+            (&["--user=a", "--group=b\"", &flag], "cannot contain"),
+            (&["--user=", &flag], "must not be empty"),
+            (&["--user=a"], "--file"),
+        ] {
+            let refused = run(directory.path(), flags).expect_err(reason);
+            assert!(refused.contains(reason), "{refused}");
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        let flag = format!("--token-auth-file={}", file.display());
+        let server = TestServer::builder().memory().flag(flag).start().await.unwrap();
+        let user = user_of(&server, &jane).await.unwrap();
+        assert_eq!(user["username"], "jane");
+        assert_eq!(user["groups"], json!(["devs", "ops", "system:authenticated"]));
+        server.stop().await;
+    }
+}

@@ -1,0 +1,142 @@
+//! `/statusz` and `/flagz`: the state and the flags of the server, as text or as an object.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/server/{statusz,flagz}`.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use http::header::WARNING;
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::options::{Feature, Options};
+use crate::request_info::Query;
+use crate::responses;
+
+mod flagz;
+mod negotiation;
+mod statusz;
+
+use negotiation::{Chosen, Version};
+
+/// The name of the component, as kube-apiserver's.
+const COMPONENT: &str = "apiserver";
+const GROUP: &str = "config.k8s.io";
+/// The first lines of a text.
+const DISCLAIMER: &str = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
+
+/// The pages of a server.
+#[derive(Debug)]
+pub(crate) struct Zpages {
+    started: Timestamp,
+    flags: BTreeMap<String, String>,
+    cbor: bool,
+}
+
+/// One of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Page {
+    /// `/statusz`.
+    Statusz,
+    /// `/flagz`.
+    Flagz,
+}
+
+// === impl Page ===
+
+impl Page {
+    /// Returns the page at a path.
+    pub(crate) fn of_path(path: &str) -> Option<Self> {
+        match path {
+            "/statusz" => Some(Self::Statusz),
+            "/flagz" => Some(Self::Flagz),
+            _ => None,
+        }
+    }
+
+    /// Returns its path.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Statusz => "/statusz",
+            Self::Flagz => "/flagz",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Statusz => "statusz",
+            Self::Flagz => "flagz",
+        }
+    }
+
+    /// Returns the kind of the object.
+    const fn kind(self) -> &'static str {
+        match self {
+            Self::Statusz => "Statusz",
+            Self::Flagz => "Flagz",
+        }
+    }
+}
+
+// === impl Zpages ===
+
+impl Default for Zpages {
+    fn default() -> Self {
+        Self::new(BTreeMap::new(), false)
+    }
+}
+
+impl Zpages {
+    /// `cbor` is whether the server supports CBOR.
+    fn new(flags: BTreeMap<String, String>, cbor: bool) -> Self {
+        Self { started: Timestamp::now(), flags, cbor }
+    }
+
+    /// Returns the pages of a server with these options that starts now.
+    pub(crate) fn of(options: &Options) -> Self {
+        Self::new(options.flags(), options.feature_gates().is_enabled(Feature::CborServingAndStorage))
+    }
+
+    /// Returns a page in the form that the client accepts.
+    pub(crate) fn respond(&self, page: Page, headers: &HeaderMap, query: &str) -> Response<Body> {
+        match negotiation::choose(page, headers, Query::new(query), self.cbor) {
+            Ok(Chosen::Text) => responses::plain_text(self.text(page)),
+            Ok(Chosen::Object(output, version)) => {
+                let object = self.object(page, version);
+                let mut response = responses::value(&output, StatusCode::OK, &object);
+                if let (Version::V1Alpha1, Ok(warning)) = (version, deprecation(page).parse::<HeaderValue>())
+                {
+                    response.headers_mut().insert(WARNING, warning);
+                }
+                response
+            }
+            Err(refusal) => responses::status(&refusal),
+        }
+    }
+
+    fn text(&self, page: Page) -> String {
+        let name = page.name();
+        let content = match page {
+            Page::Statusz => statusz::text(self.started, Timestamp::now()),
+            Page::Flagz => flagz::text(&self.flags),
+        };
+        format!("\n{COMPONENT} {name}\n{DISCLAIMER}\n{content}")
+    }
+
+    fn object(&self, page: Page, version: Version) -> Value {
+        let mut object = match page {
+            Page::Statusz => statusz::object(self.started, Timestamp::now()),
+            Page::Flagz => json!({ "flags": self.flags }),
+        };
+        object["kind"] = page.kind().into();
+        object["apiVersion"] = format!("{GROUP}/{}", version.name()).into();
+        object["metadata"] = json!({ "name": COMPONENT });
+        object
+    }
+}
+
+fn deprecation(page: Page) -> String {
+    let name = page.name();
+    format!("299 - \"This version of the {name} endpoint is deprecated. Please use a newer version.\"")
+}
