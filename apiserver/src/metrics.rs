@@ -11,6 +11,7 @@
 //! | `access` | authentication and authorization |
 //! | `admission` | admission webhooks |
 //! | `audit` | audit events |
+//! | `flow_control` | priority levels and flow schemas |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
@@ -31,16 +32,20 @@ use crate::version;
 mod access;
 mod admission;
 mod audit;
+mod flow_control;
 mod health;
 mod names;
 mod requests;
+mod timed_ratio;
 
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
 pub use audit::AuditMetrics;
+pub(crate) use flow_control::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource};
 pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
+pub(crate) use timed_ratio::TimedRatio;
 
 /// Prometheus' text format, as scrapers request it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -55,6 +60,7 @@ pub struct ServerMetrics {
     access: AccessMetrics,
     admission: AdmissionMetrics,
     audit: AuditMetrics,
+    flow_control: FlowControlMetrics,
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
@@ -94,6 +100,7 @@ impl ServerMetrics {
             access: AccessMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
+            flow_control: FlowControlMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
             in_queue: families.gauge(&names::IN_QUEUE)?,
             tls_handshake_errors: families
@@ -139,6 +146,11 @@ impl ServerMetrics {
     /// Returns the metrics of audit events.
     pub fn audit(&self) -> &AuditMetrics {
         &self.audit
+    }
+
+    /// Returns the metrics of priority levels and flow schemas.
+    pub(crate) fn flow_control(&self) -> &FlowControlMetrics {
+        &self.flow_control
     }
 
     /// Returns the health checks as metrics.

@@ -15,6 +15,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::super::ending::Ending;
+use super::initializing::Initializing;
 use super::pieces::Pieces;
 use super::{Frames, LongRunning};
 
@@ -42,6 +43,8 @@ pub(crate) struct WatchBody {
     is_done: bool,
     /// Dropped when the watch ends.
     held: Option<Box<dyn Held>>,
+    /// Dropped when there is nothing more to write for the first time.
+    initializing: Option<Initializing>,
 }
 
 /// A value that is only kept.
@@ -64,7 +67,13 @@ impl WatchBody {
             task: None,
             is_done: false,
             held: None,
+            initializing: None,
         }
+    }
+
+    /// Keeps a value until the initial events have been written.
+    pub(super) fn hold_until_initialized(&mut self, value: Initializing) {
+        self.initializing = Some(value);
     }
 
     /// Keeps a value until the watch ends.
@@ -126,6 +135,7 @@ impl Body for WatchBody {
     ) -> Poll<Option<Result<Frame<Pieces>, Infallible>>> {
         if self.is_done {
             self.held = None;
+            self.initializing = None;
             return Poll::Ready(None);
         }
         let batch = self.fill(task);
@@ -135,6 +145,7 @@ impl Body for WatchBody {
             self.is_done = self.is_done || (batch.remaining() >= BATCH_BYTES && self.is_over(task));
             return Poll::Ready(Some(Ok(Frame::data(batch))));
         }
+        self.initializing = None;
         self.is_done = self.is_done || self.is_over(task);
         if !self.is_done {
             return Poll::Pending;
