@@ -4,4 +4,5 @@ mod controller;
 pub mod custom_resources;
 pub mod customresourcedefinitions;
 
-pub use controller::CustomResourceController;
+pub(crate) use controller::VersionNames;
+pub use controller::{CustomResourceController, DefinedVersions};

@@ -1,3 +1,6 @@
 //! The resources of `apiregistration.k8s.io`.
 
 pub mod apiservices;
+mod registration;
+
+pub use registration::CustomRegistration;

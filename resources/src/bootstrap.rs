@@ -90,6 +90,11 @@ pub fn default_rules(cluster_role: &str) -> Vec<serde_json::Value> {
     rules.and_then(|rules| rules.as_array().cloned()).unwrap_or_default()
 }
 
+/// Returns the APIServices of Kubernetes' own group versions.
+pub(crate) fn api_services() -> Vec<registry_core::api::Object> {
+    wanted::objects::<crate::apiregistration::apiservices::APIServices>()
+}
+
 /// Returns the hooks for the installed resources. Objects of kinds that are not served are not created.
 pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<Box<dyn PostStartHook>> {
     let mut hooks: Vec<Box<dyn PostStartHook>> = Vec::new();

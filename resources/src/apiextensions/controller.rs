@@ -28,10 +28,13 @@ use crate::support::system_writer::SystemWriter;
 use super::customresourcedefinitions::CustomResourceDefinitions;
 
 mod cleanup;
+mod defined;
 mod kinds;
 mod pending;
 mod state;
 
+pub use defined::DefinedVersions;
+pub(crate) use defined::VersionNames;
 use pending::PendingChanges;
 use state::{State, Task};
 
@@ -54,6 +57,7 @@ pub struct CustomResourceController {
     installed: HashSet<(&'static str, &'static str)>,
     pending: Arc<PendingChanges>,
     applied: Applied,
+    defined: Arc<DefinedVersions>,
     writes: Semaphore,
     cleanups: Semaphore,
 }
@@ -88,6 +92,7 @@ impl CustomResourceController {
             installed: names.collect(),
             pending: Arc::default(),
             applied: Applied::default(),
+            defined: Arc::default(),
             writes: Semaphore::new(MAX_WRITES),
             cleanups: Semaphore::new(MAX_CLEANUPS),
         }))
@@ -96,6 +101,11 @@ impl CustomResourceController {
     /// Returns the informer that the controller follows. It must run as long as the controller.
     pub fn informer(&self) -> InformerTask {
         Informer::new(self.definitions.clone(), self.pending.clone()).into_task()
+    }
+
+    /// Returns the group versions that the definitions serve.
+    pub fn defined_versions(&self) -> Arc<DefinedVersions> {
+        self.defined.clone()
     }
 
     /// Whether all definitions that existed at the start are served.
@@ -125,6 +135,7 @@ impl CustomResourceController {
             if !applied.served.is_empty() {
                 self.served.change(applied.served);
             }
+            self.defined.publish(is_complete);
             self.applied.advance(applied.revisions, is_complete);
             for task in applied.tasks {
                 tasks.spawn(self.clone().perform(task));

@@ -1,6 +1,7 @@
 //! `apiregistration.k8s.io/v1 APIService`: APIService represents a server for a particular GroupVersion.
 
 pub mod availability;
+pub mod local;
 mod strategy;
 
 use registry_core::api::Object;

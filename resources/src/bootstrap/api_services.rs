@@ -1,4 +1,4 @@
-//! An APIService for each version that this server serves; those of versions that are no longer served are removed.
+//! An APIService for each version that the storage maps serve; those of versions that are no longer served are removed.
 //!
 //! Kubernetes concept: `kube-apiserver-autoregistration` of the aggregation layer.
 
@@ -8,19 +8,11 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
-use serde_json::json;
 
 use super::{PostStartHook, wanted};
 use crate::apiregistration::apiservices::APIServices;
+use crate::apiregistration::apiservices::local::{self, Automanaged, LocalSpec};
 use crate::support::system_writer::SystemWriter;
-
-/// The label of the APIServices that the server manages.
-const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
-/// The label value of those created at the start: when deleted later, they are not restored before the next start.
-const ON_START: &str = "onstart";
-/// The priority of custom groups: after Kubernetes' groups, like that of custom resources.
-const OWN_GROUP_PRIORITY: i64 = 1000;
-const OWN_VERSION_PRIORITY: i64 = 100;
 
 /// The hook.
 pub(super) struct ApiServices {
@@ -47,27 +39,11 @@ impl ApiServices {
             known.into_iter().map(|object| (object.name().to_owned(), object)).collect();
         let of = |(group, version): &(&str, &str)| {
             let name = format!("{version}.{group}");
-            known.remove(&name).unwrap_or_else(|| own(&name, group, version))
+            let custom = || LocalSpec::of_custom(group, version).object(Automanaged::OnStart);
+            known.remove(&name).unwrap_or_else(custom)
         };
         self.served.iter().map(of).collect()
     }
-}
-
-fn own(name: &str, group: &str, version: &str) -> Object {
-    let object = json!({
-        "metadata": { "name": name, "labels": { AUTOMANAGED: ON_START } },
-        "spec": {
-            "group": group,
-            "version": version,
-            "groupPriorityMinimum": OWN_GROUP_PRIORITY,
-            "versionPriority": OWN_VERSION_PRIORITY,
-        },
-    });
-    Object::from_value(object).unwrap_or_default()
-}
-
-fn is_managed(object: &Object) -> bool {
-    object.labels().any(|(name, value)| name == AUTOMANAGED && value == ON_START)
 }
 
 #[async_trait]
@@ -81,14 +57,16 @@ impl PostStartHook for ApiServices {
         let mut stale = Vec::new();
         for entry in self.system_writer.present().await?.all() {
             let object = self.system_writer.read(entry)?;
-            if is_managed(&object) && !wanted.iter().any(|one| one.name() == object.name()) {
+            let is_managed = local::automanaged(&object) == Some(Automanaged::OnStart);
+            if is_managed && !wanted.iter().any(|one| one.name() == object.name()) {
                 stale.push(object.name().to_owned());
             }
         }
         try_join_all(stale.iter().map(|name| self.system_writer.remove("", name))).await?;
         self.system_writer
             .ensure(wanted, |present, wanted| {
-                let differs = is_managed(present) && present.get(&["spec"]) != wanted.get(&["spec"]);
+                let is_managed = local::automanaged(present).is_some();
+                let differs = is_managed && present.get(&["spec"]) != wanted.get(&["spec"]);
                 differs.then(|| {
                     let mut object = present.clone();
                     object.copy_field(wanted, &["spec"]);

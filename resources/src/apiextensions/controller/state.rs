@@ -86,7 +86,7 @@ impl State {
         if batch.is_complete {
             let gone = self.definitions.keys().filter(|name| !batch.changes.contains_key(*name));
             for name in gone.cloned().collect::<Vec<_>>() {
-                self.forget(&name, &mut applied, &mut recheck);
+                self.forget(controller, &name, &mut applied, &mut recheck);
             }
         }
         // Definitions whose names are accepted come first: theirs are in use before others are decided.
@@ -96,7 +96,7 @@ impl State {
                 tokio::task::yield_now().await;
             }
             let Some(object) = object else {
-                self.forget(&name, &mut applied, &mut recheck);
+                self.forget(controller, &name, &mut applied, &mut recheck);
                 continue;
             };
             let definition = match controller.definitions.read(&object) {
@@ -108,6 +108,7 @@ impl State {
                     continue;
                 }
             };
+            controller.defined.set(&definition);
             self.remember(&name, &object, &definition, &mut recheck);
             if name_conditions(&definition, &self.names).is_some() {
                 undecided.push(name);
@@ -166,7 +167,14 @@ impl State {
         }
     }
 
-    fn forget(&mut self, name: &str, applied: &mut Outcome, recheck: &mut BTreeSet<String>) {
+    fn forget(
+        &mut self,
+        controller: &CustomResourceController,
+        name: &str,
+        applied: &mut Outcome,
+        recheck: &mut BTreeSet<String>,
+    ) {
+        controller.defined.remove(name);
         applied.revisions.push((name.to_owned(), None));
         let Some(known) = self.definitions.remove(name) else { return };
         if self.names.remove(name) {

@@ -4,13 +4,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
+use registry_core::api::validation::names::{NameRule, dns_1035_label, dns_subdomain, path_segment};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use serde_json::{Value, json};
 
 use crate::support::defaulting;
 use crate::support::field::Field;
+
+/// The statuses that a condition can have.
+const CONDITION_STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 
 /// The name must be version and group; a local service is always available.
 pub(super) struct APIServiceStrategy;
@@ -60,31 +63,88 @@ impl ObjectStrategy for APIServiceStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
-        let wanted = format!("{}.{}", spec.get("version").text(), spec.get("group").text());
-        if object.name() != wanted {
-            let path = FieldPath::new("metadata").child("name");
-            let detail = format!("must be `spec.version+\".\"+spec.group`: \"{wanted}\"");
-            errors.push(FieldError::invalid(path, object.name(), detail));
-        }
+        check_name(object, &spec, &mut errors);
+        check_group_version(&spec, &mut errors);
         for (field, most) in [("groupPriorityMinimum", 20000), ("versionPriority", 1000)] {
-            let priority = spec.get(field).integer().unwrap_or_default();
+            let priority = spec.get(field).number();
             if priority <= 0 || priority > most {
                 let detail = format!("must be positive and less than {most}");
                 errors.push(FieldError::invalid(spec.get(field).path(), priority, detail));
             }
         }
-        if !spec.get("service").exists() {
-            if !spec.get("caBundle").text().is_empty() {
-                let bundle = spec.get("caBundle");
-                let bytes = STANDARD.decode(bundle.text()).map_or(0, |bundle| bundle.len());
-                let detail = "local APIServices may not have a caBundle";
-                errors.push(FieldError::invalid(bundle.path(), format!("{bytes} bytes"), detail));
-            }
-            let insecure = spec.get("insecureSkipTLSVerify");
-            if insecure.is_true() {
-                errors.push(insecure.invalid("local APIServices may not have insecureSkipTLSVerify"));
+        if spec.get("service").exists() {
+            check_remote(&spec, &mut errors);
+        } else {
+            check_local(&spec, &mut errors);
+        }
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        for condition in Field::of(new, "status").get("conditions").elements() {
+            let status = condition.get("status");
+            if !CONDITION_STATUSES.contains(&status.text()) {
+                errors.push(FieldError::not_supported(status.path(), status.text(), &CONDITION_STATUSES));
             }
         }
         errors
+    }
+}
+
+/// Checks that the name is that of the group version.
+fn check_name(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let wanted = format!("{}.{}", spec.get("version").text(), spec.get("group").text());
+    // The name rule has complained already.
+    if object.name() == wanted || !path_segment(object.name()).is_empty() {
+        return;
+    }
+    let path = FieldPath::new("metadata").child("name");
+    let detail = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
+    errors.push(FieldError::invalid(path, object.name(), detail));
+}
+
+fn check_group_version(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (group, version) = (spec.get("group"), spec.get("version"));
+    if group.text().is_empty() {
+        if version.text() != "v1" {
+            errors.push(group.required("only v1 may have an empty group and it better be legacy kube"));
+        }
+    } else {
+        errors.0.extend(dns_subdomain(group.text()).into_iter().map(|reason| group.invalid_text(reason)));
+    }
+    errors.0.extend(dns_1035_label(version.text()).into_iter().map(|reason| version.invalid_text(reason)));
+}
+
+/// Checks what a local APIService must not have.
+fn check_local(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let bundle = spec.get("caBundle");
+    if !bundle.text().is_empty() {
+        let bytes = STANDARD.decode(bundle.text()).map_or(0, |bundle| bundle.len());
+        let detail = "local APIServices may not have a caBundle";
+        errors.push(FieldError::invalid(bundle.path(), format!("{bytes} bytes"), detail));
+    }
+    let insecure = spec.get("insecureSkipTLSVerify");
+    if insecure.is_true() {
+        errors.push(insecure.invalid("local APIServices may not have insecureSkipTLSVerify"));
+    }
+}
+
+/// Checks the service of an extension server, and how its certificate is verified.
+fn check_remote(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    let service = spec.get("service");
+    for part in ["namespace", "name"] {
+        if service.get(part).text().is_empty() {
+            errors.push(service.get(part).required(""));
+        }
+    }
+    let port = service.get("port");
+    if !(1..=65535).contains(&port.number()) {
+        let detail = "port is not valid: must be between 1 and 65535, inclusive";
+        errors.push(FieldError::invalid(port.path(), port.number(), detail));
+    }
+    let insecure = spec.get("insecureSkipTLSVerify");
+    if insecure.is_true() && !spec.get("caBundle").text().is_empty() {
+        errors.push(insecure.invalid("may not be true if caBundle is present"));
     }
 }

@@ -1,0 +1,141 @@
+//! APIServices of the group versions that this server serves itself.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use registry_core::api::Object;
+use serde_json::{Value, json};
+
+/// The label of the APIServices that the server manages.
+pub(crate) const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+
+/// The priority of groups that Kubernetes does not have: after its own.
+const CUSTOM_GROUP_PRIORITY: i64 = 1000;
+/// The priority of their versions: all the same, so that they are ordered by name.
+const CUSTOM_VERSION_PRIORITY: i64 = 100;
+
+/// The group of APIServices, which has none itself and comes first.
+const OWN_GROUP: &str = "apiregistration.k8s.io";
+const OWN_GROUP_PRIORITY: i64 = 20000;
+
+/// How the server manages an APIService.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Automanaged {
+    /// When it starts; one that is deleted later is not restored before the next start.
+    OnStart,
+    /// As long as it runs.
+    Always,
+}
+
+/// The priorities of a group version: the greater one comes first in discovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Priorities {
+    /// That of the group among groups.
+    pub group: i64,
+    /// That of the version in its group.
+    pub version: i64,
+}
+
+/// The specification of a local APIService.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LocalSpec {
+    group: String,
+    version: String,
+    priorities: Priorities,
+}
+
+/// Returns the priorities of a group version that this server serves itself.
+///
+/// Kubernetes concept: `DefaultGenericAPIServicePriorities`, and the priorities of custom resources.
+pub fn priorities(group: &str, version: &str) -> Priorities {
+    static KNOWN: OnceLock<HashMap<(String, String), Priorities>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        let specs = crate::bootstrap::api_services().into_iter();
+        let specs = specs.filter_map(|object| LocalSpec::read(&object));
+        specs.map(|spec| ((spec.group, spec.version), spec.priorities)).collect()
+    });
+    if group == OWN_GROUP {
+        return Priorities { group: OWN_GROUP_PRIORITY, version: 0 };
+    }
+    let custom = Priorities { group: CUSTOM_GROUP_PRIORITY, version: CUSTOM_VERSION_PRIORITY };
+    known.get(&(group.to_owned(), version.to_owned())).copied().unwrap_or(custom)
+}
+
+/// Returns how the server manages an APIService; `None` if it does not.
+pub(crate) fn automanaged(object: &Object) -> Option<Automanaged> {
+    match object.get_str(&["metadata", "labels", AUTOMANAGED])? {
+        "onstart" => Some(Automanaged::OnStart),
+        "true" => Some(Automanaged::Always),
+        _ => None,
+    }
+}
+
+// === impl Automanaged ===
+
+impl Automanaged {
+    /// Returns the value of the label.
+    fn label(self) -> &'static str {
+        match self {
+            Self::OnStart => "onstart",
+            Self::Always => "true",
+        }
+    }
+}
+
+// === impl LocalSpec ===
+
+impl LocalSpec {
+    /// Returns the specification for a group version that Kubernetes does not have.
+    pub(crate) fn of_custom(group: &str, version: &str) -> Self {
+        let priorities = Priorities { group: CUSTOM_GROUP_PRIORITY, version: CUSTOM_VERSION_PRIORITY };
+        Self { group: group.to_owned(), version: version.to_owned(), priorities }
+    }
+
+    /// Reads the specification of an APIService; `None` if another server serves its group version, or if it has more than
+    /// a local one can have.
+    pub(crate) fn read(object: &Object) -> Option<Self> {
+        let spec = object.get(&["spec"])?.as_object()?;
+        let number = |field: &str| spec.get(field).and_then(Value::as_i64).unwrap_or_default();
+        let text = |field: &str| spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let has_service = spec.get("service").is_some_and(|service| !service.is_null());
+        let is_insecure = spec.get("insecureSkipTLSVerify").and_then(Value::as_bool).unwrap_or_default();
+        if has_service || is_insecure || !text("caBundle").is_empty() {
+            return None;
+        }
+        let priorities =
+            Priorities { group: number("groupPriorityMinimum"), version: number("versionPriority") };
+        Some(Self { group: text("group"), version: text("version"), priorities })
+    }
+
+    /// Returns the APIService.
+    pub(crate) fn object(&self, automanaged: Automanaged) -> Object {
+        let Self { group, version, priorities } = self;
+        let object = json!({
+            "metadata": { "name": format!("{version}.{group}"), "labels": { AUTOMANAGED: automanaged.label() } },
+            "spec": {
+                "group": group,
+                "version": version,
+                "groupPriorityMinimum": priorities.group,
+                "versionPriority": priorities.version,
+            },
+        });
+        Object::from_value(object).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_versions_have_the_priorities_of_kubernetes() {
+        assert_eq!(priorities("", "v1"), Priorities { group: 18000, version: 1 });
+        assert_eq!(priorities("apps", "v1"), Priorities { group: 17800, version: 15 });
+        let custom = Priorities { group: 1000, version: 100 };
+        assert_eq!(priorities("zoo.example.com", "v1"), custom);
+        let object = LocalSpec::of_custom("zoo.example.com", "v1").object(Automanaged::Always);
+        assert_eq!(object.name(), "v1.zoo.example.com");
+        assert_eq!(automanaged(&object), Some(Automanaged::Always));
+        assert_eq!(LocalSpec::read(&object), Some(LocalSpec::of_custom("zoo.example.com", "v1")));
+    }
+}
