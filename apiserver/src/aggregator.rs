@@ -10,7 +10,10 @@
 //! | `identity` | the headers by which an extension server knows the user |
 //! | `forward` | a request and its response |
 //! | `availability` | the `Available` condition |
-//! | `documents` | what extension servers say in discovery and OpenAPI |
+//! | `rounds` | repeats work for each extension server |
+//! | `ask` | requests of the aggregator itself |
+//! | `endpoints` | the endpoints of services |
+//! | `known`, `documents`, `specs` | what extension servers say in discovery and OpenAPI |
 //!
 //! Without such an `APIService` a request costs one atomic load here.
 //!
@@ -32,19 +35,27 @@ use crate::discovery::PublishRemote;
 use crate::filters::Dispatch;
 use crate::request_info::RequestInfo;
 
+mod ask;
 mod availability;
 mod documents;
+mod endpoints;
 mod forward;
 mod identity;
+mod known;
 mod remote_service;
+mod rounds;
+mod specs;
 mod transport;
 
 pub(crate) use transport::{ProxyIdentity, Transports};
 
 use availability::AvailabilityController;
 use documents::DocumentsController;
+use endpoints::EndpointRouting;
 use forward::Forwarder;
+use known::KnownDocuments;
 use remote_service::RemoteService;
+use specs::SpecsController;
 
 /// Serves the group versions of extension servers, and everything else by `D`.
 pub(crate) struct Aggregator<D> {
@@ -63,29 +74,39 @@ pub(crate) struct RemoteApis {
 pub(crate) struct Aggregation {
     /// The extension servers.
     pub(crate) remote: Arc<RemoteApis>,
-    /// Follows the APIServices.
-    pub(crate) informer: InformerTask,
+    /// Follow the APIServices, and the endpoints of their services.
+    pub(crate) informers: Vec<InformerTask>,
     /// Checks the extension servers, and fetches their documents.
-    pub(crate) background: [BoxFuture<'static, ()>; 2],
+    pub(crate) background: [BoxFuture<'static, ()>; 3],
 }
 
 // === impl Aggregation ===
 
 impl Aggregation {
     /// Creates the extension servers of an installed API, whose documents are published to `published`; `None` if it has no
-    /// APIServices. Upgraded connections end when `shutdown` is cancelled.
+    /// APIServices. Requests go to the endpoints of services if `routes_to_endpoints`, otherwise to their addresses.
+    /// Upgraded connections end when `shutdown` is cancelled.
     pub(crate) fn new<P: PublishRemote>(
         installed: &InstalledApi,
-        transports: Transports,
+        mut transports: Transports,
+        routes_to_endpoints: bool,
         published: &Arc<P>,
         shutdown: CancellationToken,
     ) -> Option<Self> {
+        let mut informers = Vec::new();
+        if routes_to_endpoints && let Some((routing, informer)) = EndpointRouting::new(installed) {
+            transports.route_to(routing);
+            informers.push(informer);
+        }
         let (remote, informer) = RemoteApis::new(installed, transports, shutdown)?;
+        informers.push(informer);
         let availability = AvailabilityController::new(installed, remote.clone())?;
-        let documents = DocumentsController::new(remote.clone(), published.clone());
-        let background: [BoxFuture<'static, ()>; 2] =
-            [Box::pin(availability.run()), Box::pin(documents.run())];
-        Some(Self { remote, informer, background })
+        let known = Arc::new(KnownDocuments::new(published.clone()));
+        let documents = DocumentsController::new(remote.clone(), known.clone());
+        let specs = SpecsController::new(remote.clone(), known);
+        let background: [BoxFuture<'static, ()>; 3] =
+            [Box::pin(availability.run()), Box::pin(documents.run()), Box::pin(specs.run())];
+        Some(Self { remote, informers, background })
     }
 }
 
@@ -108,7 +129,7 @@ impl<D: Dispatch> Dispatch for Aggregator<D> {
         if let Some(remote) = &self.remote
             && let Some(service) = remote.service_of(&info.path)
         {
-            return remote.forwarder.forward(&service, &context.user, request).await;
+            return remote.forwarder.forward(&service, &context, request).await;
         }
         self.inner.dispatch(info, context, request).await
     }
@@ -135,7 +156,7 @@ impl RemoteApis {
         // Usually there are none.
         snapshot.values().next()?;
         let (group, version) = group_version(path)?;
-        snapshot.get("", &format!("{version}.{group}"))
+        snapshot.get("", &format!("{version}.{group}")).filter(|service| service.is_forwarded())
     }
 }
 

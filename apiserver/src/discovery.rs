@@ -168,15 +168,20 @@ impl ServerDocuments {
     ) -> Result<Response<Body>, StatusError> {
         let listed = if is_core { &self.core } else { &self.named };
         if let Some(format) = aggregated_format(&parts.headers, cbor) {
-            let document =
-                listed.aggregated.get_or_init(|| Document::json(&aggregated::group_list(&groups())));
+            let document = listed.aggregated.get_or_init(|| {
+                let mut groups = groups();
+                groups.sort_by_cached_key(Group::aggregated_order);
+                Document::json(&aggregated::group_list(&groups))
+            });
             return Ok(answer_aggregated(document, format, &parts.headers));
         }
         let document = listed.plain.get_or_init(|| {
             if is_core {
                 Document::json(&legacy::core_versions(&groups()))
             } else {
-                Document::json(&legacy::group_list(&groups()))
+                let mut groups = groups();
+                groups.sort_by_cached_key(Group::listed_order);
+                Document::json(&legacy::group_list(&groups))
             }
         });
         answer(document, parts, cbor)

@@ -8,7 +8,7 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use axum::body::Body;
 use http::request::Parts;
@@ -33,6 +33,7 @@ mod tests;
 mod v2;
 mod version;
 
+pub(crate) use v2::RemoteSpec;
 pub(crate) use version::{Version, VersionDocument};
 
 use v2::{Content, Forms};
@@ -53,6 +54,9 @@ pub(crate) trait ServedVersions: Sync {
 
     /// Returns the paths below the index and the URLs of the documents of extension servers.
     fn remote(&self) -> Vec<(String, &str)>;
+
+    /// Returns the OpenAPI v2 documents of extension servers, by priority.
+    fn remote_specs(&self) -> Vec<Arc<RemoteSpec>>;
 }
 
 /// The documents of the whole server: the index, and that of OpenAPI v2.
@@ -74,9 +78,9 @@ impl ServerDocuments {
         descriptions: DescriptionsSource,
     ) -> Option<Result<Response<Body>, StatusError>> {
         if is_v2(path) {
-            return Some(Ok(self
-                .v2
-                .answer(parts, || Content::new(sorted(served).into_values(), descriptions()))));
+            return Some(Ok(self.v2.answer(parts, || {
+                Content::new(sorted(served).into_values(), descriptions(), served.remote_specs())
+            })));
         }
         let below = below_index(path)?;
         if below.is_empty() {

@@ -7,6 +7,7 @@
 mod budget;
 mod client;
 mod closed_loop;
+mod extension;
 mod machine;
 mod measurement;
 mod objects;

@@ -34,7 +34,7 @@ enum Command {
     /// Run all tests, with everything they need.
     Test(test::Options),
     /// Measure what one operation costs, in CPU time, latency and memory.
-    Bench(bench::Options),
+    Bench(Box<bench::Options>),
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
 }

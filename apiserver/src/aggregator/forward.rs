@@ -2,18 +2,20 @@
 //!
 //! Kubernetes concept: `proxyHandler` of `k8s.io/kube-aggregator`.
 
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, LOCATION};
 use http::request::Parts;
-use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
-use registry_core::context::UserInfo;
+use registry_core::RequestContext;
 use tokio_util::sync::CancellationToken;
 
 use crate::clients::request_failed;
@@ -23,6 +25,11 @@ use crate::shares::{SharedPlace, SharedPlaces};
 use super::identity;
 use super::remote_service::RemoteService;
 use super::transport::{Transport, Transports};
+
+/// Maximum time until the response to a request for the resources of a group version begins.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The header by which the audit events of both servers are related.
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
 /// Forwards requests.
 pub(super) struct Forwarder {
@@ -40,6 +47,18 @@ struct HeldBody {
     _transport: Arc<Transport>,
 }
 
+/// The body of a request, without the headers that may follow it: none of them was checked.
+struct WithoutTrailers(Body);
+
+/// What changing the protocol of a request needs.
+struct Upgrade {
+    protocol: HeaderValue,
+    /// The client's request.
+    parts: Parts,
+    /// Ends the stream.
+    shutdown: CancellationToken,
+}
+
 // === impl Forwarder ===
 
 impl Forwarder {
@@ -53,57 +72,84 @@ impl Forwarder {
         &self.transports
     }
 
-    /// Forwards a request of this user.
+    /// Forwards a request.
     pub(super) async fn forward(
         &self,
         service: &RemoteService,
-        user: &UserInfo,
+        context: &RequestContext,
         request: Request<Body>,
     ) -> Response<Body> {
         if !service.is_available {
             return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
         }
-        let Some(place) = self.places.take(user.name.as_str()) else {
+        let Some(place) = self.places.take(context.user.name.as_str()) else {
             return page(StatusCode::TOO_MANY_REQUESTS, "too many requests are forwarded");
         };
         let transport = match self.transports.of(service) {
             Ok(transport) => transport,
             Err(reason) => return page(StatusCode::INTERNAL_SERVER_ERROR, &reason),
         };
-        let (parts, body) = request.into_parts();
-        let upgrade = headers::wanted_upgrade(&parts.headers);
-        let outgoing = match outgoing(service, user, &parts, body, upgrade.clone()) {
+        let authority = match self.transports.authority(service).await {
+            Ok(authority) => authority,
+            Err(reason) => {
+                tracing::debug!(api_service = service.name, "no address: {reason}");
+                return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
+            }
+        };
+        let upgrade = headers::wanted_upgrade(request.headers()).map(|protocol| {
+            let parts = request_parts(&request);
+            Upgrade { protocol, parts, shutdown: self.shutdown.clone() }
+        });
+        let is_discovery = request.uri().path().trim_end_matches('/') == service.root();
+        let outgoing = match outgoing(&authority, context, request, upgrade.as_ref()) {
             Ok(outgoing) => outgoing,
             Err(reason) => return page(StatusCode::INTERNAL_SERVER_ERROR, &reason),
         };
         let client = if upgrade.is_some() { &transport.upgrades } else { &transport.requests };
-        let answer = match client.request(outgoing).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                let reason = request_failed(&error);
+        let answer = async { client.request(outgoing).await.map_err(|error| request_failed(&error)) };
+        let answer = if is_discovery { in_time(answer).await } else { answer.await };
+        match answer {
+            Ok(answer) => respond(answer, upgrade, place, transport),
+            Err(reason) => {
                 tracing::debug!(api_service = service.name, "a request was not forwarded: {reason}");
                 let text = format!("error trying to reach service: {reason}");
-                return page(StatusCode::SERVICE_UNAVAILABLE, &text);
+                page(StatusCode::SERVICE_UNAVAILABLE, &text)
             }
-        };
-        respond(answer, upgrade.is_some().then(|| self.shutdown.clone()), &parts, place, transport)
+        }
     }
 }
 
-/// Returns the response of an extension server as the client receives it. `upgrade` ends the stream of a request that may
-/// change the protocol.
+/// Waits for the response to a request for discovery, which all clients make.
+async fn in_time<T>(answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    match tokio::time::timeout(DISCOVERY_TIMEOUT, answer).await {
+        Ok(answer) => answer,
+        Err(_) => Err("context deadline exceeded".to_owned()),
+    }
+}
+
+/// Returns a request's parts without its body, with the connection that can change its protocol.
+fn request_parts(request: &Request<Body>) -> Parts {
+    let mut bare = Request::new(());
+    *bare.method_mut() = request.method().clone();
+    *bare.uri_mut() = request.uri().clone();
+    *bare.version_mut() = request.version();
+    *bare.headers_mut() = request.headers().clone();
+    *bare.extensions_mut() = request.extensions().clone();
+    bare.into_parts().0
+}
+
+/// Returns the response of an extension server as the client receives it.
 fn respond(
     mut answer: Response<Incoming>,
-    upgrade: Option<CancellationToken>,
-    parts: &Parts,
+    upgrade: Option<Upgrade>,
     place: SharedPlace<String>,
     transport: Arc<Transport>,
 ) -> Response<Body> {
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-        let Some(shutdown) = upgrade else {
+        let Some(Upgrade { parts, shutdown, .. }) = upgrade else {
             return page(StatusCode::SERVICE_UNAVAILABLE, "the service changes the protocol unasked");
         };
-        return tunnel::open(parts, &mut answer, place, shutdown)
+        return tunnel::open(&parts, &mut answer, place, shutdown)
             .unwrap_or_else(|failure| page(StatusCode::BAD_REQUEST, &failure.message));
     }
     // A redirect would make the client send its credentials to wherever the service wants.
@@ -122,30 +168,33 @@ fn respond(
 
 /// Returns the request as it is sent to the extension server.
 fn outgoing(
-    service: &RemoteService,
-    user: &UserInfo,
-    parts: &Parts,
-    body: Body,
-    upgrade: Option<HeaderValue>,
+    authority: &str,
+    context: &RequestContext,
+    request: Request<Body>,
+    upgrade: Option<&Upgrade>,
 ) -> Result<Request<Body>, String> {
-    let mut own = parts.headers.clone();
+    let (parts, body) = request.into_parts();
+    let mut own = parts.headers;
     headers::clean_request(&mut own);
     own.remove(HOST);
-    identity::set(&mut own, user)?;
-    if let Some(protocol) = upgrade {
-        headers::set_upgrade(&mut own, protocol);
+    identity::set(&mut own, &context.user)?;
+    if let Ok(id) = HeaderValue::from_str(&context.audit_id) {
+        own.insert(AUDIT_ID, id);
+    }
+    if let Some(upgrade) = upgrade {
+        headers::set_upgrade(&mut own, upgrade.protocol.clone());
     }
     let target = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let body = if body.is_end_stream() { Body::empty() } else { Body::new(WithoutTrailers(body)) };
     let mut request = Request::new(body);
-    *request.method_mut() = parts.method.clone();
-    *request.uri_mut() = url(service, target)?;
+    *request.method_mut() = parts.method;
+    *request.uri_mut() = url(authority, target)?;
     *request.headers_mut() = own;
     Ok(request)
 }
 
 /// Returns the URL of a path at an extension server.
-pub(super) fn url(service: &RemoteService, target: &str) -> Result<Uri, String> {
-    let authority = format!("{}:{}", service.at.server_name(), service.at.port);
+pub(super) fn url(authority: &str, target: &str) -> Result<Uri, String> {
     let built = Uri::builder().scheme("https").authority(authority).path_and_query(target).build();
     built.map_err(|error| error.to_string())
 }
@@ -158,6 +207,31 @@ fn page(status: StatusCode, text: &str) -> Response<Body> {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
+}
+
+// === impl WithoutTrailers ===
+
+impl HttpBody for WithoutTrailers {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match Pin::new(&mut self.0).poll_frame(context) {
+            Poll::Ready(Some(Ok(frame))) if frame.is_trailers() => Poll::Ready(None),
+            other => other,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
 }
 
 // === impl HeldBody ===

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use axum::body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -15,6 +16,7 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 use crate::clients::{Connector, Place, ServiceResolver, tls};
 
+use super::endpoints::EndpointRouting;
 use super::remote_service::{RemoteService, ServiceReference, Trust};
 
 /// Time for which an unused connection is kept.
@@ -25,13 +27,16 @@ const MAX_UNUSED: usize = 256;
 /// A client of one extension server.
 pub(super) type HttpClient = Client<Connector, Body>;
 
-/// The certificate that the server presents to extension servers; `None` if it has none.
-pub(crate) type ProxyIdentity = Option<Arc<CertifiedKey>>;
+/// The certificate that the server presents to extension servers, if it has one. It may change while the server runs.
+#[derive(Default)]
+pub(crate) struct ProxyIdentity(ArcSwapOption<CertifiedKey>);
 
 /// The connections to all extension servers.
 pub(crate) struct Transports {
     resolver: Arc<ServiceResolver>,
-    identity: ProxyIdentity,
+    identity: Arc<ProxyIdentity>,
+    /// Chooses endpoints; without it requests go to the addresses of services.
+    endpoints: Option<EndpointRouting>,
     /// The server's own address, which is never connected to.
     own: SocketAddr,
     clients: Mutex<HashMap<Key, Arc<Transport>>>,
@@ -50,14 +55,85 @@ pub(super) struct Transport {
     pub(super) requests: HttpClient,
     /// For requests that change the protocol, which HTTP/1.1 alone can.
     pub(super) upgrades: HttpClient,
+    /// The certificate that they present.
+    identity: Option<Arc<CertifiedKey>>,
+}
+
+// === impl ProxyIdentity ===
+
+impl ProxyIdentity {
+    /// Returns this certificate, or none.
+    pub(crate) fn new(identity: Option<Arc<CertifiedKey>>) -> Self {
+        Self(ArcSwapOption::new(identity))
+    }
+
+    /// Returns the certificate.
+    pub(crate) fn present(&self) -> Option<Arc<CertifiedKey>> {
+        self.0.load_full()
+    }
+
+    /// Replaces the certificate, unless it is the same. New connections present it, and requests use new connections.
+    pub(crate) fn renew(&self, identity: Option<Arc<CertifiedKey>>) {
+        let present = self.0.load();
+        let chain = |identity: &Option<Arc<CertifiedKey>>| identity.as_ref().map(|known| known.cert.clone());
+        if chain(&present) != chain(&identity) {
+            self.0.store(identity);
+        }
+    }
+
+    /// Whether it is this certificate.
+    fn is(&self, identity: Option<&Arc<CertifiedKey>>) -> bool {
+        match (&*self.0.load(), identity) {
+            (None, None) => true,
+            (Some(present), Some(identity)) => Arc::ptr_eq(present, identity),
+            _ => false,
+        }
+    }
 }
 
 // === impl Transports ===
 
 impl Transports {
     /// Creates an empty set. `own` is the server's own address.
-    pub(crate) fn new(resolver: Arc<ServiceResolver>, identity: ProxyIdentity, own: SocketAddr) -> Self {
-        Self { resolver, identity, own, clients: Mutex::default() }
+    pub(crate) fn new(resolver: Arc<ServiceResolver>, identity: Arc<ProxyIdentity>, own: SocketAddr) -> Self {
+        Self { resolver, identity, endpoints: None, own, clients: Mutex::default() }
+    }
+
+    /// Sends requests to the endpoints of services themselves.
+    pub(super) fn route_to(&mut self, endpoints: EndpointRouting) {
+        self.endpoints = Some(endpoints);
+    }
+
+    /// Returns the host and port in the URLs of a request to this extension server. Those of requests to different
+    /// endpoints differ, so that each has connections of its own.
+    ///
+    /// # Errors
+    /// Fails with a reason if it has no endpoint.
+    pub(super) async fn authority(&self, service: &RemoteService) -> Result<String, String> {
+        match &self.endpoints {
+            None => Ok(format!("{}:{}", service.at.server_name(), service.at.port)),
+            Some(endpoints) => self.endpoint(endpoints, service).await,
+        }
+    }
+
+    /// Returns the address of an extension server, as messages show it.
+    ///
+    /// # Errors
+    /// Fails with a reason if it has none.
+    pub(super) async fn address(&self, service: &RemoteService) -> Result<String, String> {
+        if let Some(endpoints) = &self.endpoints {
+            return self.endpoint(endpoints, service).await;
+        }
+        let ServiceReference { namespace, name, port } = &service.at;
+        let host = self.resolver.host(namespace, name, *port).await?;
+        Ok(if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") })
+    }
+
+    async fn endpoint(&self, endpoints: &EndpointRouting, service: &RemoteService) -> Result<String, String> {
+        let ServiceReference { namespace, name, .. } = &service.at;
+        let found = self.resolver.find(namespace, name).await?;
+        let object = found.ok_or_else(|| format!("service {name:?} not found"))?;
+        endpoints.endpoint(&service.at, &object).map(|address| address.to_string())
     }
 
     /// Returns the resolver of services.
@@ -70,35 +146,60 @@ impl Transports {
     /// # Errors
     /// Fails with a reason if its bundle has no certificate.
     pub(super) fn of(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
-        let key = Key { at: service.at.clone(), trust: service.trust.clone() };
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = clients.get(&key) {
+        if let Some(known) = &*service.transport.load()
+            && self.identity.is(known.identity.as_ref())
+        {
             return Ok(known.clone());
         }
+        let transport = self.of_key(service)?;
+        service.transport.store(Some(transport.clone()));
+        Ok(transport)
+    }
+
+    fn of_key(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
+        let key = Key { at: service.at.clone(), trust: service.trust.clone() };
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = clients.get(&key)
+            && self.identity.is(known.identity.as_ref())
+        {
+            return Ok(known.clone());
+        }
+        let identity = self.identity.present();
         if clients.len() >= MAX_UNUSED {
             clients.retain(|_, client| Arc::strong_count(client) > 1);
         }
         let transport = Arc::new(Transport {
-            requests: self.client(&key, &[b"h2", b"http/1.1"])?,
-            upgrades: self.client(&key, &[b"http/1.1"])?,
+            requests: self.client(&key, identity.clone(), &[b"h2", b"http/1.1"])?,
+            upgrades: self.client(&key, identity.clone(), &[b"http/1.1"])?,
+            identity,
         });
         clients.insert(key, transport.clone());
         Ok(transport)
     }
 
-    fn client(&self, key: &Key, protocols: &[&[u8]]) -> Result<HttpClient, String> {
-        let shown = self.identity.clone();
-        let shown =
-            shown.map(|identity| Arc::new(SingleCertAndKey::from(identity)) as Arc<dyn ResolvesClientCert>);
+    fn client(
+        &self,
+        key: &Key,
+        identity: Option<Arc<CertifiedKey>>,
+        protocols: &[&[u8]],
+    ) -> Result<HttpClient, String> {
+        let shown = identity
+            .map(|identity| Arc::new(SingleCertAndKey::from(identity)) as Arc<dyn ResolvesClientCert>);
         let trust = match &key.trust {
             Trust::Any => tls::Trust::Any,
             Trust::Authorities(bundle) => tls::Trust::of_bundle_or_system(bundle)?,
         };
         let tls = tls::client_config(trust, shown, protocols).map_err(|error| error.to_string())?;
-        let ServiceReference { namespace, name, port } = key.at.clone();
-        let place =
-            Place::Service { namespace, name, port, resolver: self.resolver.clone(), own: Some(self.own) };
-        let connector = Connector::new(place, key.at.server_name(), Some(tls));
+        let connector = Connector::new(self.place(&key.at), key.at.server_name(), Some(tls));
         Ok(Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector))
+    }
+
+    /// Returns where the connections to a service lead.
+    fn place(&self, at: &ServiceReference) -> Place {
+        if self.endpoints.is_some() {
+            return Place::Endpoint { reaches_local: self.resolver.reaches_local(), own: self.own };
+        }
+        let ServiceReference { namespace, name, port } = at.clone();
+        Place::Service { namespace, name, port, resolver: self.resolver.clone(), own: Some(self.own) }
     }
 }

@@ -19,7 +19,7 @@ use super::service::ServiceResolver;
 /// Maximum time to resolve a name, connect, and complete the TLS handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Makes connections to one server, whichever URL is requested.
+/// Makes connections to one server, whichever URL is requested, or to the endpoints of one that URLs name.
 #[derive(Clone)]
 pub(crate) struct Connector {
     place: Place,
@@ -51,6 +51,13 @@ pub(crate) enum Place {
         /// This server's own address, which is not connected to.
         own: Option<SocketAddr>,
     },
+    /// At the address in the URL: an endpoint of a service.
+    Endpoint {
+        /// Whether it may be an address of this machine.
+        reaches_local: bool,
+        /// This server's own address, which is not connected to.
+        own: SocketAddr,
+    },
 }
 
 /// A connection.
@@ -67,9 +74,9 @@ impl Connector {
         Self { place, server_name, tls }
     }
 
-    async fn connect(self) -> Result<Stream, DialError> {
+    async fn connect(self, url: Uri) -> Result<Stream, DialError> {
         let dialed = async {
-            let addresses = self.place.addresses().await?;
+            let addresses = self.place.addresses(&url).await?;
             connect_with_protocol(&addresses, &self.server_name, self.tls.clone()).await
         };
         match tokio::time::timeout(TIMEOUT, dialed).await {
@@ -77,7 +84,7 @@ impl Connector {
                 let (stream, is_http2) = connected?;
                 Ok(Stream { io: TokioIo::new(stream), is_http2 })
             }
-            Err(_) => Err(DialError::Timeout(format!("{}:{}", self.server_name, self.place.port()))),
+            Err(_) => Err(DialError::Timeout(self.place.text(&self.server_name, &url))),
         }
     }
 }
@@ -91,36 +98,53 @@ impl Service<Uri> for Connector {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Uri) -> Self::Future {
-        Box::pin(self.clone().connect())
+    fn call(&mut self, url: Uri) -> Self::Future {
+        Box::pin(self.clone().connect(url))
     }
 }
 
 // === impl Place ===
 
 impl Place {
-    fn port(&self) -> u16 {
+    /// Returns the place in messages.
+    fn text(&self, server_name: &str, url: &Uri) -> String {
         match self {
-            Self::Host { port, .. } | Self::Service { port, .. } => *port,
+            Self::Host { port, .. } | Self::Service { port, .. } => format!("{server_name}:{port}"),
+            Self::Endpoint { .. } => url.authority().map(ToString::to_string).unwrap_or_default(),
         }
     }
 
-    async fn addresses(&self) -> Result<Vec<SocketAddr>, DialError> {
+    /// Returns the addresses of the place: at least one, and only such that may be connected to.
+    async fn addresses(&self, url: &Uri) -> Result<Vec<SocketAddr>, DialError> {
         let (namespace, name, port, resolver, own) = match self {
             Self::Host { host, port } => return resolve(host, *port).await,
-            Self::Service { namespace, name, port, resolver, own } => (namespace, name, *port, resolver, own),
+            Self::Service { namespace, name, port, resolver, own } => {
+                (namespace, name, *port, resolver, *own)
+            }
+            Self::Endpoint { reaches_local, own } => {
+                let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
+                let address = address.ok_or_else(|| DialError::Service(format!("{url} has no address")))?;
+                return allowed(vec![address], *reaches_local, Some(*own));
+            }
         };
         let host = resolver.host(namespace, name, port).await.map_err(DialError::Service)?;
-        let addresses = resolve(&host, port).await?;
-        let is_allowed = |address: &SocketAddr| resolver.reaches_local() || is_global_unicast(address.ip());
-        if !addresses.iter().all(is_allowed) {
-            return Err(DialError::NotAllowed);
-        }
-        let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
-        match reached {
-            Some(address) => Err(DialError::OwnAddress(*address)),
-            None => Ok(addresses),
-        }
+        allowed(resolve(&host, port).await?, resolver.reaches_local(), own)
+    }
+}
+
+/// Returns the addresses if all of them may be connected to.
+fn allowed(
+    addresses: Vec<SocketAddr>,
+    reaches_local: bool,
+    own: Option<SocketAddr>,
+) -> Result<Vec<SocketAddr>, DialError> {
+    if !addresses.iter().all(|address| reaches_local || is_global_unicast(address.ip())) {
+        return Err(DialError::NotAllowed);
+    }
+    let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
+    match reached {
+        Some(address) => Err(DialError::OwnAddress(*address)),
+        None => Ok(addresses),
     }
 }
 

@@ -1,9 +1,11 @@
 //! Served groups and versions, as their documents describe them.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use registry_core::api::compare_versions;
 use registry_core::registry::InstalledPath;
+use resources::apiregistration::apiservices::local::{Priorities, priorities};
 
 use super::remote::RemoteVersion;
 
@@ -44,11 +46,40 @@ pub(crate) fn sort_by_preference<T>(versions: &mut [T], name: impl Fn(&T) -> &'s
 // === impl Group ===
 
 impl<'a> Group<'a> {
-    /// Adds the versions of extension servers; each replaces this server's own of its name.
+    /// Returns a group of extension servers.
+    pub(crate) fn of_remote(name: &'a str, remote: Vec<Version<'a>>) -> Self {
+        let mut group = Self { name, versions: Vec::new() };
+        group.merge(remote);
+        group
+    }
+
+    /// Adds the versions of extension servers; each replaces this server's own of its name. Versions with the same priority
+    /// are ordered by name.
     pub(crate) fn merge(&mut self, remote: Vec<Version<'a>>) {
         self.versions.retain(|own| !remote.iter().any(|other| other.name == own.name));
         self.versions.extend(remote);
-        self.versions.sort_by(|a, b| compare_versions(b.name, a.name));
+        self.versions.sort_by(|a, b| {
+            let priorities = b.priorities().version.cmp(&a.priorities().version);
+            priorities.then_with(|| compare_versions(b.name, a.name))
+        });
+    }
+
+    /// Returns the highest priority that a version gives the group.
+    fn priority(&self) -> i64 {
+        self.versions.iter().map(|version| version.priorities().group).max().unwrap_or_default()
+    }
+
+    /// Returns the sort key in the aggregated form: the priority, then the name.
+    pub(super) fn aggregated_order(&self) -> (Reverse<i64>, &'a str) {
+        (Reverse(self.priority()), self.name)
+    }
+
+    /// Returns the sort key in the list of groups: the priority, then the name of the first APIService that gives it.
+    pub(super) fn listed_order(&self) -> (Reverse<i64>, String) {
+        let priority = self.priority();
+        let first = self.versions.iter().filter(|version| version.priorities().group == priority);
+        let first = first.map(|version| format!("{}.{}", version.name, version.group)).min();
+        (Reverse(priority), first.unwrap_or_default())
     }
 }
 
@@ -60,6 +91,14 @@ impl<'a> Version<'a> {
         const NONE: &BTreeSet<&str> = &BTreeSet::new();
         let RemoteVersion { group, version, .. } = remote;
         Self { group, name: version, paths: Vec::new(), terminating: NONE, remote: Some(remote) }
+    }
+
+    /// Returns the priorities of its APIService.
+    fn priorities(&self) -> Priorities {
+        match self.remote {
+            Some(remote) => remote.priorities,
+            None => priorities(self.group, self.name),
+        }
     }
 
     /// Returns the version's path.
@@ -101,6 +140,48 @@ pub(super) fn is_custom(path: &InstalledPath) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn remote(group: &str, version: &str, priorities: (i64, i64)) -> RemoteVersion {
+        RemoteVersion {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            priorities: Priorities { group: priorities.0, version: priorities.1 },
+            is_current: true,
+            resources: std::sync::Arc::default(),
+            openapi: None,
+            spec: None,
+        }
+    }
+
+    #[test]
+    fn priorities_order_versions_and_groups() {
+        let versions = [("v2", 10), ("v1", 20), ("v1beta1", 10), ("v10", 10)];
+        let versions = versions.map(|(version, priority)| remote("g", version, (100, priority)));
+        let group = Group::of_remote("g", versions.iter().map(Version::of_remote).collect());
+        let names: Vec<&str> = group.versions.iter().map(|version| version.name).collect();
+        assert_eq!(names, ["v1", "v10", "v2", "v1beta1"]);
+
+        let all = [
+            remote("a", "v2", (1000, 1)),
+            remote("b", "v1", (1000, 1)),
+            remote("c", "v1", (2000, 1)),
+            remote("d", "v1", (10, 1)),
+            remote("d", "v3", (3000, 1)),
+        ];
+        let groups = |order: fn(&mut Vec<Group<'_>>)| -> Vec<String> {
+            let of = |name: &'static str| {
+                let versions = all.iter().filter(|version| version.group == name);
+                Group::of_remote(name, versions.map(Version::of_remote).collect())
+            };
+            let mut groups = ["a", "b", "c", "d"].map(of).into_iter().collect();
+            order(&mut groups);
+            groups.iter().map(|group| group.name.to_owned()).collect()
+        };
+        let aggregated = groups(|groups| groups.sort_by_cached_key(Group::aggregated_order));
+        assert_eq!(aggregated, ["d", "c", "a", "b"]);
+        let listed = groups(|groups| groups.sort_by_cached_key(Group::listed_order));
+        assert_eq!(listed, ["d", "c", "b", "a"], "v1.b comes before v2.a");
+    }
 
     #[test]
     fn versions_are_ordered_as_kubernetes_orders_them() {

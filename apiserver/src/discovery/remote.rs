@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use registry_core::api::compare_versions;
+use resources::apiregistration::apiservices::local::Priorities;
 use serde_json::Value;
+
+use crate::openapi::RemoteSpec;
 
 /// The group versions of extension servers, by priority.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,16 +21,16 @@ pub(crate) struct RemoteVersion {
     pub(crate) group: String,
     /// The version.
     pub(crate) version: String,
-    /// The priority of the group; the greatest comes first.
-    pub(crate) group_priority: i64,
-    /// The priority of the version; the greatest comes first.
-    pub(crate) version_priority: i64,
+    /// The priorities of the group, and of the version in it.
+    pub(crate) priorities: Priorities,
     /// Whether the server has responded lately.
     pub(crate) is_current: bool,
     /// The resources, as in `APIVersionDiscovery`.
     pub(crate) resources: Arc<Value>,
     /// The URL of its OpenAPI v3 document, with the hash, if it has one.
     pub(crate) openapi: Option<String>,
+    /// Its OpenAPI v2 document, if it has one.
+    pub(crate) spec: Option<Arc<RemoteSpec>>,
 }
 
 /// Publishes group versions of extension servers.
@@ -42,11 +45,23 @@ impl RemoteGroups {
     /// Creates a set of group versions, and sorts them by priority.
     pub(crate) fn new(mut versions: Vec<RemoteVersion>) -> Self {
         versions.sort_by(|a, b| {
-            let groups = b.group_priority.cmp(&a.group_priority).then_with(|| a.group.cmp(&b.group));
-            let versions = b.version_priority.cmp(&a.version_priority);
+            let (of_a, of_b) = (a.priorities, b.priorities);
+            let groups = of_b.group.cmp(&of_a.group).then_with(|| a.group.cmp(&b.group));
+            let versions = of_b.version.cmp(&of_a.version);
             groups.then(versions).then_with(|| compare_versions(&b.version, &a.version))
         });
         Self { versions }
+    }
+
+    /// Whether the OpenAPI documents are those of `before`.
+    pub(crate) fn has_openapi_of(&self, before: &Self) -> bool {
+        let documents = |groups: &'_ Self| -> Vec<(String, String, Option<String>, Option<Arc<RemoteSpec>>)> {
+            let of = |one: &RemoteVersion| {
+                (one.group.clone(), one.version.clone(), one.openapi.clone(), one.spec.clone())
+            };
+            groups.versions.iter().map(of).collect()
+        };
+        documents(self) == documents(before)
     }
 
     /// Returns all group versions, by priority.

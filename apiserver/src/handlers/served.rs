@@ -35,7 +35,7 @@ pub(crate) struct Served {
     /// The group versions of extension servers.
     remote: Arc<RemoteGroups>,
     discovery: discovery::ServerDocuments,
-    openapi: openapi::ServerDocuments,
+    openapi: Arc<openapi::ServerDocuments>,
 }
 
 /// Where the first resource of a group comes from.
@@ -102,13 +102,15 @@ impl Served {
             shared: self.shared.clone(),
             remote: self.remote.clone(),
             discovery: discovery::ServerDocuments::default(),
-            openapi: openapi::ServerDocuments::default(),
+            openapi: Arc::default(),
         }
     }
 
     /// Returns the snapshot with these group versions of extension servers.
     pub(super) fn with_remote(&self, remote: RemoteGroups) -> Self {
-        Self { remote: Arc::new(remote), ..self.without_documents() }
+        let next = self.without_documents();
+        let openapi = if remote.has_openapi_of(&self.remote) { self.openapi.clone() } else { Arc::default() };
+        Self { remote: Arc::new(remote), openapi, ..next }
     }
 
     fn remove(&mut self, resource: GroupVersionResource) -> Vec<Arc<Route>> {
@@ -225,5 +227,9 @@ impl openapi::ServedVersions for Served {
         let remote = self.remote.versions().iter();
         let entry = |version: &'_ RemoteVersion| format!("apis/{}/{}", version.group, version.version);
         remote.filter_map(|version| Some((entry(version), version.openapi.as_deref()?))).collect()
+    }
+
+    fn remote_specs(&self) -> Vec<Arc<openapi::RemoteSpec>> {
+        self.remote.versions().iter().filter_map(|version| version.spec.clone()).collect()
     }
 }

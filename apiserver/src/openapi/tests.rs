@@ -17,6 +17,10 @@ impl ServedVersions for Nothing {
     fn remote(&self) -> Vec<(String, &str)> {
         Vec::new()
     }
+
+    fn remote_specs(&self) -> Vec<Arc<RemoteSpec>> {
+        Vec::new()
+    }
 }
 
 fn get(documents: &ServerDocuments, url: &str) -> Option<Response<Body>> {

@@ -21,9 +21,12 @@ use crate::responses::{self, EntityTag};
 
 mod content;
 mod convert;
+mod merged;
+mod remote;
 mod roots;
 
 pub(super) use content::Content;
+pub(crate) use remote::RemoteSpec;
 
 /// Path of the document.
 pub(super) const PATH: &str = "/openapi/v2";

@@ -10,6 +10,7 @@ use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use resources::apiextensions::CustomResourceController;
+use resources::apiregistration::CustomRegistration;
 use resources::rbac::RoleAggregation;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -61,7 +62,7 @@ struct Opened {
     tls: Arc<ServingTls>,
     encryption: Option<Arc<Encryption>>,
     auditor: Option<Arc<Auditor>>,
-    proxy_identity: ProxyIdentity,
+    proxy_identity: Arc<ProxyIdentity>,
     sampler: Option<Sampler>,
 }
 
@@ -182,12 +183,12 @@ impl ServerBuilder {
         let api = Api::with_config(&installed, admission, lifecycle.draining.clone(), config);
         let descriptors = Descriptors::of_process();
         descriptors.report();
-        let transports = Transports::new(dependencies.resolver.clone(), proxy_identity, address);
+        let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
         let (max_proxied, stopping) = (descriptors.proxied, lifecycle.stopping.clone());
         api.connect_by(dependencies.proxy(address, self.reaches_local_workloads, max_proxied, stopping));
         let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
         tasks.background.extend(background(&api));
-        let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
+        let handler = handler(options, &installed, transports, api, &lifecycle, &mut tasks)?;
         let hooks = PostStartHooks::new(&installed, &facts, attached, flow_control.as_ref(), tasks);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
@@ -203,8 +204,8 @@ impl ServerBuilder {
             .with_zpages(Zpages::of(options))
             .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default));
         let ca_pem = identities.server_ca_pem.clone();
-        let (given, served) = (options.clone(), tls.clone());
-        let renewal = CertificateRenewal::new(given, address, served, kubelet_certificate, identities);
+        let (given, served, shown) = (options.clone(), tls.clone(), (kubelet_certificate, proxy_identity));
+        let renewal = CertificateRenewal::new(given, address, served, shown, identities);
         Ok(Server {
             options: self.options,
             data_directory,
@@ -260,7 +261,7 @@ impl Opened {
         let identities = pki::Identities::ensure(options)?;
         let tls = Arc::new(ServingTls::new(&identities, options, metrics.certificate_expiry().clone())?);
         let encryption = load_encryption(options, &metrics).await?;
-        let proxy_identity = pki::proxy_identity(&options.aggregator)?;
+        let proxy_identity = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
         Ok(Self {
             data_directory,
             metrics,
@@ -287,6 +288,11 @@ fn custom_resources(
     api.look_for_late_resources(controller.clone());
     tasks.informers.push(controller.informer());
     tasks.background.push(Box::pin(controller.clone().run()));
+    if let Some((registration, informer)) = CustomRegistration::new(installed, controller.defined_versions())
+    {
+        tasks.informers.push(informer);
+        tasks.background.push(Box::pin(registration.run()));
+    }
     Some(controller)
 }
 
@@ -309,15 +315,17 @@ fn flow_control(options: &Options, metrics: &ServerMetrics) -> Option<Arc<FlowCo
 
 /// Returns what is behind the filters, and adds the tasks of the aggregator.
 fn handler(
+    options: &Options,
     installed: &InstalledApi,
     transports: Transports,
     api: Arc<Api>,
     lifecycle: &Lifecycle,
     tasks: &mut ServerTasks,
 ) -> Result<Arc<Handler>, ServerError> {
-    let aggregation = Aggregation::new(installed, transports, &api, lifecycle.stopping.clone());
+    let (routes, stopping) = (options.aggregator.enable_aggregator_routing, lifecycle.stopping.clone());
+    let aggregation = Aggregation::new(installed, transports, routes, &api, stopping);
     let remote = aggregation.map(|aggregation| {
-        tasks.informers.push(aggregation.informer);
+        tasks.informers.extend(aggregation.informers);
         tasks.background.extend(aggregation.background);
         aggregation.remote
     });

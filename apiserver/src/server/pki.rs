@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use registry_core::durable_file;
-use rustls::crypto::ring;
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::options::{AggregatorOptions, Options};
+use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
 mod authority;
 mod client;
+mod front_proxy;
 mod issue;
 mod named;
 #[cfg(test)]
@@ -26,6 +26,8 @@ mod validity;
 pub(crate) use authority::DirectoryGuard;
 use authority::{AUTHORITY_PREFIX, Authority};
 pub(crate) use client::issue_client;
+use front_proxy::FrontProxy;
+pub(crate) use front_proxy::{PROXY_CLIENT, generates_proxy_identity};
 use issue::Purpose;
 pub(crate) use named::NamedIdentity;
 pub(crate) use validity::{Moment, Validity, now};
@@ -44,8 +46,11 @@ pub struct Identities {
     pub client_ca_pem: String,
     /// The authorities of front proxies.
     pub proxy_authorities: Vec<CertificateDer<'static>>,
-    /// The same as PEM.
+    /// The authorities (PEM) of front proxies that extension servers trust: the same, or the generated authority of this
+    /// server's own identity towards them, whose certificates this server does not accept itself.
     pub proxy_ca_pem: String,
+    /// What this server presents to extension servers.
+    pub(crate) proxy_identity: Option<Arc<sign::CertifiedKey>>,
     /// Certificates for some host names.
     pub(crate) named: Vec<NamedIdentity>,
     /// The administrator's certificate.
@@ -127,6 +132,7 @@ impl Identities {
             let leaf = authority.ensure_leaf(&directory, "apiserver", &purpose, now, &mut notes)?;
             (leaf.certificate_pem, leaf.key_pem, authority.trusted_pem.clone())
         };
+        let front_proxy = FrontProxy::ensure(options, &directory, now, &mut notes)?;
         drop(guard);
         let own = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
         let (certificate_path, key_path) = match given {
@@ -140,7 +146,8 @@ impl Identities {
             client_authorities.extend(certificates(path, &others)?);
             client_ca_pem = format!("{}\n{others}", client_ca_pem.trim_end());
         }
-        let (proxy_authorities, proxy_ca_pem) = front_proxy_authorities(options)?;
+        let (proxy_authorities, given_proxy_ca_pem) = front_proxy_authorities(options)?;
+        let proxy_ca_pem = front_proxy.generated_ca_pem.unwrap_or(given_proxy_ca_pem);
         let named = options.tls.tls_sni_cert_key.iter().map(NamedIdentity::read).collect::<Result<_, _>>()?;
         let serving_key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
             .map_err(|error| PkiError::Unusable { path: key_path.clone(), reason: error.to_string() })?;
@@ -154,6 +161,7 @@ impl Identities {
             client_ca_pem,
             proxy_authorities,
             proxy_ca_pem,
+            proxy_identity: front_proxy.identity,
             named,
             admin,
             notes,
@@ -240,23 +248,6 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     let key = PrivateKeyDer::from_pem_slice(shown.key_pem.as_bytes())
         .map_err(|error| PkiError::Unusable { path: path.clone(), reason: error.to_string() })?;
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
-}
-
-/// Reads the certificate that is presented to extension servers; `None` if none is given.
-pub(crate) fn proxy_identity(
-    options: &AggregatorOptions,
-) -> Result<Option<Arc<sign::CertifiedKey>>, PkiError> {
-    let (Some(certificate_file), Some(key_file)) =
-        (&options.proxy_client_cert_file, &options.proxy_client_key_file)
-    else {
-        return Ok(None);
-    };
-    let chain = certificates(certificate_file, &read(certificate_file)?)?;
-    let unusable = |reason: String| PkiError::Unusable { path: key_file.clone(), reason };
-    let key = PrivateKeyDer::from_pem_slice(read(key_file)?.as_bytes());
-    let key = key.map_err(|error| unusable(error.to_string()))?;
-    let identity = sign::CertifiedKey::from_der(chain, key, &ring::default_provider());
-    Ok(Some(Arc::new(identity.map_err(|error| unusable(error.to_string()))?)))
 }
 
 /// Returns the certificates in a PEM text; at least one.

@@ -12,10 +12,11 @@ use prometheus::IntGaugeVec;
 use resources::bootstrap::{FrontProxyNames, PublishedAuthentication};
 use tokio_util::sync::CancellationToken;
 
+use crate::aggregator::ProxyIdentity;
 use crate::authentication::ClientTrust;
 use crate::error::ServerError;
 use crate::health::Check;
-use crate::options::{FrontProxyOptions, Options, TlsOptions};
+use crate::options::{Options, TlsOptions};
 use crate::proxy::KubeletCertificate;
 
 use super::kubeconfig;
@@ -49,6 +50,8 @@ pub(super) struct CertificateRenewal {
     address: SocketAddr,
     tls: Arc<ServingTls>,
     kubelet: Arc<KubeletCertificate>,
+    /// What is presented to extension servers.
+    proxy: Arc<ProxyIdentity>,
     state: Mutex<State>,
 }
 
@@ -72,7 +75,7 @@ impl ServingTls {
     ) -> Result<Self, ServerError> {
         let trust = Arc::new(ClientTrust::default());
         let served = Served::of(identities, &options.tls, &trust)?;
-        let published = PublishedAuthentication::new(front_proxy(&options.authentication.front_proxy));
+        let published = PublishedAuthentication::new(front_proxy(options));
         let tls =
             Self { served: RwLock::new(served), expiry, options: options.tls.clone(), trust, published };
         tls.note(identities);
@@ -143,12 +146,12 @@ impl CertificateRenewal {
         options: Options,
         address: SocketAddr,
         tls: Arc<ServingTls>,
-        kubelet: Arc<KubeletCertificate>,
+        (kubelet, proxy): (Arc<KubeletCertificate>, Arc<ProxyIdentity>),
         present: Identities,
     ) -> Self {
         report(&present.notes);
         let state = State { present, failure: None, warned_at: Moment::MIN };
-        Self { options, address, tls, kubelet, state: Mutex::new(state) }
+        Self { options, address, tls, kubelet, proxy, state: Mutex::new(state) }
     }
 
     /// Renews the certificates until the server stops.
@@ -189,6 +192,7 @@ impl CertificateRenewal {
         let is_served = identities.serving_chain == present.serving_chain
             && identities.client_authorities == present.client_authorities
             && identities.proxy_authorities == present.proxy_authorities
+            && identities.proxy_ca_pem == present.proxy_ca_pem
             && identities.named.iter().map(|one| &one.chain).eq(present.named.iter().map(|one| &one.chain));
         let is_written = identities.admin.certificate_pem == present.admin.certificate_pem
             && identities.server_ca_pem == present.server_ca_pem;
@@ -198,11 +202,13 @@ impl CertificateRenewal {
             state.present.serving_chain.clone_from(&identities.serving_chain);
             state.present.client_authorities.clone_from(&identities.client_authorities);
             state.present.proxy_authorities.clone_from(&identities.proxy_authorities);
+            state.present.proxy_ca_pem.clone_from(&identities.proxy_ca_pem);
             state.present.named.clone_from(&identities.named);
         }
         if !is_written {
             kubeconfig::write(&self.options.kubeconfig_path(), self.address, &identities)?;
         }
+        self.proxy.renew(identities.proxy_identity.clone());
         state.present = identities;
         self.kubelet.renew(pki::kubelet_identity(&self.options, now)?)
     }
@@ -233,7 +239,18 @@ impl CertificateRenewal {
 }
 
 /// Returns the names of front proxies and of their headers, as extension API servers need them.
-fn front_proxy(options: &FrontProxyOptions) -> FrontProxyNames {
+fn front_proxy(options: &Options) -> FrontProxyNames {
+    if pki::generates_proxy_identity(options) {
+        let one = |name: &str| vec![name.to_owned()];
+        return FrontProxyNames {
+            allowed_names: one(pki::PROXY_CLIENT),
+            username_headers: one("X-Remote-User"),
+            uid_headers: one("X-Remote-Uid"),
+            group_headers: one("X-Remote-Group"),
+            extra_headers_prefix: one("X-Remote-Extra-"),
+        };
+    }
+    let options = &options.authentication.front_proxy;
     FrontProxyNames {
         allowed_names: options.requestheader_allowed_names.clone(),
         username_headers: options.requestheader_username_headers.clone(),

@@ -58,6 +58,16 @@ impl Client {
 
     /// Reads until the answer is as wanted.
     pub async fn until(&mut self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        self.until_within(path, TIMEOUT, is_wanted).await
+    }
+
+    /// Reads until the answer is as wanted, for at most this time.
+    pub async fn until_within(
+        &mut self,
+        path: &str,
+        limit: Duration,
+        is_wanted: impl Fn(&Value) -> bool,
+    ) -> Value {
         let begun = Instant::now();
         loop {
             let answer = self.send("GET", path, &Value::Null).await;
@@ -66,7 +76,7 @@ impl Client {
             if is_wanted(&answer) {
                 return answer;
             }
-            assert!(begun.elapsed() < TIMEOUT, "{path} is still {answer}");
+            assert!(begun.elapsed() < limit, "{path} is still {answer}");
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }

@@ -17,7 +17,7 @@ use clap::Args;
 use super::process::{self, Directory};
 use backend::Backend;
 use figures::Figures;
-use stages::Stages;
+use stages::{Stage, Stages};
 
 /// Options of `cargo xtask bench --suite`.
 #[derive(Clone, Debug, Args)]
@@ -47,6 +47,9 @@ pub(crate) struct SuiteOptions {
     /// Only over these stores: embedded, etcd.
     #[arg(long, value_delimiter = ',', default_value = "embedded,etcd")]
     stores: Vec<Backend>,
+    /// Only these stages [default: all].
+    #[arg(long, value_delimiter = ',')]
+    stages: Vec<Stage>,
     /// Measure the binary in target/release, without building it first.
     #[arg(long)]
     no_build: bool,

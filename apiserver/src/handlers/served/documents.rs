@@ -86,7 +86,7 @@ impl Served {
             let remote: Vec<_> = self.remote.versions_of(name).map(discovery::Version::of_remote).collect();
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.merge(remote),
-                None => groups.push(discovery::Group { name, versions: remote }),
+                None => groups.push(discovery::Group::of_remote(name, remote)),
             }
         }
         groups

@@ -17,6 +17,7 @@ pub(super) static DOCUMENT: Message = Message {
         ("produces", 7, TEXTS),
         ("paths", 8, Kind::Map(2, &Kind::Message(&PATH_ITEM))),
         ("definitions", 9, Kind::Map(1, &SCHEMA_KIND)),
+        ("parameters", 10, Kind::Map(1, &PARAMETER)),
         ("security", 12, SECURITY),
         ("securityDefinitions", 13, Kind::Map(1, &Kind::Wrapped(2, &Kind::Message(&API_KEY)))),
     ],

@@ -59,11 +59,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "the server is compatible with this version of Kubernetes",
     ),
     accepted("emulation-forward-compatible", Values::Only(&["false"]), "no other version is emulated"),
-    refused(
-        "enable-aggregator-routing",
-        "requests for extension servers go to the address of their service",
-        "leave it out; the network routes the addresses of services",
-    ),
     accepted(
         "enable-logs-handler",
         Values::Only(&["false"]),

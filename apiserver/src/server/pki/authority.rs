@@ -14,6 +14,16 @@ use super::{Notes, PkiError, certificates, issue, read, write_private};
 
 /// What the names of generated authorities begin with.
 pub(super) const AUTHORITY_PREFIX: &str = "orlop-ca@";
+
+/// What an authority is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum AuthorityPurpose {
+    /// The server's certificate, and those of its clients.
+    Cluster,
+    /// The server's certificate towards extension servers, which trust every name in a request with it. No client has a
+    /// certificate of this authority.
+    FrontProxy,
+}
 const AUTHORITY_DAYS: i64 = 3650;
 /// Time before its end at which an authority stops signing, because the certificates that it has signed have
 /// to be trusted for a while after.
@@ -42,6 +52,7 @@ struct Pair {
 
 /// The files of the authorities.
 struct Files {
+    purpose: AuthorityPurpose,
     certificate_path: PathBuf,
     key_path: PathBuf,
     certificate_pem: String,
@@ -63,13 +74,42 @@ impl DirectoryGuard {
     }
 }
 
+// === impl AuthorityPurpose ===
+
+impl AuthorityPurpose {
+    /// Returns the name of the files, without their extension.
+    fn file(self) -> &'static str {
+        match self {
+            Self::Cluster => "ca",
+            Self::FrontProxy => "aggregator-ca",
+        }
+    }
+
+    fn name_prefix(self) -> &'static str {
+        match self {
+            Self::Cluster => AUTHORITY_PREFIX,
+            Self::FrontProxy => "orlop-aggregator-ca@",
+        }
+    }
+}
+
 // === impl Authority ===
 
 impl Authority {
     /// Reads `ca.crt` and `ca.key`. Creates them if there is no certificate; adds an authority if all
     /// existing ones expire soon.
     pub(super) fn ensure(directory: &Path, now: Moment, notes: &mut Notes) -> Result<Self, PkiError> {
-        let mut files = Files::read(directory, notes)?;
+        Self::ensure_for(AuthorityPurpose::Cluster, directory, now, notes)
+    }
+
+    /// The same as [`ensure`](Self::ensure), with the files of another purpose.
+    pub(super) fn ensure_for(
+        purpose: AuthorityPurpose,
+        directory: &Path,
+        now: Moment,
+        notes: &mut Notes,
+    ) -> Result<Self, PkiError> {
+        let mut files = Files::read(purpose, directory, notes)?;
         let mut pairs = files.pairs()?;
         let is_lasting =
             |pair: &Pair| pair.validity.holds(now) && pair.validity.end - now > days(AUTHORITY_DAYS) / 3;
@@ -111,9 +151,9 @@ fn choose(pairs: Vec<Pair>, now: Moment) -> Option<Pair> {
 // === impl Files ===
 
 impl Files {
-    fn read(directory: &Path, notes: &mut Notes) -> Result<Self, PkiError> {
-        let certificate_path = directory.join("ca.crt");
-        let key_path = directory.join("ca.key");
+    fn read(purpose: AuthorityPurpose, directory: &Path, notes: &mut Notes) -> Result<Self, PkiError> {
+        let certificate_path = directory.join(format!("{}.crt", purpose.file()));
+        let key_path = directory.join(format!("{}.key", purpose.file()));
         let (certificate_pem, key_pem) = match (certificate_path.exists(), key_path.exists()) {
             (true, true) => (read(&certificate_path)?, super::read_private(&key_path, notes)?),
             (true, false) => {
@@ -123,7 +163,7 @@ impl Files {
             // A key without a certificate is left by an interrupted start.
             (false, _) => (String::new(), String::new()),
         };
-        Ok(Self { certificate_path, key_path, certificate_pem, key_pem })
+        Ok(Self { purpose, certificate_path, key_path, certificate_pem, key_pem })
     }
 
     /// Returns the certificates whose keys are present.
@@ -150,7 +190,8 @@ impl Files {
             }
         }
         if pairs.is_empty() {
-            return Err(unusable("ca.key is another certificate's key".to_owned()));
+            let reason = format!("{}.key is another certificate's key", self.purpose.file());
+            return Err(unusable(reason));
         }
         Ok(pairs)
     }
@@ -163,7 +204,7 @@ impl Files {
             return Err(PkiError::Unusable { path: self.certificate_path.clone(), reason });
         }
         let mut parameters = issue::parameters(
-            &format!("{AUTHORITY_PREFIX}{}", issue::unique()),
+            &format!("{}{}", self.purpose.name_prefix(), issue::unique()),
             now,
             now + days(AUTHORITY_DAYS),
         );

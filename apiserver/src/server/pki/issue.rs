@@ -17,7 +17,7 @@ use crate::options::ServiceRange;
 
 use super::authority::Authority;
 use super::validity::{Moment, Validity, days};
-use super::{CertifiedKey, Notes, PkiError, read, read_private, write_private};
+use super::{CertifiedKey, Notes, PROXY_CLIENT, PkiError, read, read_private, write_private};
 
 const LEAF_DAYS: i64 = 365;
 /// Time by which certificates are backdated, because clocks differ.
@@ -31,6 +31,8 @@ pub(super) enum Purpose {
     Administrator,
     /// The server's client certificate for kubelets.
     KubeletClient,
+    /// The server's client certificate for extension servers.
+    FrontProxy,
 }
 
 // === impl Authority ===
@@ -116,6 +118,11 @@ impl Purpose {
                 made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
                 made
             }
+            Self::FrontProxy => {
+                let mut made = parameters(PROXY_CLIENT, now, end);
+                made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+                made
+            }
             // In no group: only kubelets authorize this user.
             Self::KubeletClient => {
                 let mut made = parameters(KUBELET_CLIENT, now, end);
@@ -130,7 +137,7 @@ impl Purpose {
             Self::Serving { names, addresses } => (names, addresses),
             Self::Administrator => return organizations(certificate) == [Some(MASTERS)],
             // Earlier versions made it a member of `system:masters`.
-            Self::KubeletClient => return organizations(certificate).is_empty(),
+            Self::KubeletClient | Self::FrontProxy => return organizations(certificate).is_empty(),
         };
         let Ok(Some(alternatives)) = certificate.subject_alternative_name() else { return false };
         let present = &alternatives.value.general_names;

@@ -21,10 +21,47 @@ fn identities_are_made_once_and_used_again() {
 
     let admin = certificates(Path::new("admin"), &first.admin.certificate_pem).unwrap();
     assert_eq!(subject(&admin[0]), "CN=admin, O=system:masters");
-    for file in ["ca.key", "apiserver.key", "admin.key"] {
+    for file in ["ca.key", "apiserver.key", "admin.key", "aggregator-ca.key", "aggregator-client.key"] {
         let mode = fs::metadata(directory.path().join("pki").join(file)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
     }
+}
+
+#[test]
+fn extension_servers_get_an_identity_of_an_authority_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let start = now();
+    let first = Identities::ensure_at(&options(directory.path(), &[]), start).unwrap();
+    let shown = first.proxy_identity.clone().unwrap();
+    assert_eq!(subject(&shown.cert[0]), "CN=front-proxy-client");
+    let authority = certificates(Path::new("authority"), &first.proxy_ca_pem).unwrap();
+    let (_, authority) = X509Certificate::from_der(&authority[0]).unwrap();
+    let (_, leaf) = X509Certificate::from_der(&shown.cert[0]).unwrap();
+    leaf.verify_signature(Some(authority.public_key())).unwrap();
+    assert!(first.proxy_authorities.is_empty(), "it proves nothing to this server");
+    assert!(!first.client_ca_pem.contains(first.proxy_ca_pem.trim()));
+
+    let again = Identities::ensure_at(&options(directory.path(), &[]), start).unwrap();
+    assert_eq!(again.proxy_identity.unwrap().cert, shown.cert);
+    let later = Identities::ensure_at(&options(directory.path(), &[]), start + 300 * DAY).unwrap();
+    assert_ne!(later.proxy_identity.unwrap().cert, shown.cert, "it is renewed");
+    assert_eq!(later.proxy_ca_pem, first.proxy_ca_pem);
+
+    // The operator's own: only one that fits its key.
+    let pki = directory.path().join("pki");
+    let file = |name: &str| pki.join(name).display().to_string();
+    let [certificate, key] = [file("admin.crt"), file("admin.key")];
+    let flags = [format!("--proxy-client-cert-file={certificate}"), format!("--proxy-client-key-file={key}")];
+    let given =
+        Identities::ensure(&options(directory.path(), &flags.each_ref().map(String::as_str))).unwrap();
+    assert_eq!(subject(&given.proxy_identity.unwrap().cert[0]), "CN=admin, O=system:masters");
+    assert!(given.proxy_ca_pem.is_empty());
+    let flags = [flags[0].clone(), format!("--proxy-client-key-file={}", file("ca.key"))];
+    let refused = Identities::ensure(&options(directory.path(), &flags.each_ref().map(String::as_str)));
+    assert!(refused.map(|_| ()).unwrap_err().to_string().contains("ca.key"));
+    let flag = format!("--requestheader-client-ca-file={}", file("ca.crt"));
+    let given = Identities::ensure(&options(directory.path(), &[&flag])).unwrap();
+    assert!(given.proxy_identity.is_none(), "as with kube-apiserver");
 }
 
 fn subject(der: &CertificateDer<'_>) -> String {
@@ -96,7 +133,18 @@ fn given_certificates_are_served_and_broken_ones_named() {
 
 const DAY: i64 = 24 * 3600;
 /// The files in the order in which they are written.
-const FILES: [&str; 6] = ["ca.key", "ca.crt", "admin.key", "admin.crt", "apiserver.key", "apiserver.crt"];
+const FILES: [&str; 10] = [
+    "ca.key",
+    "ca.crt",
+    "admin.key",
+    "admin.crt",
+    "apiserver.key",
+    "apiserver.crt",
+    "aggregator-ca.key",
+    "aggregator-ca.crt",
+    "aggregator-client.key",
+    "aggregator-client.crt",
+];
 
 type Files = BTreeMap<&'static str, String>;
 

@@ -19,7 +19,8 @@ fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal 
     let metrics = ServerMetrics::new().unwrap();
     let tls = ServingTls::new(&identities, &options, metrics.certificate_expiry().clone()).unwrap();
     let kubelet = KubeletCertificate::new(pki::kubelet_identity(&options, now).unwrap()).unwrap();
-    CertificateRenewal::new(options, address, Arc::new(tls), Arc::new(kubelet), identities)
+    let proxy = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
+    CertificateRenewal::new(options, address, Arc::new(tls), (Arc::new(kubelet), proxy), identities)
 }
 
 fn served(renewal: &CertificateRenewal) -> Arc<rustls::ServerConfig> {
@@ -77,4 +78,37 @@ fn files_of_the_operator_are_served_when_they_change_and_broken_ones_are_not() {
     renewal.look(now);
     assert!(!Arc::ptr_eq(&first, &served(&renewal)), "the new pair is served");
     assert_eq!(renewal.state.lock().unwrap().failure, None);
+}
+
+#[test]
+fn the_identity_towards_extension_servers_follows_its_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let given = tempfile::tempdir().unwrap();
+    let now = pki::now();
+    let place = |pair: &pki::CertifiedKey| {
+        std::fs::write(given.path().join("proxy.crt"), &pair.certificate_pem).unwrap();
+        std::fs::write(given.path().join("proxy.key"), &pair.key_pem).unwrap();
+    };
+    let pair = || {
+        let other = tempfile::tempdir().unwrap();
+        let data_dir = format!("--data-dir={}", other.path().display());
+        Identities::ensure_at(&Options::parse_from(["apiserver", &data_dir]), now).unwrap().admin
+    };
+    place(&pair());
+    let file = |name: &str| given.path().join(name).display().to_string();
+    let flags = [
+        format!("--proxy-client-cert-file={}", file("proxy.crt")),
+        format!("--proxy-client-key-file={}", file("proxy.key")),
+    ];
+    let renewal = renewal(directory.path(), &flags.each_ref().map(String::as_str), now);
+    let first = renewal.proxy.present().unwrap();
+    renewal.look(now);
+    assert!(Arc::ptr_eq(&first, &renewal.proxy.present().unwrap()), "connections stay");
+    let next = pair();
+    std::fs::write(given.path().join("proxy.crt"), &next.certificate_pem).unwrap();
+    renewal.look(now);
+    assert!(Arc::ptr_eq(&first, &renewal.proxy.present().unwrap()), "the key does not belong to it yet");
+    place(&next);
+    renewal.look(now);
+    assert_ne!(first.cert, renewal.proxy.present().unwrap().cert);
 }

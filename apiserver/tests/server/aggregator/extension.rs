@@ -2,18 +2,25 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt as _;
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
-use hyper_util::rt::TokioIo;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::server::WebPkiClientVerifier;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
-
-use crate::tls_server::TlsServer;
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 /// The group that it serves.
 pub const GROUP: &str = "wardle.example.com";
@@ -33,6 +40,10 @@ pub enum Behavior {
     Hang,
     /// Answers everything with 500.
     Fail,
+    /// Describes itself in discovery with values of wrong types, and more than is asked for.
+    Lie,
+    /// Ends the connection in the middle of an answer, except for discovery.
+    Reset,
 }
 
 /// A server. It ends with the test's runtime.
@@ -41,16 +52,68 @@ pub struct Extension {
     /// The certificate (PEM) to check it with, in base64.
     pub ca_bundle: String,
     behavior: Arc<Mutex<Behavior>>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl Extension {
     /// Starts a server for a service of this name in the namespace `default`.
     pub async fn start(service: &str) -> Self {
+        Self::start_at(service, "127.0.0.1:0".parse().unwrap(), None).await
+    }
+
+    /// Starts a server at this address. It accepts only clients of these authorities (PEM), if they are given.
+    pub async fn start_at(service: &str, address: SocketAddr, clients: Option<&str>) -> Self {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let names = vec![format!("{service}.default.svc")];
+        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let config = match clients {
+            None => config.with_no_client_auth(),
+            Some(pem) => {
+                let mut roots = rustls::RootCertStore::empty();
+                let authorities = CertificateDer::pem_slice_iter(pem.as_bytes());
+                roots.add_parsable_certificates(authorities.map(Result::unwrap));
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+                config.with_client_cert_verifier(verifier.build().unwrap())
+            }
+        };
+        let mut config = config
+            .with_single_cert(
+                vec![certificate.der().clone()],
+                rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            )
+            .unwrap();
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
         let behavior = Arc::new(Mutex::new(Behavior::Serve));
         let serving = behavior.clone();
-        let name = format!("{service}.default.svc");
-        let server = TlsServer::start(&[&name], None, move |request| answer(serving.clone(), request)).await;
-        Self { address: server.address, ca_bundle: server.ca_bundle(), behavior }
+        let requests = Arc::new(AtomicUsize::default());
+        let counted = requests.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (behavior, counted, acceptor) = (serving.clone(), counted.clone(), acceptor.clone());
+                tokio::spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let service = service_fn(|request| {
+                        counted.fetch_add(1, Ordering::Relaxed);
+                        answer(address, behavior.clone(), request)
+                    });
+                    let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+                    let _ = builder.serve_connection_with_upgrades(TokioIo::new(stream), service).await;
+                });
+            }
+        });
+        Self { address, ca_bundle: STANDARD.encode(certificate.pem()), behavior, requests }
+    }
+
+    /// Returns the number of requests so far.
+    pub fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
     }
 
     pub fn set(&self, behavior: Behavior) {
@@ -59,6 +122,7 @@ impl Extension {
 }
 
 async fn answer(
+    address: SocketAddr,
     behavior: Arc<Mutex<Behavior>>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
@@ -79,6 +143,16 @@ async fn answer(
             .header("location", "https://127.0.0.1:1/elsewhere")
             .body(Body::empty())
             .unwrap(),
+        Behavior::Lie if path == "/apis" && wants_aggregated => json_response(&lies()),
+        Behavior::Reset if !is_discovery && path != "/apis" => {
+            let chunks = [Ok(Bytes::from_static(b"{\"items\":[")), Err(std::io::Error::other("reset"))];
+            // The first part leaves before the connection ends.
+            let chunks = futures::stream::iter(chunks).then(|chunk| async {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                chunk
+            });
+            response(200, Body::from_stream(chunks))
+        }
         Behavior::Serve if path == "/apis" && wants_aggregated => json_response(&aggregated()),
         _ if path == "/apis" => response(404, Body::empty()),
         _ if path == format!("/apis/{GROUP}/v1") => json_response(&plain()),
@@ -86,9 +160,61 @@ async fn answer(
             format!("apis/{GROUP}/v1"): { "serverRelativeURL": format!("/openapi/v3/apis/{GROUP}/v1?hash=abc") },
             "apis/other.example.com/v1": { "serverRelativeURL": "/api/v1/secrets" },
         }})),
+        _ if path == "/openapi/v2" => specification(&request),
         _ if request.uri().query().unwrap_or_default().contains("watch=true") => ticking(),
         _ if request.headers().contains_key("upgrade") => upgraded(request),
-        _ => shown(request).await,
+        _ => shown(address, request).await,
+    })
+}
+
+/// Returns an OpenAPI v2 document, unless its tag is known.
+fn specification(request: &Request<Incoming>) -> Response<Body> {
+    const TAG: &str = "\"1\"";
+    if request.headers().get("if-none-match").is_some_and(|tag| tag == TAG) {
+        return response(304, Body::empty());
+    }
+    let schema = json!({ "$ref": "#/definitions/com.example.Flunder" });
+    let operation = json!({ "operationId": "listFlunder", "responses": { "200": { "schema": schema } } });
+    let meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let document = json!({
+        "swagger": "2.0", "info": { "title": "wardle", "version": "v1" },
+        "paths": {
+            format!("/apis/{GROUP}/v1/flunders"): { "get": operation },
+            "/api/v1/secrets": { "get": { "operationId": "stolen" } },
+            "/apis/apps/v1/deployments": { "get": { "operationId": "stolen" } },
+        },
+        "definitions": {
+            "com.example.Flunder": {
+                "type": "object",
+                "properties": { "metadata": { "$ref": format!("#/definitions/{meta}") } },
+                "x-kubernetes-group-version-kind": [{ "group": GROUP, "version": "v1", "kind": "Flunder" }],
+            },
+            meta: { "type": "object", "description": "another one" },
+            "com.example.Unused": { "type": "object" },
+        },
+    });
+    let mut answer = json_response(&document);
+    answer.headers_mut().insert("etag", TAG.parse().unwrap());
+    answer
+}
+
+/// Returns discovery that is not what it should be.
+fn lies() -> Value {
+    let resources = json!([
+        7,
+        { "resource": { "a": "b" } },
+        { "resource": "flunders", "responseKind": "Flunder", "scope": 7, "verbs": "get", "shortNames": [1, "fl"],
+          "subresources": { "a": 1 }, "secret": "value" },
+    ]);
+    let version = json!({ "version": "v1", "freshness": "Current", "resources": resources });
+    let stolen = json!({ "version": "v1", "resources": [{ "resource": "stolen", "verbs": ["get"] }] });
+    json!({
+        "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
+        "items": [
+            "no group",
+            { "metadata": { "name": "apps" }, "versions": [stolen] },
+            { "metadata": { "name": GROUP }, "versions": [7, version] },
+        ],
     })
 }
 
@@ -116,9 +242,11 @@ fn plain() -> Value {
 }
 
 /// Returns the request as JSON.
-async fn shown(request: Request<Incoming>) -> Response<Body> {
+async fn shown(address: SocketAddr, request: Request<Incoming>) -> Response<Body> {
     let (head, body) = request.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
+    let body = body.collect().await.unwrap();
+    let trailers = body.trailers().map_or(0, http::HeaderMap::len);
+    let body = body.to_bytes();
     let mut headers = json!({});
     for name in head.headers.keys() {
         let values = head.headers.get_all(name).iter();
@@ -127,6 +255,7 @@ async fn shown(request: Request<Incoming>) -> Response<Body> {
     let target = head.uri.path_and_query().unwrap().as_str();
     json_response(&json!({
         "method": head.method.as_str(), "target": target, "headers": headers,
+        "trailers": trailers, "at": address.to_string(),
         "version": format!("{:?}", head.version), "body": String::from_utf8_lossy(&body),
     }))
 }

@@ -1,5 +1,6 @@
 //! The stages of the suite, over one store.
 
+mod aggregated;
 mod custom;
 mod events;
 mod fairness;
@@ -9,6 +10,8 @@ mod restart;
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+use clap::ValueEnum;
 
 use super::super::closed_loop::Load;
 use super::super::measurement::Measurement;
@@ -26,6 +29,29 @@ const CLIENTS: usize = 16;
 
 /// Idle time before a server's memory is measured.
 const QUIET: Duration = Duration::from_secs(2);
+
+/// A stage, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Stage {
+    /// The time from start to ready, and the memory of an idle server.
+    Start,
+    /// Writes per second.
+    Throughput,
+    /// Requests for objects.
+    Requests,
+    /// Pods, and leases.
+    Pods,
+    /// Fairness between users.
+    Fairness,
+    /// Watches.
+    Events,
+    /// Custom resources.
+    Custom,
+    /// Extension servers.
+    Aggregated,
+    /// A restart with many objects.
+    Restart,
+}
 
 /// The stages over one store.
 pub(super) struct Stages<'a> {
@@ -65,29 +91,24 @@ impl<'a> Stages<'a> {
                 Err(error) => return self.failed("etcd", error),
             }
         }
-        if let Err(error) = self.start().await {
-            self.failed("start", error);
-        }
-        if let Err(error) = self.throughput().await {
-            self.failed("throughput", error);
-        }
-        if let Err(error) = self.requests().await {
-            self.failed("requests", error);
-        }
-        if let Err(error) = self.pods().await {
-            self.failed("pods", error);
-        }
-        if let Err(error) = self.fairness().await {
-            self.failed("fairness", error);
-        }
-        if let Err(error) = self.events().await {
-            self.failed("events", error);
-        }
-        if let Err(error) = self.custom_resources().await {
-            self.failed("custom resources", error);
-        }
-        if let Err(error) = self.restart().await {
-            self.failed("restart", error);
+        for stage in Stage::value_variants() {
+            if !self.options.stages.is_empty() && !self.options.stages.contains(stage) {
+                continue;
+            }
+            let outcome = match stage {
+                Stage::Start => self.start().await,
+                Stage::Throughput => self.throughput().await,
+                Stage::Requests => self.requests().await,
+                Stage::Pods => self.pods().await,
+                Stage::Fairness => self.fairness().await,
+                Stage::Events => self.events().await,
+                Stage::Custom => self.custom_resources().await,
+                Stage::Aggregated => self.aggregated().await,
+                Stage::Restart => self.restart().await,
+            };
+            if let Err(error) = outcome {
+                self.failed(&format!("{stage:?}"), error);
+            }
         }
     }
 

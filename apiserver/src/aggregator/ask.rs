@@ -1,0 +1,55 @@
+//! Requests of the aggregator itself, bounded in time and size.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, response};
+use http_body_util::{BodyExt as _, Limited};
+use registry_core::context::UserInfo;
+use tokio::time::timeout;
+
+use crate::authorization::MASTERS;
+use crate::clients::request_failed;
+
+use super::forward::url;
+use super::identity;
+use super::remote_service::RemoteService;
+use super::transport::Transports;
+
+/// The user of these requests.
+const AGGREGATOR_USER: &str = "system:kube-aggregator";
+
+/// Sends a request of the aggregator itself, and returns the response with its body.
+///
+/// # Errors
+/// Fails with a reason if there is no response of at most this size in time.
+pub(super) async fn get(
+    transports: &Transports,
+    service: &RemoteService,
+    mut request: Request<Body>,
+    limit: Duration,
+    max_bytes: usize,
+) -> Result<(response::Parts, Bytes), String> {
+    let user = UserInfo {
+        name: AGGREGATOR_USER.to_owned(),
+        groups: vec![MASTERS.to_owned()],
+        ..UserInfo::default()
+    };
+    identity::set(request.headers_mut(), &user)?;
+    let answered = async {
+        let authority = transports.authority(service).await?;
+        *request.uri_mut() = url(&authority, request.uri().path())?;
+        let transport = transports.of(service)?;
+        let answer = transport.requests.request(request).await.map_err(|error| request_failed(&error))?;
+        let (head, body) = answer.into_parts();
+        let body = Limited::new(body, max_bytes).collect().await.map_err(|error| error.to_string())?;
+        Ok((head, body.to_bytes()))
+    };
+    match timeout(limit, answered).await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            Err("context deadline exceeded (Client.Timeout exceeded while awaiting headers)".to_owned())
+        }
+    }
+}

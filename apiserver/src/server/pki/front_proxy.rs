@@ -1,0 +1,76 @@
+//! The server's identity towards extension servers, which trust the names of users in its requests.
+//!
+//! It is given by the operator, or generated together with an authority of its own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::sign;
+use rustls_pki_types::PrivateKeyDer;
+use rustls_pki_types::pem::PemObject as _;
+
+use crate::options::Options;
+
+use super::authority::{Authority, AuthorityPurpose};
+use super::issue::Purpose;
+use super::{Moment, Notes, PkiError, certificates, read};
+
+/// The name in the generated certificate, which extension servers accept.
+pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
+
+/// The identity, and the generated authority.
+pub(super) struct FrontProxy {
+    /// The certificate and its key; `None` if the operator has configured front proxies, but no identity of this server.
+    pub(super) identity: Option<Arc<sign::CertifiedKey>>,
+    /// The generated authority (PEM); `None` if the operator has configured his own.
+    pub(super) generated_ca_pem: Option<String>,
+}
+
+/// Whether the identity is generated: unless the operator has configured it, or the authorities of front proxies. Those name
+/// the headers that extension servers trust, which a generated identity cannot know.
+pub(crate) fn generates_proxy_identity(options: &Options) -> bool {
+    options.aggregator.proxy_client_cert_file.is_none()
+        && options.authentication.front_proxy.requestheader_client_ca_file.is_none()
+}
+
+// === impl FrontProxy ===
+
+impl FrontProxy {
+    /// Reads the identity that the options name, or reads or generates one in this directory.
+    pub(super) fn ensure(
+        options: &Options,
+        directory: &Path,
+        now: Moment,
+        notes: &mut Notes,
+    ) -> Result<Self, PkiError> {
+        let given = &options.aggregator;
+        if let (Some(certificate), Some(key)) = (&given.proxy_client_cert_file, &given.proxy_client_key_file)
+        {
+            let identity = certified(certificate, &read(certificate)?, key, &read(key)?)?;
+            return Ok(Self { identity: Some(identity), generated_ca_pem: None });
+        }
+        if !generates_proxy_identity(options) {
+            return Ok(Self { identity: None, generated_ca_pem: None });
+        }
+        let authority = Authority::ensure_for(AuthorityPurpose::FrontProxy, directory, now, notes)?;
+        let leaf = authority.ensure_leaf(directory, "aggregator-client", &Purpose::FrontProxy, now, notes)?;
+        let identity = certified(directory, &leaf.certificate_pem, directory, &leaf.key_pem)?;
+        Ok(Self { identity: Some(identity), generated_ca_pem: Some(authority.trusted_pem) })
+    }
+}
+
+/// Returns a certificate with its key, which must belong to it.
+fn certified(
+    certificate_path: &Path,
+    certificate_pem: &str,
+    key_path: &Path,
+    key_pem: &str,
+) -> Result<Arc<sign::CertifiedKey>, PkiError> {
+    let unusable = |reason: String| PkiError::Unusable { path: key_path.to_owned(), reason };
+    let chain = certificates(certificate_path, certificate_pem)?;
+    let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes());
+    let key = key.map_err(|error| unusable(error.to_string()))?;
+    let identity = sign::CertifiedKey::from_der(chain, key, &ring::default_provider());
+    identity.map(Arc::new).map_err(|error| unusable(error.to_string()))
+}

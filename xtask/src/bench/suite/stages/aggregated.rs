@@ -1,0 +1,90 @@
+//! Extension servers: what a forwarded request and a forwarded event cost this server, beside what they cost the extension
+//! server.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::Method;
+
+use super::super::super::closed_loop::closed_loop;
+use super::super::super::extension::{Extension, GROUP};
+use super::super::super::measurement::count;
+use super::super::super::process::ServerProcess;
+use super::super::figures::Limit;
+use super::{CLIENTS, Stages};
+
+/// Number of watches, each on a connection of its own.
+const WATCHES: usize = 16;
+/// Maximum time until the extension server is available.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+// === impl Stages ===
+
+impl Stages<'_> {
+    /// Measures requests and events that an extension server answers.
+    pub(super) async fn aggregated(&mut self) -> Result<(), String> {
+        let extension = Extension::start().await?;
+        let place = self.place();
+        let server = self.server(&place).await?;
+        let client = server.client()?;
+        let mut connection = client.connect().await?;
+        let [service, api_service] = extension.objects();
+        let services = "/api/v1/namespaces/default/services";
+        connection.exchange(Method::POST, services, service.to_string().into()).await?;
+        let api_services = "/apis/apiregistration.k8s.io/v1/apiservices";
+        connection.exchange(Method::POST, api_services, api_service.to_string().into()).await?;
+        let things = format!("/apis/{GROUP}/v1/namespaces/default/things");
+        let one = format!("{things}/one");
+        let begun = Instant::now();
+        while connection.exchange(Method::GET, &one, Bytes::new()).await.is_err() {
+            if begun.elapsed() > PATIENCE {
+                return Err("the extension server is not available".to_owned());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let load = self.load(CLIENTS);
+        let get = closed_loop(&client, &server, load, "get aggregated", 1, move |mut connection, _| {
+            let one = one.clone();
+            async move { connection.exchange(Method::GET, &one, Bytes::new()).await }
+        });
+        let get = get.await?;
+        self.fact("CPU of a forwarded GET", get.cpu_micros(), "µs", Limit::Most(40.0));
+        self.measured(get);
+        let event = self.forwarded_event(&server, &extension, &format!("{things}?watch=true")).await?;
+        let what = format!("CPU of a forwarded event of 1.2 KB, {WATCHES} watches with 1,000 a second each");
+        self.fact(what, event, "µs", Limit::Most(3.0));
+        server.stop().await;
+        Ok(())
+    }
+
+    /// Returns the CPU time of an event, in microseconds.
+    async fn forwarded_event(
+        &self,
+        server: &ServerProcess,
+        extension: &Extension,
+        watch: &str,
+    ) -> Result<f64, String> {
+        let client = server.client()?;
+        let mut watches = Vec::new();
+        for _ in 0..WATCHES {
+            let mut connection = client.connect().await?;
+            let response = connection.send(Method::GET, watch, "application/json", Bytes::new()).await?;
+            watches.push(tokio::spawn(async move {
+                // The connection must outlive its stream.
+                let _connection = connection;
+                let mut events = response.into_body();
+                while let Some(Ok(_)) = events.frame().await {}
+            }));
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let (cpu, sent) = (server.cpu_seconds()?, extension.events());
+        tokio::time::sleep(Duration::from_secs(self.options.suite_seconds)).await;
+        let (cpu, sent) = (server.cpu_seconds()? - cpu, extension.events() - sent);
+        watches.iter().for_each(tokio::task::JoinHandle::abort);
+        if sent == 0 {
+            return Err("no events".to_owned());
+        }
+        Ok(cpu * 1e6 / count(sent))
+    }
+}
