@@ -1,5 +1,6 @@
 //! The resources of `resource.k8s.io`.
 
+mod admin_access;
 mod allocation;
 mod capacity;
 pub mod deviceclasses;
@@ -11,3 +12,5 @@ pub mod resourceclaimtemplates;
 pub mod resourceslices;
 mod selectors;
 mod taints;
+
+pub use admin_access::restrict_admin_access;

@@ -12,6 +12,7 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -169,15 +170,76 @@ async fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
     failures
 }
 
+/// Returns all tables, in order.
+fn all_tables() -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    tables(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules"), &mut paths);
+    paths
+}
+
 #[tokio::test]
 async fn objects_get_the_errors_and_warnings_of_the_tables() {
     let storage = InMemory(Embedded::in_memory());
     let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
-    let mut paths = Vec::new();
-    tables(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules"), &mut paths);
     let mut failures = Vec::new();
-    for path in &paths {
-        failures.extend(check(&installed, path).await);
+    for path in all_tables() {
+        failures.extend(check(&installed, &path).await);
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/rules.md");
+
+/// Returns the numbers of cases of each kind, perhaps in one version: those that are accepted, and those that are refused.
+fn counts() -> BTreeMap<(String, String), (usize, usize)> {
+    let mut counts: BTreeMap<_, (usize, usize)> = BTreeMap::new();
+    for path in all_tables() {
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let Some(kind) = case["kind"].as_str() else { continue };
+            let version = case["version"].as_str().unwrap_or_default();
+            let (accepted, refused) = counts.entry((kind.to_owned(), version.to_owned())).or_default();
+            let count = if case.get("errors").is_none() { accepted } else { refused };
+            *count += 1;
+        }
+    }
+    counts
+}
+
+fn reference(installed: &InstalledApi) -> String {
+    let counts = counts();
+    let mut rows: Vec<String> = Vec::new();
+    for path in installed.paths.iter().filter(|path| path.subresource.is_none()) {
+        let resource = &path.resource;
+        let of = |version: &str| counts.get(&(resource.kind.kind.to_owned(), version.to_owned()));
+        let Some((accepted, refused)) = of("").or_else(|| of(resource.kind.version)) else { continue };
+        let place = resource.declared_at.split(':').next().unwrap_or_default();
+        let place = place.trim_end_matches(".rs");
+        rows.push(format!(
+            "| {} | {} | {accepted} | {refused} | `{place}` |",
+            resource.kind.kind,
+            resource.group_version().api_version()
+        ));
+    }
+    rows.sort();
+    format!(
+        "<!-- Written and checked by the test `the_reference_lists_the_tables`. Do not edit. -->\n\n# Rules\n\nThe tables in \
+         `resources/tests/rules` hold objects with the errors and warnings that kube-apiserver has for them: new objects, changes of \
+         them, and changes of their status. The rules of a kind are in the file that declares it and in the folder of the same \
+         name; what several kinds share is beside it.\n\n| kind | version | accepted | refused | rules |\n|---|---|---|---|---|\n{}\n",
+        rows.join("\n")
+    )
+}
+
+/// Run with `UPDATE_REFERENCE=1` to write it.
+#[test]
+fn the_reference_lists_the_tables() {
+    let storage = InMemory(Embedded::in_memory());
+    let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
+    let text = reference(&installed);
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(REFERENCE, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(REFERENCE).unwrap_or_default();
+    assert!(written == text, "{REFERENCE} is not what there is: run with UPDATE_REFERENCE=1");
 }
