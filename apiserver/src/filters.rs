@@ -197,7 +197,7 @@ impl<D: Dispatch> Filters<D> {
         let entered = self.draining.as_ref().map_or(Ok(None), |draining| draining.enter(&request));
         let in_flight = match entered {
             Ok(token) => token,
-            Err(refusal) => return logged(log, with_audit_id(refusal, audit_id)),
+            Err(refusal) => return logged(log, with_audit_id(*refusal, audit_id)),
         };
         let mut findings = Findings { log, flow: None, audit: None };
 

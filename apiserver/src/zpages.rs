@@ -8,7 +8,7 @@ use axum::body::Body;
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::options::{Feature, Options};
 use crate::request_info::Query;
@@ -127,12 +127,12 @@ impl Zpages {
     fn object(&self, page: Page, version: Version) -> Value {
         let mut object = match page {
             Page::Statusz => statusz::object(self.started, Timestamp::now()),
-            Page::Flagz => json!({ "flags": self.flags }),
+            Page::Flagz => Map::from_iter([("flags".to_owned(), json!(self.flags))]),
         };
-        object["kind"] = page.kind().into();
-        object["apiVersion"] = format!("{GROUP}/{}", version.name()).into();
-        object["metadata"] = json!({ "name": COMPONENT });
-        object
+        object.insert("kind".to_owned(), page.kind().into());
+        object.insert("apiVersion".to_owned(), format!("{GROUP}/{}", version.name()).into());
+        object.insert("metadata".to_owned(), json!({ "name": COMPONENT }));
+        Value::Object(object)
     }
 }
 

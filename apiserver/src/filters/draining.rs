@@ -50,14 +50,17 @@ impl Draining {
     ///
     /// # Errors
     /// Returns the refusal if the server accepts no further request.
-    pub(super) fn enter(&self, request: &Request<Body>) -> Result<Option<InFlightToken>, Response<Body>> {
+    pub(super) fn enter(
+        &self,
+        request: &Request<Body>,
+    ) -> Result<Option<InFlightToken>, Box<Response<Body>>> {
         if is_exempt(request) {
             return Ok(None);
         }
         // Counted before the check, so that no request is missed between them.
         let token = InFlightToken { _token: self.in_flight.token() };
         if self.refuses.load(Ordering::SeqCst) {
-            return Err(refusal());
+            return Err(Box::new(refusal()));
         }
         let is_long_running = RequestInfo::parse(request.method(), request.uri()).is_long_running();
         Ok((!is_long_running).then_some(token))

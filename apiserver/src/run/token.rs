@@ -74,7 +74,7 @@ fn of_user(user: &str, groups: &[String], file: &Path) -> Result<String, String>
         text.push('\n');
     }
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    text.push_str(&format!("{token},{user},{user},\"{}\"\n", groups.join(",")));
+    text.extend([token.as_str(), ",", user, ",", user, ",\"", &groups.join(","), "\"\n"]);
     // A file that the server would refuse is not written.
     TokenTable::parse(&text).map_err(|error| failed(error.to_string()))?;
     durable_file::write(file, text.as_bytes()).map_err(|error| failed(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::version::{EMULATION_VERSION, GIT_VERSION};
 
@@ -23,15 +23,16 @@ pub(super) fn text(started: Timestamp, now: Timestamp) -> String {
 }
 
 /// Returns the fields of the object.
-pub(super) fn object(started: Timestamp, now: Timestamp) -> Value {
-    json!({
-        "startTime": started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        "uptimeSeconds": seconds_between(started, now),
-        "goVersion": "",
-        "binaryVersion": binary_version(),
-        "emulationVersion": EMULATION_VERSION,
-        "paths": PATHS,
-    })
+pub(super) fn object(started: Timestamp, now: Timestamp) -> Map<String, Value> {
+    let fields = [
+        ("startTime", started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into()),
+        ("uptimeSeconds", seconds_between(started, now).into()),
+        ("goVersion", "".into()),
+        ("binaryVersion", binary_version().into()),
+        ("emulationVersion", EMULATION_VERSION.into()),
+        ("paths", json!(PATHS)),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn binary_version() -> &'static str {

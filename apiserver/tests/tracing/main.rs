@@ -1,5 +1,13 @@
 //! Distributed tracing: `--tracing-config-file`.
 
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    missing_docs,
+    reason = "a test ends at what is missing"
+)]
+
 use std::net::SocketAddr;
 use std::time::Duration;
 
