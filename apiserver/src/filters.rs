@@ -23,7 +23,7 @@ use tracing::Instrument as _;
 use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
 use crate::authorization::{Attributes, Authorizer};
-use crate::flowcontrol::{Flow, FlowSchemas};
+use crate::flowcontrol::{Flow, FlowControl};
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
@@ -52,7 +52,7 @@ mod tests;
 use audit_id::AuditIds;
 use browser::Browser;
 pub(crate) use draining::Draining;
-use in_flight::InFlight;
+use in_flight::{Arriving, InFlight};
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
 
 /// The handler behind the filters: everything but health and version.
@@ -71,7 +71,8 @@ pub struct Filters<D> {
     inner: Arc<D>,
     authenticator: Arc<Authenticator>,
     authorizer: Arc<dyn Authorizer>,
-    flow_schemas: Arc<FlowSchemas>,
+    /// `None` if priority and fairness is disabled.
+    flow_control: Option<Arc<FlowControl>>,
     health: Health,
     in_flight: InFlight,
     audit_ids: AuditIds,
@@ -100,7 +101,7 @@ pub(crate) struct Peer {
 struct Findings {
     /// `None` while requests are not logged.
     log: Option<Box<request_log::Entry>>,
-    flow: Option<Flow>,
+    flow: Option<Arc<Flow>>,
     /// `None` if the request is not audited.
     audit: Option<Box<Recording>>,
 }
@@ -140,7 +141,7 @@ impl<D: Dispatch> Filters<D> {
         inner: Arc<D>,
         authenticator: impl Into<Arc<Authenticator>>,
         authorizer: Arc<dyn Authorizer>,
-        flow_schemas: Arc<FlowSchemas>,
+        flow_control: Option<Arc<FlowControl>>,
         health: Health,
         limits: &LimitOptions,
         metrics: Arc<ServerMetrics>,
@@ -149,9 +150,9 @@ impl<D: Dispatch> Filters<D> {
             inner,
             authenticator: authenticator.into(),
             authorizer,
-            flow_schemas,
+            in_flight: InFlight::new(limits, flow_control.clone()),
+            flow_control,
             health,
-            in_flight: InFlight::new(limits.max_requests_inflight, limits.max_mutating_requests_inflight),
             audit_ids: AuditIds::default(),
             request_timeout: limits.request_timeout,
             metrics,
@@ -331,7 +332,10 @@ impl<D: Dispatch> Filters<D> {
         }
 
         // Flow control: finds the matching flow schema, which every response from here on names.
-        findings.flow = self.flow_schemas.classify(&user, &info);
+        findings.flow = self.flow_control.as_ref().and_then(|control| control.classify(&user, &info));
+        if let (Some(entry), Some(flow)) = (&mut findings.log, &findings.flow) {
+            entry.set_flow(flow);
+        }
 
         // Authorization: checks that the user may do this.
         let attributes = Attributes::of(&user, &info);
@@ -346,23 +350,32 @@ impl<D: Dispatch> Filters<D> {
             }
         })?;
 
-        // Max in flight: requests beyond the concurrency limit wait here at low cost; one that cannot wait is
-        // answered 429. Probes need no place; watches have their own.
-        let place = share.enter(&info).await.inspect_err(|refusal| {
-            self.metrics.requests().terminated(info.verb, refusal.code);
-        })?;
-        // From here on the number of places bounds the memory of bodies.
+        // Priority and fairness: the request waits for its seats, at low cost, or is refused. Watches keep them until
+        // their initial events are written; streams need none.
+        let query = request.uri().query().unwrap_or_default();
+        let arriving = Arriving { user: &user, flow: findings.flow.as_deref(), info: &info, query, times };
+        let mut place = match self.in_flight.enter(&share, arriving).await {
+            Ok(place) => place,
+            Err(refused) => {
+                self.metrics.requests().terminated(info.verb, 429);
+                return Ok(refused.response());
+            }
+        };
+        // From here on the number of seats bounds the memory of bodies.
         drop(reservation);
 
         // Dispatch: calls the handler of the path.
-        let query = request.uri().query().unwrap_or_default();
         if let Some(answered) = self.own_path(&info, query, request.headers(), times.received).await {
             return answered;
         }
         let mut context = context_of(user, &info, request.headers(), audit_id, times);
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
+        let is_watch = info.verb == Verb::Watch;
         let response = self.inner.dispatch(info, context, request).await;
+        if is_watch {
+            place.initialize(&response);
+        }
 
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
         // long, or if the client stops reading.
@@ -409,9 +422,18 @@ impl<D: Dispatch> Filters<D> {
                 Some(self.metrics.respond(reads, writes).await)
             }
             "/metrics/slis" => Some(self.metrics.health().respond(&self.health).await),
-            path if info.verb == Verb::Get => self.authenticator.document(path).map(Ok),
+            path if info.verb == Verb::Get => {
+                let document = self.authenticator.document(path).map(Ok);
+                document.or_else(|| self.debug_page(path, query))
+            }
             _ => None,
         }
+    }
+
+    /// Responds with a page about priority and fairness.
+    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response<Body>, StatusError>> {
+        let page = self.flow_control.as_ref()?.page(path, query)?;
+        Some(Ok(responses::plain_text(page)))
     }
 }
 

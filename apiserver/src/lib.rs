@@ -24,7 +24,7 @@
 //! | [`options`] | the command line |
 //! | [`filters`] | the filter chain that every request passes through |
 //! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
-//! | [`flowcontrol`] | classification of requests by flow schemas |
+//! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
 //! | `aggregator` | group versions that extension servers serve |
 //! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
 //! | [`audit`] | the audit log |

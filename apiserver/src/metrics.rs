@@ -12,6 +12,7 @@
 //! | `authorization` | authorizers and their webhooks |
 //! | `admission` | admission webhooks |
 //! | `audit` | audit events |
+//! | `flow_control` | priority levels and flow schemas |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
@@ -33,18 +34,22 @@ mod access;
 mod admission;
 mod audit;
 mod authorization;
+mod flow_control;
 mod health;
 mod names;
 mod requests;
+mod timed_ratio;
 
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
 pub use audit::AuditMetrics;
 pub use authorization::AuthorizationMetrics;
 pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics};
+pub(crate) use flow_control::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource};
 pub use health::HealthMetrics;
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
+pub(crate) use timed_ratio::TimedRatio;
 
 /// Prometheus' text format, as scrapers request it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -60,6 +65,7 @@ pub struct ServerMetrics {
     authorization: AuthorizationMetrics,
     admission: AdmissionMetrics,
     audit: AuditMetrics,
+    flow_control: FlowControlMetrics,
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
@@ -100,6 +106,7 @@ impl ServerMetrics {
             authorization: AuthorizationMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
+            flow_control: FlowControlMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
             in_queue: families.gauge(&names::IN_QUEUE)?,
             tls_handshake_errors: families
@@ -150,6 +157,11 @@ impl ServerMetrics {
     /// Returns the metrics of audit events.
     pub fn audit(&self) -> &AuditMetrics {
         &self.audit
+    }
+
+    /// Returns the metrics of priority levels and flow schemas.
+    pub(crate) fn flow_control(&self) -> &FlowControlMetrics {
+        &self.flow_control
     }
 
     /// Returns the health checks as metrics.

@@ -318,12 +318,18 @@ pub struct LimitOptions {
     #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
     pub request_timeout: Duration,
 
-    /// Maximum number of reads in flight; further ones wait, and are rejected (429) if there are too many. 0
-    /// is no limit
+    /// Divide the server between requests by priority levels and flows. Otherwise the numbers of reads and writes in
+    /// flight have fixed limits, and further ones are rejected (429)
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
+          require_equals = true, action = ArgAction::Set)]
+    pub enable_priority_and_fairness: bool,
+
+    /// Maximum number of reads in flight. With priority and fairness, the sum of this and the limit of writes is the
+    /// number of seats that priority levels share; without, 0 is no limit
     #[arg(long, value_name = "COUNT", default_value_t = 400)]
     pub max_requests_inflight: usize,
 
-    /// Maximum number of writes in flight; 0 is no limit
+    /// Maximum number of writes in flight; see `--max-requests-inflight`
     #[arg(long, value_name = "COUNT", default_value_t = 200)]
     pub max_mutating_requests_inflight: usize,
 
@@ -416,6 +422,7 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
+        self.limits.validate()?;
         self.http.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;
@@ -423,5 +430,20 @@ impl Options {
         self.encryption.validate()?;
         self.authorization.validate()?;
         self.storage.choose(self.storage_directory())
+    }
+}
+
+// === impl LimitOptions ===
+
+impl LimitOptions {
+    fn validate(&self) -> Result<(), OptionsError> {
+        let (reads, writes) = (self.max_requests_inflight, self.max_mutating_requests_inflight);
+        if self.enable_priority_and_fairness && reads.saturating_add(writes) == 0 {
+            return Err(OptionsError(format!(
+                "invalid configuration: MaxRequestsInFlight={reads} and MaxMutatingRequestsInFlight={writes}; they must \
+                 add up to something positive"
+            )));
+        }
+        Ok(())
     }
 }

@@ -100,6 +100,11 @@ impl StorageMetrics {
         self.gauges.observe_budget(source);
     }
 
+    /// Returns the present numbers of all caches.
+    pub fn caches(&self) -> Vec<(GroupResource, CacheNumbers)> {
+        self.gauges.caches()
+    }
+
     /// Sets the number of objects of a resource without a cache; `None` if it cannot be determined.
     pub fn set_objects(&self, resource: GroupResource, objects: Option<u64>) {
         self.gauges.set_objects(resource, objects);

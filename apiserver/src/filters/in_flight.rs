@@ -1,39 +1,45 @@
-//! Limits the number of requests in flight, and assigns free places to waiting ones.
+//! Limits the number of requests in flight, and the memory of their bodies.
 //!
-//! Places are divided by user ([`Shares`]): one user gets at most half of them, so that others always find
-//! some. A request that finds no place waits in a bounded queue, in which users take turns. Members of
-//! `system:masters` have places of their own, so that an administrator can act while others are held up.
+//! Requests share the server as [flow control](crate::flowcontrol) says. If that is disabled, at most a fixed number of
+//! reads and of writes is in flight, and others are refused. Watches and streams, and the memory of bodies that have not
+//! completely arrived, are divided by user ([`Shares`]), because seats do not bound them. Members of `system:masters` have
+//! shares of their own, so that an administrator can act while others are held up.
 //!
-//! Kubernetes concept: `WithMaxInFlightLimit`, with the fairness between users that API Priority and Fairness
-//! has there. Flow control by priority level does not exist yet.
+//! Kubernetes concept: `WithPriorityAndFairness` and `WithMaxInFlightLimit`.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
+use http::header::{HeaderValue, RETRY_AFTER};
+use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
 
 use crate::authorization::MASTERS;
+use crate::flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
+use crate::handlers::LongRunning;
 use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
+use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
+use crate::responses;
 use crate::shares::{Held, Holders, Shares};
 
-mod limit;
+use super::Times;
 
-use limit::InFlightLimit;
-pub(super) use limit::Place;
-
-/// Maximum number of requests that wait for each place.
-const WAITING_PER_PLACE: usize = 16;
-/// Maximum time that a request waits.
-const MAX_WAIT: Duration = Duration::from_secs(15);
-/// Value of `Retry-After` for a refused request.
+/// Value of `Retry-After` for a request that is refused by a fixed limit.
 const RETRY_AFTER_SECONDS: u32 = 1;
 /// Maximum number of watches and streams. They cost memory only, 10 KB each.
 const MAX_LONG_RUNNING: usize = 262_144;
-/// Maximum size of all bodies that have not completely arrived, or whose requests wait for a place, in bytes.
+/// Maximum size of all bodies that have not completely arrived, or whose requests wait for seats, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
+/// Maximum time for which a watch keeps the seats of its initial events, if its client does not read them.
+const MAX_INITIALIZATION: Duration = Duration::from_secs(10);
+
+/// The text of a refusal.
+const REFUSAL: &str = "Too many requests, please try again later.";
 
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SYSTEM_NAMESPACE: &str = "kube-system";
@@ -43,34 +49,45 @@ pub(super) struct InFlight {
     /// For members of `system:masters`.
     exempt: Class,
     shared: Class,
+    /// `None` if priority and fairness is disabled.
+    control: Option<Arc<FlowControl>>,
+    /// Maximum numbers of reads and of writes without flow control; 0 is no limit.
+    limits: [usize; 2],
+    reads: Arc<Numbers>,
+    writes: Arc<Numbers>,
 }
 
-/// Places that are divided between the users of one class.
+/// Numbers of requests of one kind.
+#[derive(Default)]
+struct Numbers {
+    working: AtomicUsize,
+    waiting: AtomicUsize,
+}
+
+/// A request that is counted. Dropping it ends that.
+struct Counted {
+    numbers: Arc<Numbers>,
+    counter: fn(&Numbers) -> &AtomicUsize,
+}
+
+/// What is divided between the users of one class.
 struct Class {
     users: Holders<String, UserLoad>,
-    reads: Arc<InFlightLimit>,
-    writes: Arc<InFlightLimit>,
-    long_running: Arc<InFlightLimit>,
+    long_running: Arc<Shares>,
     body_bytes: Arc<Shares>,
 }
 
 /// The shared resources that one user holds.
 #[derive(Default)]
 struct UserLoad {
-    limits: [LimitLoad; 3],
+    long_running: Held,
     body_bytes: Held,
-}
-
-/// One user's part of a limit.
-#[derive(Default)]
-struct LimitLoad {
-    places: Held,
-    queued: Held,
 }
 
 /// One user's part of a class.
 pub(super) struct UserShare<'a> {
     class: &'a Class,
+    is_exempt: bool,
     load: Arc<UserLoad>,
 }
 
@@ -81,29 +98,112 @@ pub(super) struct BodyReservation {
     bytes: usize,
 }
 
+/// The place of a request in flight. Dropping it gives it back.
+#[derive(Default)]
+pub(super) struct Place {
+    execution: Option<Execution>,
+    _lasting: Option<Lasting>,
+}
+
+/// The seats of a request while it executes.
+struct Execution {
+    _seat: Option<Seat>,
+    _counted: Counted,
+}
+
+/// The place of a watch or a stream until it ends.
+struct Lasting {
+    shares: Arc<Shares>,
+    load: Arc<UserLoad>,
+    _watch: Option<RegisteredWatch>,
+}
+
+/// A request that asks for a place.
+pub(super) struct Arriving<'a> {
+    /// The user who makes it.
+    pub(super) user: &'a UserInfo,
+    /// Its flow, unless it is long-running or flow control is disabled.
+    pub(super) flow: Option<&'a Flow>,
+    /// Its resource and verb.
+    pub(super) info: &'a RequestInfo,
+    /// Its query.
+    pub(super) query: &'a str,
+    /// When it was received, and when its response is due.
+    pub(super) times: Times,
+}
+
+/// A request for which there is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    retry_after_seconds: u32,
+}
+
 // === impl InFlight ===
 
 impl InFlight {
-    /// Returns bounds of this many concurrent reads and writes; 0 is no limit.
-    pub(super) fn new(reads: usize, writes: usize) -> Self {
-        Self { exempt: Class::new(reads, writes), shared: Class::new(reads, writes) }
+    /// Returns the bounds of these options.
+    pub(super) fn new(limits: &LimitOptions, control: Option<Arc<FlowControl>>) -> Self {
+        Self {
+            exempt: Class::new(),
+            shared: Class::new(),
+            control,
+            limits: [limits.max_requests_inflight, limits.max_mutating_requests_inflight],
+            reads: Arc::default(),
+            writes: Arc::default(),
+        }
     }
 
     /// Returns the numbers of reads and of writes.
     pub(super) fn numbers(&self) -> (InFlightNumbers, InFlightNumbers) {
-        let sum = |one: InFlightNumbers, other: InFlightNumbers| InFlightNumbers {
-            working: one.working + other.working,
-            waiting: one.waiting + other.waiting,
-        };
-        let reads = sum(self.exempt.reads.numbers(), self.shared.reads.numbers());
-        (reads, sum(self.exempt.writes.numbers(), self.shared.writes.numbers()))
+        (self.reads.now(), self.writes.now())
     }
 
     /// Returns the shares of this user.
     pub(super) fn share_of(&self, user: &UserInfo) -> UserShare<'_> {
         let is_exempt = user.groups.iter().any(|group| group == MASTERS);
         let class = if is_exempt { &self.exempt } else { &self.shared };
-        UserShare { class, load: class.users.of(holder_of(&user.name)) }
+        UserShare { class, is_exempt, load: class.users.of(holder_of(&user.name)) }
+    }
+
+    /// Returns a place for a request, at once or when it is its turn.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) async fn enter(
+        &self,
+        share: &UserShare<'_>,
+        arriving: Arriving<'_>,
+    ) -> Result<Place, Refused> {
+        let Arriving { user, flow, info, query, times } = arriving;
+        let lasting = if info.is_long_running() {
+            let watch = self.control.as_ref().and_then(|control| control.register(info));
+            Some(share.long_running(watch)?)
+        } else {
+            None
+        };
+        let is_read = matches!(info.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Head | Verb::Options);
+        let numbers = if is_read { &self.reads } else { &self.writes };
+        let execution = match (&self.control, flow) {
+            (Some(control), Some(flow)) => {
+                let time_limit = times.deadline.map(|due| due.saturating_duration_since(times.received));
+                let wanted = Wanted { user, info, query, time_limit };
+                let seat = control.enter(flow, wanted, || numbers.count_waiting()).await;
+                let seat = seat.map_err(|refused| Refused::after(refused.retry_after_seconds))?;
+                Some(Execution { _seat: Some(seat), _counted: numbers.count_working() })
+            }
+            _ if lasting.is_some() || Endpoint::of_path(&info.path).is_some() => None,
+            _ => {
+                let [reads, writes] = self.limits;
+                let limit = if is_read { reads } else { writes };
+                let counted = numbers.count_working();
+                let is_full = limit > 0 && numbers.now().working > limit;
+                if is_full && !share.is_exempt {
+                    return Err(Refused::after(RETRY_AFTER_SECONDS));
+                }
+                Some(Execution { _seat: None, _counted: counted })
+            }
+        };
+        Ok(Place { execution, _lasting: lasting })
     }
 }
 
@@ -120,15 +220,47 @@ fn holder_of(user: &str) -> &str {
     }
 }
 
+// === impl Numbers ===
+
+impl Numbers {
+    fn now(&self) -> InFlightNumbers {
+        InFlightNumbers {
+            working: self.working.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+        }
+    }
+
+    fn count_working(self: &Arc<Self>) -> Counted {
+        Counted::new(self, |numbers| &numbers.working)
+    }
+
+    fn count_waiting(self: &Arc<Self>) -> Counted {
+        Counted::new(self, |numbers| &numbers.waiting)
+    }
+}
+
+// === impl Counted ===
+
+impl Counted {
+    fn new(numbers: &Arc<Numbers>, counter: fn(&Numbers) -> &AtomicUsize) -> Self {
+        counter(numbers).fetch_add(1, Ordering::Relaxed);
+        Self { numbers: numbers.clone(), counter }
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        (self.counter)(&self.numbers).fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 // === impl Class ===
 
 impl Class {
-    fn new(reads: usize, writes: usize) -> Self {
+    fn new() -> Self {
         Self {
             users: Holders::default(),
-            reads: InFlightLimit::new(0, reads, WAITING_PER_PLACE),
-            writes: InFlightLimit::new(1, writes, WAITING_PER_PLACE),
-            long_running: InFlightLimit::new(2, MAX_LONG_RUNNING, 0),
+            long_running: Arc::new(Shares::new(MAX_LONG_RUNNING)),
             body_bytes: Arc::new(Shares::new(MAX_BODY_BYTES)),
         }
     }
@@ -137,22 +269,12 @@ impl Class {
 // === impl UserShare ===
 
 impl UserShare<'_> {
-    /// Returns a place for a request; `None` for those that need none.
-    ///
-    /// # Errors
-    /// 429: the user's shares of the places and of the queue are exhausted, or the wait was too long.
-    pub(super) async fn enter(&self, info: &RequestInfo) -> Result<Option<Place>, StatusError> {
-        if Endpoint::of_path(&info.path).is_some() {
-            return Ok(None);
+    fn long_running(&self, watch: Option<RegisteredWatch>) -> Result<Lasting, Refused> {
+        let shares = &self.class.long_running;
+        if !shares.try_take(&self.load.long_running, 1) {
+            return Err(Refused::after(RETRY_AFTER_SECONDS));
         }
-        let limit = if info.is_long_running() {
-            &self.class.long_running
-        } else if matches!(info.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Head | Verb::Options) {
-            &self.class.reads
-        } else {
-            &self.class.writes
-        };
-        limit.enter(&self.load, MAX_WAIT).await.map(Some).ok_or_else(refused)
+        Ok(Lasting { shares: shares.clone(), load: self.load.clone(), _watch: watch })
     }
 
     /// Begins a reservation of memory for a body.
@@ -170,7 +292,7 @@ impl BodyReservation {
     /// 429: the user's share is exhausted.
     pub(super) fn add(&mut self, bytes: usize) -> Result<(), StatusError> {
         if !self.shares.try_take(&self.load.body_bytes, bytes) {
-            return Err(refused());
+            return Err(StatusError::too_many_requests(REFUSAL, RETRY_AFTER_SECONDS));
         }
         self.bytes += bytes;
         Ok(())
@@ -183,13 +305,46 @@ impl Drop for BodyReservation {
     }
 }
 
-fn refused() -> StatusError {
-    StatusError::too_many_requests("Too many requests, please try again later.", RETRY_AFTER_SECONDS)
+// === impl Lasting ===
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        self.shares.give_back(&self.load.long_running, 1);
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Leaves the seats of a watch to its initial events: it gives them back when these have been written. A response that
+    /// has no events gives them back at once.
+    pub(super) fn initialize(&mut self, response: &Response<Body>) {
+        let Some(execution) = self.execution.take() else { return };
+        if let Some(watch) = response.extensions().get::<LongRunning>() {
+            watch.hold_until_initialized(execution, MAX_INITIALIZATION);
+        }
+    }
+}
+
+// === impl Refused ===
+
+impl Refused {
+    fn after(retry_after_seconds: u32) -> Self {
+        Self { retry_after_seconds }
+    }
+
+    /// Returns the response, in Kubernetes' form: a plain text.
+    pub(super) fn response(self) -> Response<Body> {
+        let mut response = responses::text(StatusCode::TOO_MANY_REQUESTS, format!("{REFUSAL}\n"));
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(self.retry_after_seconds));
+        response
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::Options;
 
     #[test]
     fn service_accounts_of_a_namespace_are_one_holder() {
@@ -209,7 +364,7 @@ mod tests {
 
     #[test]
     fn bodies_of_one_user_leave_memory_for_others() {
-        let in_flight = InFlight::new(1, 1);
+        let in_flight = InFlight::new(&Options::default().limits, None);
         let user = |name: &str| UserInfo { name: name.to_owned(), ..UserInfo::default() };
         let mut bodies = Vec::new();
         loop {

@@ -20,6 +20,7 @@ use http_body::Body as _;
 use tracing::Level;
 
 use super::held_body::HeldBody;
+use crate::flowcontrol::Flow;
 use crate::metrics::verb_label;
 use crate::request_info::{RequestInfo, decode_component};
 
@@ -28,6 +29,8 @@ pub(crate) const TARGET: &str = "http";
 
 /// Responses up to this size are logged when they are created: they fit into the connection's buffers.
 const SMALL_BYTES: u64 = 64 * 1024;
+/// Maximum length of the names of priority levels and flow schemas.
+const MAX_NAME_CHARS: usize = 64;
 /// Replaces a value that may be a secret.
 const REDACTED: &str = "***";
 /// Query parameters whose name contains one of these hold a credential.
@@ -45,6 +48,8 @@ pub(super) struct Entry {
     source: Option<SocketAddr>,
     user: String,
     impersonated_by: String,
+    priority_level: String,
+    flow_schema: String,
     received: Instant,
     code: u16,
 }
@@ -69,6 +74,8 @@ pub(super) fn begin(
         source,
         user: String::new(),
         impersonated_by: String::new(),
+        priority_level: String::new(),
+        flow_schema: String::new(),
         received: Instant::now(),
         code: 0,
     }))
@@ -112,6 +119,14 @@ impl Entry {
     /// Sets the user that is impersonated.
     pub(super) fn set_impersonated(&mut self, other: &str) {
         self.impersonated_by = std::mem::replace(&mut self.user, other.to_owned());
+    }
+
+    /// Sets the flow of the request.
+    pub(super) fn set_flow(&mut self, flow: &Flow) {
+        let shortened = |name: &str| name.chars().take(MAX_NAME_CHARS).collect();
+        let (schema, level) = flow.names();
+        self.priority_level = shortened(level);
+        self.flow_schema = shortened(schema);
     }
 
     /// Logs the request now, or when its response has been sent.
@@ -164,6 +179,8 @@ impl Drop for Entry {
             srcIP = self.source(),
             user = self.user.as_str(),
             impersonatedBy = self.impersonated_by.as_str(),
+            apf_pl = self.priority_level.as_str(),
+            apf_fs = self.flow_schema.as_str(),
             resp = self.code,
             "HTTP"
         );

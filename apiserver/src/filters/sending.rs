@@ -36,7 +36,7 @@ type Held = Mutex<Option<Answer>>;
 
 struct Answer {
     body: Body,
-    _place: Option<Place>,
+    _place: Place,
     /// When the client last read a part; `None` while the next part is being produced.
     taken_at: Option<Instant>,
     /// The connection's waker, while it waits for the next part.
@@ -56,17 +56,12 @@ struct NotTaken;
 
 /// Returns the response with its place. With a deadline it is dropped when the client has not read it until
 /// then, or reads nothing for [`MAX_STALL`].
-pub(super) fn within(
-    deadline: Option<Instant>,
-    place: Option<Place>,
-    response: Response<Body>,
-) -> Response<Body> {
+pub(super) fn within(deadline: Option<Instant>, place: Place, response: Response<Body>) -> Response<Body> {
     let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES);
     if is_small {
         return response;
     }
     let Some(deadline) = deadline else {
-        let Some(place) = place else { return response };
         return response.map(|body| Body::new(Lasting { body, _place: place }));
     };
     response.map(|body| {
@@ -183,7 +178,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_nobody_reads_is_given_up_early() {
-        let mut body = within(Some(deadline()), None, answer(10, Duration::ZERO)).into_body();
+        let mut body = within(Some(deadline()), Place::default(), answer(10, Duration::ZERO)).into_body();
         assert!(body.frame().await.unwrap().is_ok());
         tokio::time::sleep(MAX_STALL / 2).await;
         assert!(body.frame().await.unwrap().is_ok(), "slow is not stalled");
@@ -194,11 +189,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_that_takes_long_to_make_is_not_the_clients_fault() {
         let slow = answer(2, MAX_STALL * 2);
-        let collected = within(Some(deadline()), None, slow).into_body().collect().await.unwrap();
+        let collected = within(Some(deadline()), Place::default(), slow).into_body().collect().await.unwrap();
         assert_eq!(collected.to_bytes().len(), 2 * PART.len());
         let too_slow = answer(4, MAX_STALL * 2);
         assert!(
-            within(Some(deadline()), None, too_slow).into_body().collect().await.is_err(),
+            within(Some(deadline()), Place::default(), too_slow).into_body().collect().await.is_err(),
             "the deadline holds"
         );
     }

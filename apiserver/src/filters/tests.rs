@@ -37,16 +37,61 @@ impl Dispatch for Scripted {
 fn filters(limits: impl FnOnce(&mut LimitOptions)) -> Arc<Filters<Scripted>> {
     let mut options = Options::default();
     limits(&mut options.limits);
+    filters_with(&options.limits, Arc::<AuthorizerChain>::default())
+}
+
+fn filters_with(limits: &LimitOptions, authorizer: Arc<dyn Authorizer>) -> Arc<Filters<Scripted>> {
     let tokens = TokenTable::parse("t,admin,admin,system:masters\na,alice,alice,").unwrap();
+    let metrics = ServerMetrics::new().unwrap();
+    let seats = limits.max_requests_inflight + limits.max_mutating_requests_inflight;
+    let control = || FlowControl::new(seats, limits.request_timeout, &metrics);
     Arc::new(Filters::new(
         Arc::default(),
         Authenticator::new(tokens, true),
-        Arc::<AuthorizerChain>::default(),
-        Arc::default(),
+        authorizer,
+        limits.enable_priority_and_fairness.then(control),
         Health::default(),
-        &options.limits,
-        ServerMetrics::new().unwrap(),
+        limits,
+        metrics.clone(),
     ))
+}
+
+/// Allows everything.
+struct AllowAll;
+
+#[async_trait::async_trait]
+impl Authorizer for AllowAll {
+    async fn authorize(&self, _: &Attributes<'_>) -> Decision {
+        Decision::allow("")
+    }
+}
+
+/// Returns filters with one seat for reads and one for writes, at which everybody may do everything.
+fn narrow(is_fair: bool) -> Arc<Filters<Scripted>> {
+    let mut limits = Options::default().limits;
+    limits.enable_priority_and_fairness = is_fair;
+    limits.max_requests_inflight = 1;
+    limits.max_mutating_requests_inflight = usize::from(!is_fair);
+    filters_with(&limits, Arc::new(AllowAll))
+}
+
+fn get_as(token: &str, uri: &str) -> Request<Body> {
+    let mut request = get(uri, &[]);
+    request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+    request
+}
+
+/// Begins a request that lasts until it is aborted, and waits until it executes.
+async fn occupy(filters: &Arc<Filters<Scripted>>, uri: &'static str) -> tokio::task::JoinHandle<()> {
+    let before = filters.inner.started.load(Ordering::SeqCst);
+    let serving = filters.clone();
+    let task = tokio::spawn(async move {
+        serving.serve(&Peer::default(), get_as("a", uri)).await;
+    });
+    while filters.inner.started.load(Ordering::SeqCst) == before {
+        tokio::task::yield_now().await;
+    }
+    task
 }
 
 fn get(uri: &str, headers: &[(&str, &str)]) -> Request<Body> {
@@ -98,36 +143,57 @@ async fn slow_requests_time_out_and_watches_do_not() {
     assert_eq!(status["code"], 400);
 }
 
-#[tokio::test(start_paused = true)]
-async fn too_many_requests_wait_and_then_are_told_to_come_back() {
-    let filters = filters(|limits| limits.max_requests_inflight = 1);
-    let spawn = |uri: &'static str| {
-        let filters = filters.clone();
-        tokio::spawn(async move { filters.serve(&Peer::default(), get(uri, &[])).await })
-    };
-    let first = spawn("/api/v1/nodes/wait");
-    while filters.inner.started.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
-    let waiting: Vec<_> = (0..8).map(|_| spawn("/api/v1/nodes/quick")).collect();
-    tokio::task::yield_now().await;
-    let refused = filters.serve(&Peer::default(), get("/api/v1/nodes/quick", &[])).await;
-    assert_eq!(refused.headers()["retry-after"], "1");
-    assert_eq!(status_of(refused).await["reason"], "TooManyRequests");
-    // Probes need no place.
-    assert_eq!(filters.serve(&Peer::default(), get("/livez", &[])).await.status(), 200);
-    // Watches need none of these places either.
-    assert_eq!(filters.serve(&Peer::default(), get("/api/v1/watch/nodes/quick", &[])).await.status(), 200);
-    // Writes do not take the places of reads.
-    let mut write = get("/api/v1/nodes", &[]);
-    *write.method_mut() = http::Method::POST;
-    assert_eq!(filters.serve(&Peer::default(), write).await.status(), 200);
+#[tokio::test]
+async fn who_finds_no_seat_is_refused_as_kubernetes_does_it() {
+    for is_fair in [true, false] {
+        let filters = narrow(is_fair);
+        let peer = Peer::default();
+        let first = occupy(&filters, "/api/v1/nodes/wait").await;
+        let refused = filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await;
+        assert_eq!(
+            (refused.status().as_u16(), &refused.headers()["retry-after"]),
+            (429, &"1".parse().unwrap())
+        );
+        assert_eq!(refused.headers()["content-type"], "text/plain; charset=utf-8");
+        let body = axum::body::to_bytes(refused.into_body(), usize::MAX).await.unwrap();
+        assert_eq!(body, "Too many requests, please try again later.\n");
 
-    filters.inner.release.notify_one();
-    assert_eq!(first.await.unwrap().status(), 200);
-    for one in waiting {
-        assert_eq!(one.await.unwrap().status(), 200);
+        // An administrator is never refused, and who leaves gives its seat back.
+        assert_eq!(filters.serve(&peer, get("/api/v1/nodes/quick", &[])).await.status(), 200);
+        first.abort();
+        assert!(first.await.unwrap_err().is_cancelled());
+        assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await.status(), 200);
+        let (reads, writes) = filters.in_flight.numbers();
+        assert_eq!((reads.working, reads.waiting, writes.working), (0, 0, 0));
     }
+}
+
+#[tokio::test]
+async fn fixed_limits_concern_neither_the_other_kind_nor_watches_nor_probes() {
+    let filters = narrow(false);
+    let peer = Peer::default();
+    let _first = occupy(&filters, "/api/v1/nodes/wait").await;
+    let mut write = get_as("a", "/api/v1/nodes");
+    *write.method_mut() = http::Method::POST;
+    assert_eq!(filters.serve(&peer, write).await.status(), 200);
+    for unlimited in ["/api/v1/watch/nodes/quick", "/livez"] {
+        assert_eq!(filters.serve(&peer, get_as("a", unlimited)).await.status(), 200, "{unlimited}");
+    }
+}
+
+#[tokio::test]
+async fn streams_need_no_seat_and_watches_only_at_first() {
+    let filters = narrow(true);
+    let peer = Peer::default();
+    // The scripted watch never begins to send events: it waits in its handler, with its seat.
+    let watch = occupy(&filters, "/api/v1/watch/nodes/wait").await;
+    assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await.status(), 429);
+    let stream = "/api/v1/namespaces/n/pods/quick/log";
+    assert_eq!(filters.serve(&peer, get_as("a", stream)).await.status(), 200);
+    watch.abort();
+    assert!(watch.await.unwrap_err().is_cancelled());
+    assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/watch/nodes/quick")).await.status(), 200);
+    assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await.status(), 200);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `priority-and-fairness-config-consumer`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,21 +14,22 @@ use resources::bootstrap::DanglingStatus;
 use resources::flowcontrol::flowschemas::FlowSchemas as FlowSchemaResource;
 use resources::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
-use super::{CompiledSchema, FlowSchemas};
+use super::FlowControl;
+use super::configuration::LevelConfiguration;
+use super::rules::level_of;
 
 /// Time before another attempt after a failure.
 const BACKOFF: Duration = Duration::from_secs(1);
 /// Time after a change in which further changes are collected, so that all are put in force at once.
 const GATHER: Duration = Duration::from_millis(20);
 
-/// Keeps the schemas in force equal to the stored ones.
+/// Keeps the levels and schemas in force equal to the stored ones.
 pub struct FlowSchemaInformer {
     schemas: Arc<Compiled<Schema>>,
-    /// The uids of the levels.
-    levels: Arc<Compiled<String>>,
+    levels: Arc<Compiled<(String, LevelConfiguration)>>,
     synced: [Synced; 2],
     status: DanglingStatus,
-    in_force: Arc<FlowSchemas>,
+    control: Arc<FlowControl>,
 }
 
 /// A stored schema.
@@ -41,19 +43,23 @@ struct Schema {
 impl FlowSchemaInformer {
     /// Returns the informer of an installed API, and the tasks that it needs, or `None` if schemas or levels are not
     /// served.
-    pub fn new(installed: &InstalledApi, in_force: Arc<FlowSchemas>) -> Option<(Self, [InformerTask; 2])> {
+    pub fn new(installed: &InstalledApi, control: Arc<FlowControl>) -> Option<(Self, [InformerTask; 2])> {
         let schemas = installed.store(FlowSchemaResource::TYPE)?;
         let levels = installed.store(PriorityLevelConfigurations::TYPE)?;
         let (schemas, follows_schemas) = Compiled::informer(schemas, Schema::new);
-        let (levels, follows_levels) = Compiled::informer(levels, |level| uid(&level));
+        let (levels, follows_levels) = Compiled::informer(levels, level_of_object);
         let tasks = [follows_schemas.into_task(), follows_levels.into_task()];
         let synced = tasks.each_ref().map(InformerTask::synced);
-        let informer = Self { schemas, levels, synced, status: DanglingStatus::new(installed)?, in_force };
+        let informer = Self { schemas, levels, synced, status: DanglingStatus::new(installed)?, control };
         Some((informer, tasks))
     }
 
     /// Runs until it is dropped.
     pub async fn follow(self) {
+        tokio::join!(self.follow_objects(), self.control.follow_demand());
+    }
+
+    async fn follow_objects(&self) {
         for synced in &self.synced {
             synced.wait().await;
         }
@@ -76,17 +82,18 @@ impl FlowSchemaInformer {
         }
     }
 
-    /// Puts the stored schemas in force.
+    /// Puts the stored levels and schemas in force.
     async fn refresh(&self) -> Result<(), StatusError> {
-        let mut compiled = Vec::new();
+        let levels: BTreeMap<String, LevelConfiguration> =
+            self.levels.snapshot().values().map(|level| level.as_ref().clone()).collect();
+        let mut schemas = Vec::new();
         let mut found = Vec::new();
         for schema in self.schemas.snapshot().values() {
-            let level = schema.typed.spec.as_ref().map(|spec| &spec.priority_level_configuration.name);
-            let uid = level.and_then(|level| self.levels.get("", level));
-            found.push((schema.object.clone(), uid.is_some()));
-            compiled.extend(uid.and_then(|uid| CompiledSchema::new(schema.typed.clone(), &uid)));
+            let is_found = level_of(&schema.typed).is_some_and(|level| levels.contains_key(level));
+            found.push((schema.object.clone(), is_found));
+            schemas.push(schema.typed.clone());
         }
-        self.in_force.replace(compiled);
+        self.control.configure(levels, schemas);
         self.status.write(found).await
     }
 }
@@ -101,7 +108,8 @@ impl Schema {
     }
 }
 
-/// Returns the uid of an object, if it has one.
-fn uid(object: &Object) -> Option<String> {
-    Some(object.uid().to_owned()).filter(|uid| !uid.is_empty())
+/// Decodes a level. One that contradicts itself is treated as missing.
+fn level_of_object(level: Object) -> Option<(String, LevelConfiguration)> {
+    let name = level.name().to_owned();
+    Some((name, LevelConfiguration::new(level.view().ok()?)?))
 }

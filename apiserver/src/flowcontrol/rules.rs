@@ -2,51 +2,92 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/util/flowcontrol/rule.go`.
 
-use http::HeaderValue;
+use std::sync::Arc;
+
 use k8s_openapi::api::flowcontrol::v1::{
-    FlowSchema, NonResourcePolicyRule, PolicyRulesWithSubjects, ResourcePolicyRule, Subject,
+    FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, GroupSubject, NonResourcePolicyRule,
+    PolicyRulesWithSubjects, PriorityLevelConfigurationReference, ResourcePolicyRule, Subject,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_core::context::UserInfo;
 
 use super::Flow;
+use super::configuration::{CATCH_ALL, EXEMPT};
+use crate::authorization::MASTERS;
 use crate::request_info::{RequestInfo, ResourceRequest};
 
 /// The wildcard.
 const ALL: &str = "*";
 /// The matching precedence of schemas that set none.
 const DEFAULT_PRECEDENCE: i32 = 1000;
+/// The groups of all users.
+const AUTHENTICATED: &str = "system:authenticated";
+const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 /// A schema whose priority level exists.
-#[derive(Clone, Debug)]
-pub struct CompiledSchema {
+pub(super) struct CompiledSchema {
     precedence: i32,
-    name: String,
-    flow: Flow,
+    flow: Arc<Flow>,
     rules: Vec<PolicyRulesWithSubjects>,
+}
+
+/// Returns the name of a schema's level.
+pub(super) fn level_of(schema: &FlowSchema) -> Option<&String> {
+    schema.spec.as_ref().map(|spec| &spec.priority_level_configuration.name)
+}
+
+/// Returns the mandatory schemas, for the time in which they are not stored.
+pub(super) fn mandatory() -> [FlowSchema; 2] {
+    let of = |name: &str, precedence, groups: &[&str]| {
+        let all = || vec![ALL.to_owned()];
+        let subject = |group: &&str| Subject {
+            kind: "Group".to_owned(),
+            group: Some(GroupSubject { name: (*group).to_owned() }),
+            ..Subject::default()
+        };
+        let resources = ResourcePolicyRule {
+            verbs: all(),
+            api_groups: all(),
+            resources: all(),
+            cluster_scope: Some(true),
+            namespaces: Some(all()),
+        };
+        let rules = PolicyRulesWithSubjects {
+            subjects: groups.iter().map(subject).collect(),
+            resource_rules: Some(vec![resources]),
+            non_resource_rules: Some(vec![NonResourcePolicyRule { verbs: all(), non_resource_urls: all() }]),
+        };
+        let spec = FlowSchemaSpec {
+            matching_precedence: Some(precedence),
+            priority_level_configuration: PriorityLevelConfigurationReference { name: name.to_owned() },
+            distinguisher_method: Some(FlowDistinguisherMethod { type_: "ByUser".to_owned() }),
+            rules: Some(vec![rules]),
+        };
+        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        FlowSchema { metadata, spec: Some(spec), ..FlowSchema::default() }
+    };
+    [of(EXEMPT, 1, &[MASTERS]), of(CATCH_ALL, 10_000, &[UNAUTHENTICATED, AUTHENTICATED])]
 }
 
 // === impl CompiledSchema ===
 
 impl CompiledSchema {
-    /// Returns a schema of the level with this uid, or `None` if one of the two has no uid.
-    pub fn new(schema: FlowSchema, level_uid: &str) -> Option<Self> {
-        let schema_uid = HeaderValue::try_from(schema.metadata.uid?).ok()?;
-        let flow = Flow { schema_uid, level_uid: HeaderValue::try_from(level_uid).ok()? };
+    /// Returns a schema that is compiled to this flow, or `None` if it has no specification.
+    pub(super) fn new(schema: FlowSchema, flow: Flow) -> Option<Self> {
         let spec = schema.spec?;
         Some(Self {
             precedence: spec.matching_precedence.unwrap_or(DEFAULT_PRECEDENCE),
-            name: schema.metadata.name.unwrap_or_default(),
-            flow,
+            flow: Arc::new(flow),
             rules: spec.rules.unwrap_or_default(),
         })
     }
 
     /// Returns the sort key of schemas: the lower precedence first, then the name.
     pub(super) fn order(&self) -> (i32, &str) {
-        (self.precedence, &self.name)
+        (self.precedence, &self.flow.schema)
     }
 
-    pub(super) fn flow(&self) -> Flow {
+    pub(super) fn flow(&self) -> Arc<Flow> {
         self.flow.clone()
     }
 
@@ -110,17 +151,24 @@ fn covers_path(rule: &NonResourcePolicyRule, verb: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use http::Method;
     use serde_json::json;
 
     use super::*;
+    use crate::flowcontrol::FlowControl;
+    use crate::metrics::ServerMetrics;
 
     fn schema(rules: &serde_json::Value) -> CompiledSchema {
         let schema = json!({
             "metadata": { "name": "s", "uid": "u" },
             "spec": { "priorityLevelConfiguration": { "name": "l" }, "rules": [rules] },
         });
-        CompiledSchema::new(serde_json::from_value(schema).expect("a schema"), "l").expect("it has a uid")
+        let schema: FlowSchema = serde_json::from_value(schema).expect("a schema");
+        let control = FlowControl::new(600, Duration::from_mins(1), &ServerMetrics::new().unwrap());
+        let flow = Flow::clone(control.in_force.load().catch_all.as_ref().unwrap());
+        CompiledSchema::new(schema, flow).expect("it has a specification")
     }
 
     #[test]

@@ -24,12 +24,14 @@ use super::representation::{Item, ItemForm};
 use super::routing::method_not_allowed;
 
 mod body;
+mod initializing;
 mod pieces;
 #[cfg(test)]
 mod tests;
 
 use body::PlainBody;
 pub(crate) use body::WatchBody;
+use initializing::Initializing;
 use pieces::FRAME_END;
 pub(crate) use pieces::Pieces;
 
@@ -86,6 +88,16 @@ impl LongRunning {
     pub(crate) fn hold(&self, value: impl Send + 'static) {
         if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             body.hold(Box::new(value));
+        }
+    }
+
+    /// Keeps a value until the events that exist at the start of the watch have been written, but not longer than this
+    /// time, if the client does not read them.
+    ///
+    /// Kubernetes concept: the initialization signal of a watch.
+    pub(crate) fn hold_until_initialized(&self, value: impl Send + 'static, at_most: Duration) {
+        if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            body.hold_until_initialized(Initializing::new(value, at_most));
         }
     }
 

@@ -21,6 +21,7 @@ use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
 use crate::filters::Filters;
+use crate::flowcontrol::FlowControl;
 use crate::handlers::{Api, ApiConfig, WatchTimes};
 use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
@@ -164,7 +165,7 @@ impl ServerBuilder {
         let options = &self.options;
         let lifecycle = Lifecycle::new(self.shutdown);
         let facts = post_start::server_facts(options, address, tls.published());
-        let flow_schemas = Arc::default();
+        let flow_control = flow_control(options, &metrics);
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
         resources::rbac::prevent_escalation(&installed, &dependencies.services);
         let (services, resolver) = (&dependencies.services, &dependencies.resolver);
@@ -187,14 +188,14 @@ impl ServerBuilder {
         let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
         tasks.background.extend(background(&api));
         let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
-        let hooks = PostStartHooks::new(&installed, &facts, attached, &flow_schemas, tasks);
+        let hooks = PostStartHooks::new(&installed, &facts, attached, flow_control.as_ref(), tasks);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
         add_checks(&mut health, custom_resources, encryption.as_deref());
         let authorizer = authorization.authorizer();
         let limits = &options.limits;
         let policy = ClusterPolicy { allows_privileged: options.admission.allow_privileged };
-        let filters = Filters::new(handler, authenticator, authorizer, flow_schemas, health, limits, metrics)
+        let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics)
             .with_policy(policy)
             .with_http(&options.http)
             .with_auditor(opened.auditor)
@@ -297,6 +298,13 @@ fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut Serv
         tasks.informers.push(informer);
         tasks.background.push(Box::pin(controller.run()));
     }
+}
+
+/// Returns what divides the server between requests; `None` if it is disabled.
+fn flow_control(options: &Options, metrics: &ServerMetrics) -> Option<Arc<FlowControl>> {
+    let limits = &options.limits;
+    let seats = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
+    limits.enable_priority_and_fairness.then(|| FlowControl::new(seats, limits.request_timeout, metrics))
 }
 
 /// Returns what is behind the filters, and adds the tasks of the aggregator.

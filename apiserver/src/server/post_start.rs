@@ -13,7 +13,7 @@ use resources::bootstrap::{PostStartHook, PublishedAuthentication, ServerFacts, 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::flowcontrol::{FlowSchemaInformer, FlowSchemas};
+use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
 use crate::health::{Check, Completion};
 use crate::options::Options;
 
@@ -23,7 +23,7 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 /// The post-start hooks of a server, with their dependencies.
 pub(super) struct PostStartHooks {
     hooks: Vec<(Box<dyn PostStartHook>, Arc<Completion>)>,
-    /// Keeps the flow schemas in force as long as the server runs.
+    /// Keeps the priority levels and flow schemas in force as long as the server runs.
     schemas: Option<FlowSchemaInformer>,
     tasks: ServerTasks,
 }
@@ -43,10 +43,11 @@ impl PostStartHooks {
         installed: &InstalledApi,
         server: &ServerFacts,
         attached: Vec<Box<dyn PostStartHook>>,
-        schemas: &Arc<FlowSchemas>,
+        flow_control: Option<&Arc<FlowControl>>,
         mut tasks: ServerTasks,
     ) -> Self {
-        let schemas = FlowSchemaInformer::new(installed, schemas.clone()).map(|(schemas, followed)| {
+        let followed = flow_control.and_then(|control| FlowSchemaInformer::new(installed, control.clone()));
+        let schemas = followed.map(|(schemas, followed)| {
             tasks.informers.extend(followed);
             schemas
         });

@@ -23,6 +23,7 @@ mod conversion_webhooks;
 mod custom_resources;
 mod evictions;
 mod extremes;
+mod fairness;
 mod head;
 mod hostile;
 mod identities;

@@ -3,7 +3,9 @@
 use std::sync::OnceLock;
 
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
+use prometheus::{
+    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+};
 
 /// A metric cannot be registered or encoded: a programming error.
 pub type MetricsError = prometheus::Error;
@@ -92,6 +94,21 @@ impl Families {
     pub fn unregistered_gauge(&mut self, definition: &Definition) -> Result<IntGaugeVec, MetricsError> {
         let family = IntGaugeVec::new(definition.options(), definition.labels)?;
         self.describe("gauge", &family);
+        Ok(family)
+    }
+
+    /// Describes a family of gauges with fractions that a custom collector exports.
+    pub fn unregistered_float_gauge(&mut self, definition: &Definition) -> Result<GaugeVec, MetricsError> {
+        let family = GaugeVec::new(definition.options(), definition.labels)?;
+        self.describe("gauge", &family);
+        Ok(family)
+    }
+
+    /// Describes a family of histograms that a custom collector exports. The result only describes it.
+    pub fn unregistered_histogram(&mut self, definition: &Definition) -> Result<HistogramVec, MetricsError> {
+        let options = HistogramOpts::from(definition.options()).buckets(definition.buckets.to_vec());
+        let family = HistogramVec::new(options, definition.labels)?;
+        self.describe("histogram", &family);
         Ok(family)
     }
 

@@ -123,6 +123,15 @@ impl Gauges {
         self.resource_objects.with_label_values(&[resource.group, resource.resource]).set(objects);
     }
 
+    /// Returns the numbers of all caches.
+    pub(super) fn caches(&self) -> Vec<(GroupResource, CacheNumbers)> {
+        let sources = self.sources();
+        sources
+            .iter()
+            .filter_map(|(resource, source)| Some((*resource, source.upgrade()?.numbers())))
+            .collect()
+    }
+
     fn sources(&self) -> MutexGuard<'_, Vec<(GroupResource, Weak<dyn CacheSource>)>> {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }

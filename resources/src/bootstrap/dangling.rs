@@ -45,13 +45,28 @@ fn is_dangling(condition: &Value) -> bool {
     condition.get("type").is_some_and(|kind| kind == "Dangling")
 }
 
-fn status(found: bool) -> &'static str {
-    if found { "False" } else { "True" }
+/// Returns status, reason and message of the condition.
+fn wanted(schema: &Object, found: bool) -> (&'static str, &'static str, String) {
+    let level = schema.get_str(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
+    let about = format!("This FlowSchema references the PriorityLevelConfiguration object named \"{level}\"");
+    if found {
+        ("False", "Found", format!("{about} and it exists"))
+    } else {
+        ("True", "NotFound", format!("{about} but there is no such object"))
+    }
 }
 
 fn says(schema: &Object, found: bool) -> bool {
-    let mut conditions = conditions(schema).into_iter();
-    conditions.any(|one| is_dangling(&one) && one.get("status").is_some_and(|told| told == status(found)))
+    let (status, reason, message) = wanted(schema, found);
+    let is = |condition: &Value, name: &str, wanted: &str| {
+        condition.get(name).is_some_and(|value| value == wanted)
+    };
+    conditions(schema).iter().any(|condition| {
+        is_dangling(condition)
+            && is(condition, "status", status)
+            && is(condition, "reason", reason)
+            && is(condition, "message", &message)
+    })
 }
 
 fn with(schema: &Object, found: bool) -> Object {
@@ -59,18 +74,15 @@ fn with(schema: &Object, found: bool) -> Object {
     if says(schema, found) {
         return schema.clone();
     }
-    let level = schema.get_str(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
-    let about = format!("This FlowSchema references the PriorityLevelConfiguration object named \"{level}\"");
-    let (reason, outcome) =
-        if found { ("Found", "and it exists") } else { ("NotFound", "but there is no such object") };
+    let (status, reason, message) = wanted(schema, found);
     let mut conditions = conditions(schema);
     conditions.retain(|one| !is_dangling(one));
     conditions.push(json!({
         "type": "Dangling",
-        "status": status(found),
+        "status": status,
         "lastTransitionTime": time::now(),
         "reason": reason,
-        "message": format!("{about} {outcome}"),
+        "message": message,
     }));
     let mut schema = schema.clone();
     schema.set(&["status", "conditions"], conditions.into());

@@ -12,6 +12,9 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// The token of the project's own server.
 const TOKEN: &str = "bench-token";
 
+/// The tokens of two tenants, users of the group `tenants`, which has no permissions by itself.
+pub(crate) const TENANT_TOKENS: [&str; 2] = ["bench-quiet", "bench-flood"];
+
 /// The path of the server's binary.
 pub(crate) const BINARY: &str = "target/release/apiserver";
 
@@ -65,7 +68,11 @@ impl ServerProcess {
     /// Starts this project's server, which must be built, on a free port, and waits until it is ready.
     pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, String> {
         let tokens = launch.data.with_extension("tokens.csv");
-        std::fs::write(&tokens, format!("{TOKEN},admin,1,\"system:masters\"\n"))
+        let [quiet, flood] = TENANT_TOKENS;
+        let table = format!(
+            "{TOKEN},admin,1,\"system:masters\"\n{quiet},quiet,2,\"tenants\"\n{flood},flood,3,\"tenants\"\n"
+        );
+        std::fs::write(&tokens, table)
             .map_err(|error| format!("cannot write {}: {error}", tokens.display()))?;
         let port = free_port()?;
         let mut command = Command::new(BINARY);
@@ -104,6 +111,11 @@ impl ServerProcess {
     /// Returns a client of the server.
     pub(crate) fn client(&self) -> Result<Client, String> {
         Client::new(&self.url, &self.token)
+    }
+
+    /// Returns a client of the server with this token.
+    pub(crate) fn client_of(&self, token: &str) -> Result<Client, String> {
+        Client::new(&self.url, token)
     }
 
     /// Returns the time from the server's start until it was ready.

@@ -16,6 +16,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::super::ending::Ending;
+use super::initializing::Initializing;
 use super::pieces::Pieces;
 use super::{Frames, LongRunning};
 
@@ -46,6 +47,8 @@ pub(crate) struct WatchBody {
     _running: TaskTrackerToken,
     /// Dropped when the watch ends.
     held: Option<Box<dyn Held>>,
+    /// Dropped when there is nothing more to write for the first time.
+    initializing: Option<Initializing>,
 }
 
 /// A value that is only kept.
@@ -70,7 +73,13 @@ impl WatchBody {
             is_ending: false,
             is_done: false,
             held: None,
+            initializing: None,
         }
+    }
+
+    /// Keeps a value until the initial events have been written.
+    pub(super) fn hold_until_initialized(&mut self, value: Initializing) {
+        self.initializing = Some(value);
     }
 
     /// Keeps a value until the watch ends.
@@ -147,6 +156,7 @@ impl Body for WatchBody {
     ) -> Poll<Option<Result<Frame<Pieces>, Infallible>>> {
         if self.is_done {
             self.held = None;
+            self.initializing = None;
             return Poll::Ready(None);
         }
         let batch = self.fill(task);
@@ -156,6 +166,7 @@ impl Body for WatchBody {
             self.is_done = self.is_done || (batch.remaining() >= BATCH_BYTES && self.is_over(task));
             return Poll::Ready(Some(Ok(Frame::data(batch))));
         }
+        self.initializing = None;
         self.is_done = self.is_done || self.is_over(task);
         if !self.is_done {
             return Poll::Pending;

@@ -69,7 +69,6 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Only(&["false"]),
         "the server writes no log files that it could serve",
     ),
-    accepted("enable-priority-and-fairness", Values::Only(&["true"]), "fairness between users is always on"),
     accepted(
         "endpoint-reconciler-type",
         Values::Only(&["lease"]),

@@ -2,6 +2,7 @@
 
 mod custom;
 mod events;
+mod fairness;
 mod pods;
 mod requests;
 mod restart;
@@ -75,6 +76,9 @@ impl<'a> Stages<'a> {
         }
         if let Err(error) = self.pods().await {
             self.failed("pods", error);
+        }
+        if let Err(error) = self.fairness().await {
+            self.failed("fairness", error);
         }
         if let Err(error) = self.events().await {
             self.failed("events", error);

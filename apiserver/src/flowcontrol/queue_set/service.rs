@@ -1,0 +1,117 @@
+//! Which queue a request joins, and which queue is served next.
+
+use super::super::sharding::Dealer;
+use super::super::work::SeatSeconds;
+use super::{Queue, QueueSet};
+
+impl QueueSet {
+    /// Returns the least loaded queue of a flow. The first one to be considered changes, so that flows whose hands
+    /// overlap are treated alike.
+    pub(super) fn choose(&mut self, dealer: Dealer, hash: u64) -> u32 {
+        dealer.deal(hash, &mut self.hand);
+        let offset = usize::try_from(self.arrivals % dealer.hand_size() as u64).unwrap_or(0);
+        self.arrivals += 1;
+        let from_offset = self.hand.iter().skip(offset).chain(self.hand.iter().take(offset));
+        let work = |index: &&u32| self.queues.get(index).map_or(SeatSeconds::ZERO, Queue::waiting_work);
+        from_offset.min_by_key(work).copied().unwrap_or_default()
+    }
+
+    /// Puts a queue into use, if it is not. A queue that was not in use starts at the present virtual time.
+    pub(super) fn begin_queue(&mut self, index: u32) {
+        let progress = self.progress;
+        let queue = self.queues.entry(index).or_default();
+        if !queue.is_active() {
+            queue.next_start = progress;
+            self.active_queues += 1;
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, index: u32, id: usize) {
+        self.begin_queue(index);
+        let Some(entry) = self.entries.get(id) else { return };
+        let seats = entry.seats();
+        entry.request.metrics.enqueued(seats);
+        if let Some(queue) = self.queues.get_mut(&index) {
+            queue.push(entry.ticket, id, seats, entry.request.work.initial_seats, entry.total_work);
+        }
+        self.waiting += 1;
+        self.seats_waiting += seats;
+        self.reorder(index);
+        self.observe();
+    }
+
+    /// Updates the position of a queue among those with waiting requests. Its next request does not start, in virtual
+    /// time, before it arrived: a queue that does not use its share does not save it up.
+    pub(super) fn reorder(&mut self, index: u32) {
+        let Some(queue) = self.queues.get_mut(&index) else { return };
+        if let Some(before) = queue.position.take() {
+            self.order.remove(&(before, index));
+        }
+        let Some(oldest) = queue.oldest().and_then(|id| self.entries.get(id)) else { return };
+        queue.next_start = queue.next_start.max(oldest.arrival_progress);
+        let end = queue.next_start + oldest.total_work;
+        queue.position = Some(end);
+        self.order.insert((end, index));
+    }
+
+    /// Serves waiting requests as long as there are seats for the next one.
+    pub(super) fn dispatch(&mut self) {
+        while self.waiting > 0 && self.seats_in_use < self.limit {
+            let Some(index) = self.next_queue() else { return };
+            let Some(id) = self.queues.get(&index).and_then(Queue::oldest) else { return };
+            let Some(entry) = self.entries.get(id) else { return };
+            if !self.has_room_for(entry.seats()) {
+                entry.request.metrics.no_accommodation();
+                return;
+            }
+            self.last_served = index;
+            self.dequeue(index, id);
+            self.start_in(index, id);
+            if let Some(sender) = self.entries.get_mut(id).and_then(|entry| entry.waiting.take()) {
+                // If the request was given up at this moment, it leaves at once.
+                let _ = sender.send(());
+            }
+        }
+    }
+
+    /// Returns the queue whose oldest request would end first. Among equal ones it is the first after the one that was
+    /// served last.
+    pub(super) fn next_queue(&self) -> Option<u32> {
+        let (end, first) = *self.order.first()?;
+        let after = self.last_served.checked_add(1);
+        let next = after.and_then(|after| self.order.range((end, after)..=(end, u32::MAX)).next());
+        Some(next.map_or(first, |(_, index)| *index))
+    }
+
+    /// Takes a waiting request out of its queue.
+    pub(super) fn dequeue(&mut self, index: u32, id: usize) {
+        let Some(entry) = self.entries.get(id) else { return };
+        let seats = entry.seats();
+        entry.request.metrics.dequeued(seats);
+        if let Some(queue) = self.queues.get_mut(&index) {
+            queue.remove(entry.ticket, seats, entry.request.work.initial_seats, entry.total_work);
+        }
+        self.waiting -= 1;
+        self.seats_waiting -= seats;
+    }
+
+    /// Executes a request that is in no queue any more, from this one.
+    pub(super) fn start_in(&mut self, index: u32, id: usize) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let work = &mut entry.request.work;
+        if work.final_seats > self.limit {
+            // The same work with fewer seats takes longer.
+            work.additional_latency = work.final_work().per_seat(self.limit.max(1));
+            work.final_seats = self.limit.max(1);
+        }
+        let (seats, total_work) = (entry.seats(), entry.total_work);
+        if let Some(queue) = self.queues.get_mut(&index) {
+            self.statistics.dispatched_at(self.progress, queue.next_start);
+            queue.executing += 1;
+            queue.seats_in_use += seats;
+            queue.next_start += total_work;
+        }
+        self.reorder(index);
+        self.execute(id);
+    }
+}
