@@ -433,7 +433,7 @@ impl<D: Dispatch> Filters<D> {
     /// Responds with a page about priority and fairness.
     fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response<Body>, StatusError>> {
         let page = self.flow_control.as_ref()?.page(path, query)?;
-        Some(Ok(responses::text(StatusCode::OK, page)))
+        Some(Ok(responses::plain_text(page)))
     }
 }
 

@@ -86,8 +86,9 @@ impl Shares {
 
 // === impl Held ===
 
+#[cfg(test)]
 impl Held {
-    pub(crate) fn is_zero(&self) -> bool {
+    fn is_zero(&self) -> bool {
         self.0.load(Ordering::SeqCst) == 0
     }
 }

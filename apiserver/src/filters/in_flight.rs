@@ -1,8 +1,8 @@
 //! Limits the number of requests in flight, and the memory of their bodies.
 //!
 //! Requests share the server as [flow control](crate::flowcontrol) says. If that is disabled, at most a fixed number of
-//! reads and of writes is in flight, and others are refused. Watches and streams, and the memory of bodies that have not
-//! completely arrived, are divided by user ([`Shares`]), because seats do not bound them. Members of `system:masters` have
+//! reads and of writes is in flight, and others are refused. Watches and streams, responses that are not read, and the
+//! memory of bodies that have not completely arrived are divided by user ([`Shares`]), because seats do not bound them. Members of `system:masters` have
 //! shares of their own, so that an administrator can act while others are held up.
 //!
 //! Kubernetes concept: `WithPriorityAndFairness` and `WithMaxInFlightLimit`.
@@ -33,6 +33,11 @@ use super::Times;
 const RETRY_AFTER_SECONDS: u32 = 1;
 /// Maximum number of watches and streams. They cost memory only, 10 KB each.
 const MAX_LONG_RUNNING: usize = 262_144;
+/// Maximum number of responses that are created or sent, for each seat. One user gets at most half of them, so that a
+/// single user can use all seats.
+const RESPONSES_PER_SEAT: usize = 2;
+/// The seats for which responses are counted at least.
+const MIN_SEATS: usize = 200;
 /// Maximum size of all bodies that have not completely arrived, or whose requests wait for seats, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum time for which a watch keeps the seats of its initial events, if its client does not read them.
@@ -74,6 +79,7 @@ struct Counted {
 struct Class {
     users: Holders<String, UserLoad>,
     long_running: Arc<Shares>,
+    responses: Arc<Shares>,
     body_bytes: Arc<Shares>,
 }
 
@@ -81,6 +87,7 @@ struct Class {
 #[derive(Default)]
 struct UserLoad {
     long_running: Held,
+    responses: Held,
     body_bytes: Held,
 }
 
@@ -102,12 +109,19 @@ pub(super) struct BodyReservation {
 #[derive(Default)]
 pub(super) struct Place {
     execution: Option<Execution>,
+    _share: Option<ResponseShare>,
     _lasting: Option<Lasting>,
+}
+
+/// A response that is counted for its user until it is sent. While its client does not read it, it has no seats.
+struct ResponseShare {
+    shares: Arc<Shares>,
+    load: Arc<UserLoad>,
 }
 
 /// The seats of a request while it executes.
 struct Execution {
-    _seat: Option<Seat>,
+    seat: Option<Seat>,
     _counted: Counted,
 }
 
@@ -143,9 +157,12 @@ pub(super) struct Refused {
 impl InFlight {
     /// Returns the bounds of these options.
     pub(super) fn new(limits: &LimitOptions, control: Option<Arc<FlowControl>>) -> Self {
+        let configured = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
+        // Without any limit, responses have none either.
+        let seats = if configured == 0 { usize::MAX } else { configured.max(MIN_SEATS) };
         Self {
-            exempt: Class::new(),
-            shared: Class::new(),
+            exempt: Class::new(seats),
+            shared: Class::new(seats),
             control,
             limits: [limits.max_requests_inflight, limits.max_mutating_requests_inflight],
             reads: Arc::default(),
@@ -189,7 +206,7 @@ impl InFlight {
                 let wanted = Wanted { user, info, query, time_limit };
                 let seat = control.enter(flow, wanted, || numbers.count_waiting()).await;
                 let seat = seat.map_err(|refused| Refused::after(refused.retry_after_seconds))?;
-                Some(Execution { _seat: Some(seat), _counted: numbers.count_working() })
+                Some(Execution { seat: Some(seat), _counted: numbers.count_working() })
             }
             _ if lasting.is_some() || Endpoint::of_path(&info.path).is_some() => None,
             _ => {
@@ -200,10 +217,11 @@ impl InFlight {
                 if is_full && !share.is_exempt {
                     return Err(Refused::after(RETRY_AFTER_SECONDS));
                 }
-                Some(Execution { _seat: None, _counted: counted })
+                Some(Execution { seat: None, _counted: counted })
             }
         };
-        Ok(Place { execution, _lasting: lasting })
+        let response = if lasting.is_none() { Some(share.response()?) } else { None };
+        Ok(Place { execution, _share: response, _lasting: lasting })
     }
 }
 
@@ -257,10 +275,11 @@ impl Drop for Counted {
 // === impl Class ===
 
 impl Class {
-    fn new() -> Self {
+    fn new(seats: usize) -> Self {
         Self {
             users: Holders::default(),
             long_running: Arc::new(Shares::new(MAX_LONG_RUNNING)),
+            responses: Arc::new(Shares::new(seats.saturating_mul(RESPONSES_PER_SEAT))),
             body_bytes: Arc::new(Shares::new(MAX_BODY_BYTES)),
         }
     }
@@ -275,6 +294,14 @@ impl UserShare<'_> {
             return Err(Refused::after(RETRY_AFTER_SECONDS));
         }
         Ok(Lasting { shares: shares.clone(), load: self.load.clone(), _watch: watch })
+    }
+
+    fn response(&self) -> Result<ResponseShare, Refused> {
+        let shares = &self.class.responses;
+        if !shares.try_take(&self.load.responses, 1) {
+            return Err(Refused::after(RETRY_AFTER_SECONDS));
+        }
+        Ok(ResponseShare { shares: shares.clone(), load: self.load.clone() })
     }
 
     /// Begins a reservation of memory for a body.
@@ -313,9 +340,22 @@ impl Drop for Lasting {
     }
 }
 
+impl Drop for ResponseShare {
+    fn drop(&mut self) {
+        self.shares.give_back(&self.load.responses, 1);
+    }
+}
+
 // === impl Place ===
 
 impl Place {
+    /// Gives the seats back, as the client does not read the response, so that it holds up nobody else.
+    pub(super) fn stalled(&mut self) {
+        if let Some(execution) = &mut self.execution {
+            execution.seat = None;
+        }
+    }
+
     /// Leaves the seats of a watch to its initial events: it gives them back when these have been written. A response that
     /// has no events gives them back at once.
     pub(super) fn initialize(&mut self, response: &Response<Body>) {

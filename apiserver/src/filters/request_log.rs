@@ -19,10 +19,11 @@ use http::{HeaderValue, Request, Response, Uri};
 use http_body::Body as _;
 use tracing::Level;
 
-use super::held_body::HeldBody;
 use crate::flowcontrol::Flow;
 use crate::metrics::verb_label;
 use crate::request_info::{RequestInfo, decode_component};
+
+use super::held_body::HeldBody;
 
 /// The target of the log's events, by which filters select them.
 pub(crate) const TARGET: &str = "http";

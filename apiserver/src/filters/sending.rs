@@ -1,7 +1,7 @@
 //! Sending of responses to clients that may be slow.
 //!
 //! A large response is produced while it is sent. Until then it keeps its place among the requests in flight,
-//! and the client has to read it in time. At the deadline, or when the client reads nothing for a while, the
+//! and the client has to read it in time. While the client does not read, others may have its seats. At the deadline, or when the client reads nothing for a while, the
 //! response and its place are dropped; the connection's own buffers remain, which are bounded.
 //!
 //! Kubernetes concept: `WithMaxInFlightLimit` and `WithTimeoutForNonLongRunningRequests` wrap the whole
@@ -22,6 +22,8 @@ use super::in_flight::Place;
 
 /// Responses up to this size count as sent: they fit into the connection's buffers.
 const SMALL_BYTES: u64 = 64 * 1024;
+/// Time after which a response that the client does not read gives its seats back.
+const STALLED_AFTER: Duration = Duration::from_millis(250);
 /// Time after which a response is dropped if the client reads nothing of it.
 const MAX_STALL: Duration = Duration::from_secs(10);
 
@@ -36,7 +38,7 @@ type Held = Mutex<Option<Answer>>;
 
 struct Answer {
     body: Body,
-    _place: Place,
+    place: Place,
     /// When the client last read a part; `None` while the next part is being produced.
     taken_at: Option<Instant>,
     /// The connection's waker, while it waits for the next part.
@@ -65,7 +67,7 @@ pub(super) fn within(deadline: Option<Instant>, place: Place, response: Response
         return response.map(|body| Body::new(Lasting { body, _place: place }));
     };
     response.map(|body| {
-        let answer = Answer { body, _place: place, taken_at: Some(now()), waiting: None };
+        let answer = Answer { body, place, taken_at: Some(now()), waiting: None };
         let held = Arc::new(Mutex::new(Some(answer)));
         let timer = tokio::spawn(give_up(held.clone(), deadline));
         Body::new(Sending { held, _timer: AbortOnDropHandle::new(timer) })
@@ -75,21 +77,32 @@ pub(super) fn within(deadline: Option<Instant>, place: Place, response: Response
 /// Drops the response at its deadline, or when the client stops reading.
 async fn give_up(held: Arc<Held>, deadline: Instant) {
     loop {
-        let since = match &*lock(&held) {
-            Some(answer) => answer.taken_at.unwrap_or_else(now),
-            None => return,
-        };
-        let stalled_at = since + MAX_STALL;
-        if now() >= stalled_at.min(deadline) {
+        let Some((since, has_stalled)) = progress(&held) else { return };
+        let given_up_at = (since + MAX_STALL).min(deadline);
+        if now() >= given_up_at {
             break;
         }
-        tokio::time::sleep_until(stalled_at.min(deadline).into()).await;
+        let next = if has_stalled { given_up_at } else { (since + STALLED_AFTER).min(given_up_at) };
+        tokio::time::sleep_until(next.into()).await;
     }
     // Dropped after the lock is released, as this may release much memory.
     let given_up = lock(&held).take();
     if let Some(connection) = given_up.and_then(|answer| answer.waiting) {
         connection.wake();
     }
+}
+
+/// Returns since when the client has not read, and whether that is long enough for the seats to be given back, which it
+/// does. Returns `None` when the response was sent.
+fn progress(held: &Held) -> Option<(Instant, bool)> {
+    let mut held = lock(held);
+    let answer = held.as_mut()?;
+    let since = answer.taken_at.unwrap_or_else(now);
+    let has_stalled = now() >= since + STALLED_AFTER;
+    if has_stalled {
+        answer.place.stalled();
+    }
+    Some((since, has_stalled))
 }
 
 /// Returns the time by the runtime's clock, which the timer uses.

@@ -188,7 +188,7 @@ impl ServerBuilder {
         api.connect_by(dependencies.proxy(address, self.reaches_local_workloads, max_proxied, stopping));
         let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
         tasks.background.extend(background(&api));
-        let handler = handler(options, &installed, transports, api, &lifecycle, &mut tasks)?;
+        let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
         let hooks = PostStartHooks::new(&installed, &facts, attached, flow_control.as_ref(), tasks);
         let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);

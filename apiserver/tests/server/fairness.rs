@@ -5,7 +5,7 @@ use std::time::Duration;
 use apiserver::testing::TestServer;
 use http::Method;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client::{self, Answer, Connection, Protocol, post};
 use crate::metrics::Page;
@@ -110,15 +110,28 @@ async fn until_in_force(server: &TestServer, uids: &[String; 2]) {
     panic!("the schema is not in force");
 }
 
-/// Sends a list whose response the client does not read, so that it keeps its seats.
-async fn hold_seats(server: &TestServer, token: &str) -> impl Sized + use<> {
+/// A client that reads a large list slowly, so that the list keeps its seats. Dropping it closes the connection.
+struct Held(tokio::task::JoinHandle<()>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn hold_seats(server: &TestServer, token: &str) -> Held {
     let mut stream = client::tls(server, "http/1.1").await;
     let request = format!(
         "GET /api/v1/configmaps HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     stream.flush().await.unwrap();
-    stream
+    Held(tokio::spawn(async move {
+        let mut buffer = vec![0; 32 * 1024];
+        while stream.read(&mut buffer).await.is_ok_and(|bytes| bytes > 0) {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }))
 }
 
 fn row<'a>(page: &'a str, level: &str) -> Vec<&'a str> {
@@ -129,7 +142,7 @@ fn row<'a>(page: &'a str, level: &str) -> Vec<&'a str> {
 #[tokio::test]
 async fn a_refused_request_gets_kubernetes_answer_and_an_administrator_is_served() {
     let server = server(8, true).await;
-    fill(&server, 8, 500_000).await;
+    fill(&server, 24, 500_000).await;
     let uids = create_tenants(&server, &level(&json!({"type": "Reject"}))).await;
     until_in_force(&server, &uids).await;
     let levels = format!("{DUMPS}/dump_priority_levels");
@@ -195,7 +208,7 @@ async fn a_refused_request_gets_kubernetes_answer_and_an_administrator_is_served
 #[tokio::test]
 async fn a_changed_level_takes_effect_and_requests_wait_for_seats() {
     let server = server(8, true).await;
-    fill(&server, 8, 500_000).await;
+    fill(&server, 24, 500_000).await;
     let uids = create_tenants(&server, &level(&json!({"type": "Reject"}))).await;
     until_in_force(&server, &uids).await;
     let queuing = json!({"queues": 4, "handSize": 1, "queueLengthLimit": 3});
@@ -260,7 +273,10 @@ async fn a_quiet_tenant_is_served_beside_a_flooding_one() {
         assert_eq!(connection.get(SMALL, Some("quiet-token")).await.status, 200);
         assert_eq!(connection.get(SMALL, Some(server.admin_token())).await.status, 200);
     }
-    flood.into_iter().for_each(|one| one.abort());
+    for one in flood {
+        one.abort();
+        assert!(one.await.unwrap_err().is_cancelled(), "the flood failed by itself");
+    }
     server.stop().await;
 }
 
@@ -295,7 +311,7 @@ async fn a_schema_without_its_level_is_dangling_and_not_used() {
 #[tokio::test]
 async fn without_priority_and_fairness_the_limits_are_fixed() {
     let server = server(1, false).await;
-    fill(&server, 8, 500_000).await;
+    fill(&server, 24, 500_000).await;
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let answer = connection.get(SMALL, Some("quiet-token")).await;
     assert_eq!(answer.status, 200);

@@ -141,7 +141,7 @@ async fn answers_that_nobody_reads_hold_up_nobody_else() {
         let reads = page.sum("apiserver_current_inflight_requests", &[r#"request_kind="readOnly""#]);
         // The scrape itself is an administrator's request, which has a place of its own.
         if reads - 1.0 >= 200.0 {
-            assert!(reads - 1.0 <= 200.0, "half of 400 is the most that one user gets: {reads}");
+            assert!(reads - 1.0 <= 600.0, "half of 1200 is the most that one user gets: {reads}");
             break;
         }
         assert!(begun.elapsed() < Duration::from_mins(1), "{reads}");
