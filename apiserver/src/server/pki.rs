@@ -19,6 +19,7 @@ mod authority;
 mod client;
 mod issue;
 mod named;
+mod service;
 #[cfg(test)]
 mod tests;
 mod validity;
@@ -28,6 +29,7 @@ use authority::{AUTHORITY_PREFIX, Authority};
 pub(crate) use client::issue_client;
 use issue::Purpose;
 pub(crate) use named::NamedIdentity;
+pub(crate) use service::{issue_front_proxy, issue_serving};
 pub(crate) use validity::{Moment, Validity, now};
 
 /// The server's certificates, and the authorities that it trusts.
