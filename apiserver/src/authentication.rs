@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `chain` | the authenticators one after the other, and their interfaces |
 //! | `assembly` | the authenticators that the options ask for |
+//! | `delegated` | the authenticators of an extension server |
 //! | `trust` | the authorities of clients' and proxies' certificates |
 //! | `request_header` | front proxies, which name the user in headers |
 //! | `certificates` | client certificates |
@@ -34,6 +35,7 @@ mod assembly;
 mod bootstrap_tokens;
 mod certificates;
 mod chain;
+mod delegated;
 mod headers;
 mod impersonation;
 mod jwt;
@@ -51,12 +53,13 @@ use anonymous::Anonymous;
 pub(crate) use assembly::Sources;
 pub(crate) use certificates::PeerCertificates;
 use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
+pub(crate) use delegated::DelegatedSources;
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
-use request_header::ProxyHeaders;
+pub(crate) use request_header::FrontProxyNames;
 pub use service_accounts::ServiceAccountTokens;
 pub(crate) use service_accounts::sign_offline;
 pub use tokens::{TokenFileError, TokenTable};
-pub(crate) use trust::{ClientTrust, Verifier};
+pub(crate) use trust::{AuthoritySet, ClientTrust, Verifier};
 
 /// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
@@ -73,7 +76,7 @@ const INVALID: &str = "invalid bearer token";
 pub struct Authenticator {
     requests: Vec<Box<dyn RequestAuthenticator>>,
     tokens: TokenChain,
-    proxy_headers: ProxyHeaders,
+    proxy_names: FrontProxyNames,
     service_accounts: Option<Arc<ServiceAccountTokens>>,
     anonymous: Anonymous,
 }
@@ -163,7 +166,7 @@ impl Authenticator {
     pub(crate) fn remove_credentials(&self, headers: &mut HeaderMap) {
         headers.remove(AUTHORIZATION);
         websocket::remove_from(headers);
-        self.proxy_headers.remove_from(headers);
+        self.proxy_names.remove_from(headers);
     }
 
     /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.

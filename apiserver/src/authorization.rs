@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `chain` | the authorizers of `--authorization-mode`, in order |
 //! | `setup` | creates the chain, and connects it with the stores that it follows |
+//! | `delegated` | the authorization of an extension server |
 //! | `rbac` | roles and bindings, indexed by subject |
 //! | `node` | what a kubelet may access: the objects that its pods refer to |
 //! | `abac` | a file of policies |
@@ -29,6 +30,7 @@ mod abac;
 mod chain;
 mod conditions;
 mod configuration;
+mod delegated;
 pub(crate) mod impersonation;
 mod node;
 mod rbac;

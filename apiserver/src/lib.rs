@@ -40,6 +40,8 @@
 //! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
 //! | `telemetry` | distributed tracing: spans of requests and their export |
 //! | `zpages` | `/statusz` and `/flagz` |
+//! | `main_server` | the main server that an extension server stands behind |
+//! | `manifests` | the objects that an extension server needs in a cluster |
 //! | [`testing`] | servers for tests |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
@@ -61,6 +63,8 @@ pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
 mod json_fields;
+mod main_server;
+mod manifests;
 pub mod metrics;
 pub mod openapi;
 pub mod options;
@@ -80,7 +84,7 @@ mod zpages;
 
 pub use error::ServerError;
 pub use options::Options;
-pub use run::{Program, run_with};
+pub use run::{Program, run_extension_with, run_with};
 pub use server::{Server, ServerBuilder};
 
 use registry_core::registry::StorageMap;

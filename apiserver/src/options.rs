@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser};
+use clap::error::ErrorKind;
+use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::Program;
 
@@ -15,6 +16,7 @@ mod audit;
 mod authentication;
 mod authorization;
 mod command;
+mod delegation;
 mod duration;
 mod encryption;
 mod feature_gates;
@@ -39,7 +41,10 @@ pub use aggregator::AggregatorOptions;
 pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
-pub use command::{Command, KubeconfigCommand, ServiceAccountName, StorageCommand, TokenCommand};
+pub use command::{
+    Command, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand, TokenCommand,
+};
+pub use delegation::DelegationOptions;
 pub use duration::parse_duration;
 pub use encryption::EncryptionOptions;
 pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
@@ -81,6 +86,21 @@ Examples:
   # Save the store of a stopped server, and bring it back elsewhere
   apiserver storage backup monday.backup
   apiserver storage restore monday.backup --data-dir=elsewhere
+
+Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
+
+const EXTENSION_EXAMPLES: &str = "\
+Examples:
+  # Alone: this API and Kubernetes' own, everything below ./apiserver-data
+  PROGRAM
+  export KUBECONFIG=$PWD/apiserver-data/admin.kubeconfig
+  kubectl api-resources
+
+  # Behind a main server: this API only. The main server decides who the clients are and what they may do
+  PROGRAM --kubeconfig=main.kubeconfig --bind-address=0.0.0.0 --secure-port=8443
+
+  # In a cluster: an APIService, a Service, a Deployment and the permissions that they need
+  PROGRAM manifests --namespace=PROGRAM --image=registry.example.dev/PROGRAM:1 | kubectl apply -f -
 
 Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 
@@ -161,6 +181,10 @@ pub struct Options {
     /// Requests that are forwarded to extension servers.
     #[command(flatten)]
     pub aggregator: AggregatorOptions,
+
+    /// The main server of an extension server.
+    #[command(flatten)]
+    pub delegation: DelegationOptions,
 
     /// The APIs that are served.
     #[command(flatten)]
@@ -362,13 +386,35 @@ impl Options {
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<Self, clap::Error> {
+        let command = DelegationOptions::hide(Self::command());
+        let command = command.mut_subcommand("manifests", |manifests| manifests.hide(true));
+        Self::read_by(command, program, arguments, DelegationOptions::refuse)
+    }
+
+    /// Parses the command line of a program that can be an extension server. Otherwise like [`read`](Self::read).
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_extension(
+        program: Program,
+        arguments: impl IntoIterator<Item = OsString>,
+    ) -> Result<Self, clap::Error> {
+        let command = Self::command().after_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program.name));
+        Self::read_by(command, program, arguments, |_| Ok(()))
+    }
+
+    fn read_by(
+        command: clap::Command,
+        program: Program,
+        arguments: impl IntoIterator<Item = OsString>,
+        check: fn(&ArgMatches) -> Result<(), String>,
+    ) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let mut command = Self::command().name(program.name).version(program.version);
-        let matches = command.try_get_matches_from_mut(&arguments);
-        matches.and_then(|matches| {
-            files::check(&mut command, &matches)?;
-            Self::from_arg_matches(&matches)
-        })
+        let mut command = command.name(program.name).version(program.version);
+        let matches = command.try_get_matches_from_mut(&arguments)?;
+        check(&matches).map_err(|reason| command.error(ErrorKind::UnknownArgument, reason))?;
+        files::check(&mut command, &matches)?;
+        Self::from_arg_matches(&matches)
     }
 
     /// Returns the directory of generated keys and certificates.

@@ -11,14 +11,15 @@ use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::Server;
 use crate::error::ServerError;
 use crate::options::{Command, Options, StorageCommand};
 use crate::server::descriptors::raise_limit;
 use crate::telemetry;
+use crate::{Server, ServerBuilder};
 
-mod kubeconfig;
+pub(crate) mod kubeconfig;
 mod logging;
+mod manifests;
 mod token;
 
 /// The name and version of a server program.
@@ -47,9 +48,34 @@ macro_rules! program {
 /// }
 /// ```
 pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
+    run_program(program, Options::read(program, std::env::args_os()), maps, false)
+}
+
+/// Runs an extension server of these maps' resources as the whole process: behind the main server of `--kubeconfig`, or of
+/// the pod that it runs in. Elsewhere it stands alone, with Kubernetes' resources beside its own. Otherwise like
+/// [`run_with`].
+///
+/// The command `manifests` prints what the server needs in a cluster.
+///
+/// ```no_run
+/// # use resources::STORAGE_MAP; // your own
+/// fn main() -> std::process::ExitCode {
+///     apiserver::run_extension_with(apiserver::program!(), &[&STORAGE_MAP])
+/// }
+/// ```
+pub fn run_extension_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
+    run_program(program, Options::read_extension(program, std::env::args_os()), maps, true)
+}
+
+fn run_program(
+    program: Program,
+    options: Result<Options, clap::Error>,
+    maps: &[&'static StorageMap],
+    may_be_extension: bool,
+) -> ExitCode {
     // The library that creates the store's log files leaves their mode to the umask.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    let options = match Options::read(program, std::env::args_os()) {
+    let options = match options {
         Ok(options) => options,
         Err(error) => error.exit(),
     };
@@ -61,7 +87,11 @@ pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
             let _ = std::io::stdout().write_all(Options::flags_reference().as_bytes());
             Ok(())
         }
-        None => run(options, maps).map_err(|error| error.to_string()),
+        Some(Command::Manifests(command)) => manifests::print(program, command, maps),
+        None => {
+            let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
+            run(options, maps, Role::of(may_be_extension, is_extension)).map_err(|error| error.to_string())
+        }
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -72,7 +102,42 @@ pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
     }
 }
 
-fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError> {
+/// What a server serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Its maps.
+    Server,
+    /// Its maps, and Kubernetes' resources.
+    Alone,
+    /// Its maps, behind a main server.
+    Extension,
+}
+
+impl Role {
+    fn of(may_be_extension: bool, is_extension: bool) -> Self {
+        match (may_be_extension, is_extension) {
+            (_, true) => Self::Extension,
+            (true, false) => Self::Alone,
+            (false, false) => Self::Server,
+        }
+    }
+
+    fn builder(self) -> ServerBuilder {
+        match self {
+            Self::Server => Server::builder().without_builtin_resources(),
+            Self::Alone => Server::builder(),
+            Self::Extension => Server::builder().extension(),
+        }
+    }
+}
+
+/// Whether the process runs in a pod whose service account can use the API.
+fn is_in_pod() -> bool {
+    const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+    std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && Path::new(TOKEN).exists()
+}
+
+fn run(options: Options, maps: &[&'static StorageMap], role: Role) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(ServerError::Process)?;
     let exported = runtime.block_on(async { telemetry::start(&options) })?;
@@ -83,7 +148,7 @@ fn run(options: Options, maps: &[&'static StorageMap]) -> Result<(), ServerError
     runtime.block_on(async {
         let shutdown = CancellationToken::new();
         cancel_on_signal(shutdown.clone())?;
-        let mut builder = Server::builder().without_builtin_resources().options(options);
+        let mut builder = role.builder().options(options);
         for map in maps {
             builder = builder.storage_map(map);
         }

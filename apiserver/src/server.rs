@@ -27,6 +27,7 @@ mod connection;
 pub mod data_directory;
 mod dependencies;
 pub(crate) mod descriptors;
+mod extension;
 mod heartbeat;
 mod kubeconfig;
 mod large_bodies;

@@ -15,6 +15,7 @@
 //! # }
 //! ```
 
+mod cluster;
 mod kubectl;
 
 use std::fmt::Write as _;
@@ -23,23 +24,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use clap::Parser as _;
+use http::Request;
+use http_body_util::Full;
 use registry_core::registry::StorageMap;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::clients::{self, Client, ClientSettings};
 use crate::error::ServerError;
 use crate::options::Options;
 use crate::server::Readiness;
 use crate::{Server, ServerBuilder};
 
+pub use cluster::TestCluster;
 pub use kubectl::{KUBECTL_VARIABLE, Kubectl, KubectlWatch};
 
 /// Maximum time for a server to become ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum time of a [call](TestServer::call), and size of its answer.
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// The token of the user `admin`, a member of `system:masters`.
 pub const ADMIN_TOKEN: &str = "admin-token";
@@ -124,6 +135,28 @@ impl TestServer {
         Kubectl::new(&self.kubeconfig_path, &self.directory.path().join("home"))
     }
 
+    /// Sends a request with the rights of an administrator, with a JSON body unless it is `null`, and returns the answer.
+    ///
+    /// # Errors
+    /// Fails with the status and the body of an answer that is no success.
+    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+        let client = ClientSettings::from_kubeconfig(&self.kubeconfig_path).and_then(Client::new)?;
+        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+        let request = Request::builder().method(method).uri(path).body(Full::new(body));
+        let request = request.map_err(|error| error.to_string())?;
+        let answered = async {
+            let (head, body) = client.open(request).await.map_err(|failure| failure.text)?.into_parts();
+            let body = clients::read(body, MAX_ANSWER_BYTES).await?;
+            let text = || format!("{}: {}", head.status, String::from_utf8_lossy(&body));
+            if !head.status.is_success() {
+                return Err(text());
+            }
+            serde_json::from_slice(&body).map_err(|error| format!("{error}: {}", text()))
+        };
+        let late = |_| Err(format!("{method} {path}: no answer in time"));
+        tokio::time::timeout(CALL_TIMEOUT, answered).await.unwrap_or_else(late)
+    }
+
     /// Returns the data directory; a further server can be started on it.
     pub fn directory(&self) -> &Arc<TestDirectory> {
         &self.directory
@@ -196,6 +229,12 @@ impl TestServerBuilder {
     /// Excludes the built-in resources.
     pub fn without_builtin_resources(mut self) -> Self {
         self.server = self.server.without_builtin_resources();
+        self
+    }
+
+    /// Makes it an extension server, behind the main server of a flag `--kubeconfig`. [`TestCluster`] starts both.
+    pub fn extension(mut self) -> Self {
+        self.server = self.server.extension();
         self
     }
 

@@ -1,5 +1,6 @@
 //! `cargo xtask new`: creates a new resource.
 
+mod project;
 mod template;
 
 use std::path::{Path, PathBuf};
@@ -15,9 +16,11 @@ const DEPENDENCIES: [&str; 5] = ["k8s-openapi", "registry-core", "registry-deriv
 
 /// Write an annotated, documented resource to start from.
 ///
-/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next.
+/// Adds a file to the package, in a folder per API group, declares its modules, and says what to do next. With --crate it
+/// writes a whole project outside of this workspace: an extension server of the resource, with a test.
 #[derive(Debug, Args)]
-#[command(after_help = "EXAMPLE:\n  cargo xtask new zoo.example.dev/v1 Keeper --package zoo")]
+#[command(after_help = "EXAMPLES:\n  cargo xtask new zoo.example.dev/v1 Keeper --package zoo\n  \
+                        cargo xtask new harbor.example.dev/v1 Ship --crate ../harbor")]
 pub(crate) struct Options {
     /// The API group and version, for example `zoo.example.dev/v1`; `v1` alone is the core group
     #[arg(value_name = "GROUP/VERSION")]
@@ -28,11 +31,22 @@ pub(crate) struct Options {
     /// The workspace package the file goes to
     #[arg(long, default_value = "resources")]
     package: String,
+    /// The folder of a new project, whose name is that of its package
+    #[arg(long = "crate", value_name = "FOLDER", conflicts_with = "package")]
+    project: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let workspace = Workspace::load()?;
+    if let Some(folder) = &options.project {
+        let names = Names::new(&options.group_version, &options.kind)?;
+        for file in project::write(folder, &names, &workspace)? {
+            println!("wrote {}", file.display());
+        }
+        println!("\nNext:\n  cd {} && cargo test", folder.display());
+        return Ok(());
+    }
     let package = workspace
         .packages
         .iter()

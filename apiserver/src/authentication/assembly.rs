@@ -3,6 +3,7 @@
 //! Kubernetes concept: `pkg/kubeapiserver/authenticator`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use registry_core::registry::Stores;
@@ -17,9 +18,12 @@ use super::certificates::ClientCertificates;
 use super::oidc::JwtAuthenticators;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
 use super::oidc::reload::{Reload, issuers};
-use super::request_header::{FrontProxies, ProxyHeaders};
+use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::TokenWebhook;
 use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
+
+/// How long the answers of a token webhook are kept by default.
+const TOKEN_TTL: Duration = Duration::from_mins(2);
 
 /// What authenticators are made of.
 pub(crate) struct Sources<'s> {
@@ -50,10 +54,9 @@ impl Sources<'_> {
         };
         let mut authenticator = Authenticator::new(tokens, false);
         if options.front_proxy.requestheader_client_ca_file.is_some() {
-            let headers = ProxyHeaders::new(&options.front_proxy).map_err(ServerError::Authentication)?;
-            authenticator.proxy_headers = headers.clone();
-            let allowed = options.front_proxy.requestheader_allowed_names.clone();
-            let proxies = FrontProxies::new(self.trust.clone(), headers, allowed);
+            let names = FrontProxyNames::new(&options.front_proxy).map_err(ServerError::Authentication)?;
+            authenticator.proxy_names = names.clone();
+            let proxies = FrontProxies::new(self.trust.clone(), names);
             authenticator = authenticator.with_requests(proxies);
         }
         authenticator = authenticator.with_requests(ClientCertificates(self.trust.clone()));
@@ -102,7 +105,7 @@ impl Sources<'_> {
         let Some(path) = &options.authentication_token_webhook_config_file else { return Ok(None) };
         let own_audiences = self.service_accounts.api_audiences().to_vec();
         let version = &options.authentication_token_webhook_version;
-        let ttl = options.authentication_token_webhook_cache_ttl;
+        let ttl = options.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
         TokenWebhook::new(path, version, ttl, own_audiences).map(Some)
     }
 

@@ -282,7 +282,7 @@ fn hex(bytes: &[u8]) -> String {
 pub(super) fn testing() -> (Arc<ClientTrust>, impl Fn(ClientCertificate) -> PeerCertificates) {
     let nobody = || Verifier(rustls::server::WebPkiClientVerifier::no_client_auth());
     let trust = Arc::new(ClientTrust::default());
-    trust.replace(Some(nobody()), Some(nobody()));
+    trust.set(Some(nobody()), Some(nobody()));
     let judged = {
         let trust = trust.clone();
         move |certificate: ClientCertificate| {

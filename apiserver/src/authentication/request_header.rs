@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderName};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
@@ -23,20 +24,29 @@ use super::trust::ClientTrust;
 const STANDARD_PREFIX: &str = "x-remote-";
 
 /// The names of the headers in which proxies name the user.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ProxyHeaders {
+#[derive(Debug, Default)]
+struct ProxyHeaders {
     user: Vec<HeaderName>,
     uid: Vec<HeaderName>,
     group: Vec<HeaderName>,
     extra_prefixes: Vec<String>,
 }
 
+/// The names of front proxies and of their headers, which can be replaced while connections are open.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FrontProxyNames(Arc<ArcSwap<Names>>);
+
+#[derive(Debug, Default)]
+struct Names {
+    headers: ProxyHeaders,
+    /// Common names of accepted proxies; all are if it is empty.
+    allowed: Vec<String>,
+}
+
 /// Authenticates users by the headers of front proxies.
 pub(crate) struct FrontProxies {
     trust: Arc<ClientTrust>,
-    headers: ProxyHeaders,
-    /// Common names of accepted proxies; all are if it is empty.
-    allowed_names: Vec<String>,
+    names: FrontProxyNames,
 }
 
 // === impl ProxyHeaders ===
@@ -46,7 +56,7 @@ impl ProxyHeaders {
     ///
     /// # Errors
     /// Fails if one cannot be the name of a header.
-    pub(crate) fn new(options: &FrontProxyOptions) -> Result<Self, String> {
+    fn new(options: &FrontProxyOptions) -> Result<Self, String> {
         Ok(Self {
             user: names("--requestheader-username-headers", &options.requestheader_username_headers)?,
             uid: names("--requestheader-uid-headers", &options.requestheader_uid_headers)?,
@@ -62,7 +72,7 @@ impl ProxyHeaders {
     }
 
     /// Removes these headers and the standard ones.
-    pub(super) fn remove_from(&self, headers: &mut HeaderMap) {
+    fn remove_from(&self, headers: &mut HeaderMap) {
         let is_meant = |name: &HeaderName| {
             name.as_str().starts_with(STANDARD_PREFIX)
                 || [&self.user, &self.uid, &self.group].iter().any(|names| names.contains(name))
@@ -120,27 +130,58 @@ fn names(flag: &str, given: &[String]) -> Result<Vec<HeaderName>, String> {
     given.iter().map(read).collect()
 }
 
+// === impl FrontProxyNames ===
+
+impl FrontProxyNames {
+    /// Reads the names.
+    ///
+    /// # Errors
+    /// Fails if one cannot be the name of a header.
+    pub(crate) fn new(options: &FrontProxyOptions) -> Result<Self, String> {
+        let names = Self::default();
+        names.replace(options)?;
+        Ok(names)
+    }
+
+    /// Replaces the names.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is replaced then.
+    pub(crate) fn replace(&self, options: &FrontProxyOptions) -> Result<(), String> {
+        let headers = ProxyHeaders::new(options)?;
+        let allowed = options.requestheader_allowed_names.clone();
+        self.0.store(Arc::new(Names { headers, allowed }));
+        Ok(())
+    }
+
+    /// Removes the headers of proxies from a request.
+    pub(super) fn remove_from(&self, headers: &mut HeaderMap) {
+        self.0.load().headers.remove_from(headers);
+    }
+}
+
 // === impl FrontProxies ===
 
 impl FrontProxies {
-    pub(super) fn new(trust: Arc<ClientTrust>, headers: ProxyHeaders, allowed_names: Vec<String>) -> Self {
-        Self { trust, headers, allowed_names }
+    pub(super) fn new(trust: Arc<ClientTrust>, names: FrontProxyNames) -> Self {
+        Self { trust, names }
     }
 }
 
 impl RequestAuthenticator for FrontProxies {
     fn authenticate(&self, shown: &Shown<'_>) -> Result<Option<UserInfo>, Refusal> {
-        let is_named = self.headers.user.iter().any(|name| shown.headers.contains_key(name));
+        let names = self.names.0.load();
+        let is_named = names.headers.user.iter().any(|name| shown.headers.contains_key(name));
         let (true, Some(certificates)) = (is_named, shown.certificates) else { return Ok(None) };
         let judged = certificates.as_proxy(&self.trust.proxies);
         let Some(proxy) = judged.certificate() else {
             return Err(Refusal::Invalid("the proxy's certificate has no common name".to_owned()));
         };
         let proxy = proxy.user().map_err(|reason| Refusal::Invalid(reason.into_owned()))?;
-        if !self.allowed_names.is_empty() && !self.allowed_names.contains(&proxy.name) {
+        if !names.allowed.is_empty() && !names.allowed.contains(&proxy.name) {
             let reason = format!("x509: subject with cn={} is not in the allowed list", proxy.name);
             return Err(Refusal::Invalid(reason));
         }
-        self.headers.user(shown.headers).map_err(Refusal::Unreadable)
+        names.headers.user(shown.headers).map_err(Refusal::Unreadable)
     }
 }

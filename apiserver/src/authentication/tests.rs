@@ -88,6 +88,7 @@ fn front_proxies(
 ) -> Authenticator {
     let list = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect();
     let mut options = crate::options::FrontProxyOptions {
+        requestheader_allowed_names: list(allowed),
         requestheader_username_headers: list(&["X-Remote-User", "X-Remote-Login"]),
         requestheader_uid_headers: list(&["X-Remote-Uid"]),
         requestheader_group_headers: list(&["X-Remote-Group"]),
@@ -95,11 +96,11 @@ fn front_proxies(
         ..Default::default()
     };
     flags(&mut options);
-    let names = ProxyHeaders::new(&options).unwrap();
+    let names = FrontProxyNames::new(&options).unwrap();
     let mut authenticator = authenticator(true);
-    authenticator.proxy_headers = names.clone();
+    authenticator.proxy_names = names.clone();
     authenticator
-        .with_requests(request_header::FrontProxies::new(trust.clone(), names, list(allowed)))
+        .with_requests(request_header::FrontProxies::new(trust.clone(), names))
         .with_requests(certificates::ClientCertificates(trust.clone()))
 }
 
@@ -168,7 +169,7 @@ fn names_of_headers_are_checked() {
             requestheader_group_headers: vec![wrong.to_owned()],
             ..Default::default()
         };
-        assert!(ProxyHeaders::new(&options).is_err(), "{wrong:?}");
+        assert!(FrontProxyNames::new(&options).is_err(), "{wrong:?}");
     }
 }
 

@@ -1,10 +1,10 @@
 //! The certificate authorities of clients and of front proxies, which can be replaced while connections are open.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwapOption, Guard};
 use rustls::RootCertStore;
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls_pki_types::CertificateDer;
@@ -18,6 +18,28 @@ pub(crate) struct ClientTrust {
     pub(crate) clients: Authorities,
     /// Of front proxies: headers name the user.
     pub(crate) proxies: Authorities,
+    /// Where the authorities come from.
+    sets: Mutex<Sets>,
+    /// Whether authorities of a main server are added while connections are open.
+    follows: bool,
+}
+
+/// Authorities by their source.
+#[derive(Debug, Default)]
+struct Sets {
+    /// Those of the server's own files.
+    own: AuthoritySet,
+    /// Those that a main server publishes.
+    followed: AuthoritySet,
+}
+
+/// Certificates of authorities.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AuthoritySet {
+    /// Of clients.
+    pub(crate) clients: Vec<CertificateDer<'static>>,
+    /// Of front proxies.
+    pub(crate) proxies: Vec<CertificateDer<'static>>,
 }
 
 /// A replaceable set of certificate authorities. Without any, no certificate is accepted.
@@ -31,8 +53,47 @@ pub(crate) struct Verifier(pub(super) Arc<dyn ClientCertVerifier>);
 // === impl ClientTrust ===
 
 impl ClientTrust {
-    /// Replaces both sets of authorities. Certificates of open connections are judged by them from now on.
-    pub(crate) fn replace(&self, clients: Option<Verifier>, proxies: Option<Verifier>) {
+    /// Creates the trust of an extension server, to which the authorities of a main server are added.
+    pub(crate) fn following() -> Self {
+        Self { follows: true, ..Self::default() }
+    }
+
+    /// Whether authorities of a main server are added while connections are open.
+    pub(crate) fn follows(&self) -> bool {
+        self.follows
+    }
+
+    /// Replaces the authorities of the server's own files. Certificates of open connections are judged by them from now on.
+    ///
+    /// # Errors
+    /// Fails if a certificate cannot be an authority; nothing is replaced then.
+    pub(crate) fn replace_own(&self, own: AuthoritySet) -> Result<(), ServerError> {
+        self.replace(|sets| sets.own = own)
+    }
+
+    /// Replaces the authorities of the main server, likewise.
+    ///
+    /// # Errors
+    /// As [`replace_own`](Self::replace_own).
+    pub(crate) fn replace_followed(&self, followed: AuthoritySet) -> Result<(), ServerError> {
+        self.replace(|sets| sets.followed = followed)
+    }
+
+    fn replace(&self, change: impl FnOnce(&mut Sets)) -> Result<(), ServerError> {
+        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Sets { own: sets.own.clone(), followed: sets.followed.clone() };
+        change(&mut changed);
+        let provider = Arc::new(ring::default_provider());
+        let verifier = |own: &[_], followed: &[_]| Verifier::new(&[own, followed].concat(), &provider);
+        let clients = verifier(&changed.own.clients, &changed.followed.clients)?;
+        let proxies = verifier(&changed.own.proxies, &changed.followed.proxies)?;
+        *sets = changed;
+        self.set(clients, proxies);
+        Ok(())
+    }
+
+    /// Sets what verifies certificates.
+    pub(super) fn set(&self, clients: Option<Verifier>, proxies: Option<Verifier>) {
         self.clients.0.store(clients.map(Arc::new));
         self.proxies.0.store(proxies.map(Arc::new));
     }

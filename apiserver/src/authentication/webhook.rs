@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::clients::{Bounds, Client, ClientSettings};
+use crate::main_server;
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
 
@@ -25,6 +26,8 @@ use cache::TokenCache;
 
 /// The bounds of one request to the webhook.
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_answer_bytes: 1024 * 1024 };
+/// Where a main server creates `TokenReview`s.
+const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 /// Pauses before the further attempts after a failure that may pass.
 const RETRIES: [Duration; 4] = [
     Duration::from_millis(500),
@@ -97,6 +100,17 @@ impl TokenWebhook {
         };
         let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?)?;
         let inner = Arc::new(Webhook { client, api_version, own_audiences });
+        Ok(Self { inner, cache: TokenCache::new(ttl) })
+    }
+
+    /// Prepares the `TokenReview`s of an extension server, which its main server answers.
+    ///
+    /// # Errors
+    /// Fails if the kubeconfig cannot be used.
+    pub(super) fn of_main_server(kubeconfig: Option<&Path>, ttl: Duration) -> Result<Self, String> {
+        let client = main_server::client(kubeconfig, TOKEN_REVIEWS)?;
+        let api_version = "authentication.k8s.io/v1";
+        let inner = Arc::new(Webhook { client, api_version, own_audiences: Vec::new() });
         Ok(Self { inner, cache: TokenCache::new(ttl) })
     }
 

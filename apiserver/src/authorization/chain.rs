@@ -27,12 +27,23 @@ const HEALTH_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 #[derive(Default)]
 pub struct AuthorizerChain {
     members: ArcSwap<Vec<Measured>>,
+    /// `None`: everyone may read the server's health.
+    open_paths: Option<OpenPaths>,
 }
 
 /// An authorizer whose decisions are counted.
 pub(super) struct Measured {
     pub(super) member: Member,
     pub(super) decisions: Option<DecisionMetrics>,
+}
+
+/// The paths of `--authorization-always-allow-paths`, which everyone may use.
+///
+/// Kubernetes concept: `k8s.io/apiserver/pkg/authorization/path`.
+#[derive(Debug, Default)]
+pub(super) struct OpenPaths {
+    exact: Vec<String>,
+    prefixes: Vec<String>,
 }
 
 /// One authorizer of a chain. All but webhooks decide at once, without a future of their own.
@@ -56,12 +67,27 @@ pub(super) enum Member {
 impl AuthorizerChain {
     /// Creates a chain of these authorizers.
     pub(super) fn new(members: Vec<Measured>) -> Self {
-        Self { members: ArcSwap::from_pointee(members) }
+        Self { members: ArcSwap::from_pointee(members), open_paths: None }
     }
 
     /// Replaces the authorizers.
     pub(super) fn replace(&self, members: Vec<Measured>) {
         self.members.store(Arc::new(members));
+    }
+
+    /// Lets everyone use these paths, instead of those of the server's health.
+    pub(super) fn with_open_paths(self, paths: OpenPaths) -> Self {
+        Self { open_paths: Some(paths), ..self }
+    }
+
+    /// Returns why a request is allowed whatever the policy says, if it is.
+    fn always_allows(&self, attributes: &Attributes<'_>) -> Option<&'static str> {
+        match (&self.open_paths, attributes.resource) {
+            (Some(paths), None) => paths.contain(attributes.path).then_some(""),
+            // Kubelets do not ask an extension server.
+            (Some(_), Some(_)) => None,
+            (None, _) => is_always_allowed(attributes),
+        }
     }
 }
 
@@ -71,7 +97,7 @@ impl Authorizer for AuthorizerChain {
         if attributes.is_in_group(MASTERS) {
             return Decision::allow("");
         }
-        if let Some(reason) = is_always_allowed(attributes) {
+        if let Some(reason) = self.always_allows(attributes) {
             return Decision::allow(reason);
         }
         let mut reasons = String::new();
@@ -144,6 +170,36 @@ fn is_kubelet_api(resource: &ResourceRequest) -> bool {
         && SUBRESOURCES.contains(&resource.subresource.as_str())
 }
 
+// === impl OpenPaths ===
+
+impl OpenPaths {
+    /// Reads paths. Those that end in `*` are prefixes; the leading slash may be missing.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message if there is a `*` elsewhere.
+    pub(super) fn new(paths: &[String]) -> Result<Self, String> {
+        let mut open = Self::default();
+        for path in paths.iter().filter(|path| !path.is_empty()) {
+            let path = path.strip_prefix('/').unwrap_or(path);
+            let prefix = path.strip_suffix('*');
+            if prefix.unwrap_or(path).contains('*') {
+                return Err(format!("only trailing * allowed in {path:?}"));
+            }
+            match prefix {
+                Some(prefix) => open.prefixes.push(prefix.to_owned()),
+                None => open.exact.push(path.to_owned()),
+            }
+        }
+        Ok(open)
+    }
+
+    fn contain(&self, path: &str) -> bool {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        self.exact.iter().any(|exact| exact == path)
+            || self.prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
+    }
+}
+
 /// Joins errors as Kubernetes does: equal ones once, several ones in brackets.
 pub(super) fn aggregate(errors: Vec<String>) -> String {
     let mut different: Vec<String> = Vec::with_capacity(errors.len());
@@ -200,5 +256,30 @@ fn everything() -> AccessRules {
         resources: vec![ResourceRule { verbs: all(), groups: all(), resources: all(), names: Vec::new() }],
         paths: vec![PathRule { verbs: all(), paths: all() }],
         ..AccessRules::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_paths_are_whole_or_end_in_a_star() {
+        let read =
+            |paths: &[&str]| OpenPaths::new(&paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+        let open = read(&["/healthz", "livez", "/docs/*", "/", ""]).unwrap();
+        for (path, is_open) in [
+            ("/healthz", true),
+            ("/healthz/ping", false),
+            ("/livez", true),
+            ("/docs/a/b", true),
+            ("/docs", false),
+            ("/", true),
+            ("/metrics", false),
+        ] {
+            assert_eq!(open.contain(path), is_open, "{path}");
+        }
+        assert!(!read(&[""]).unwrap().contain("/"), "an empty flag opens nothing");
+        assert_eq!(read(&["/a*b"]).unwrap_err(), "only trailing * allowed in \"a*b\"");
     }
 }

@@ -10,13 +10,14 @@ use registry_core::registry::{InformerTask, InstalledApi};
 use crate::clients::{Client, ClientSettings};
 use crate::error::ServerError;
 use crate::metrics::AuthorizationMetrics;
-use crate::options::{AuthorizationMode, AuthorizationOptions, OptionsError};
+use crate::options::{AuthorizationMode, AuthorizationOptions, Options, OptionsError};
 
 use super::Authorizer;
 use super::abac::AbacAuthorizer;
 use super::chain::{AuthorizerChain, Measured, Member};
 use super::conditions::MatchConditions;
 use super::configuration::{Configured, ConfiguredAuthorizer, ConfiguredWebhook};
+use super::delegated;
 use super::node::{NodeAuthorizer, NodeFollower, NodeGraph};
 use super::rbac::{RbacAuthorizer, RbacFollower, RbacIndex, Role};
 use super::reload::{ConfigurationFile, Reload};
@@ -27,6 +28,9 @@ use super::webhook::{WebhookAuthorizer, WebhookSettings};
 const NODE_ROLE: &str = "system:node";
 /// Maximum time of a call of the mode Webhook.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the permissions and refusals of a webhook are kept by default.
+const AUTHORIZED_TTL: Duration = Duration::from_mins(5);
+const UNAUTHORIZED_TTL: Duration = Duration::from_secs(30);
 /// The name of the webhook of the mode Webhook.
 const DEFAULT_WEBHOOK: &str = "default";
 
@@ -75,6 +79,22 @@ impl Authorization {
         let reload =
             file.map(|file| Reload::new(file, required, modes.clone(), chain.clone(), metrics.clone()));
         Ok(Self { authorizer: chain, modes, reload })
+    }
+
+    /// Creates the authorization of an extension server, which its main server decides, unless another one replaces it.
+    ///
+    /// # Errors
+    /// Fails if the kubeconfig cannot be used.
+    pub(crate) fn delegated(
+        options: &Options,
+        replacement: Option<Arc<dyn Authorizer>>,
+        metrics: &AuthorizationMetrics,
+    ) -> Result<Self, ServerError> {
+        let authorizer = match replacement {
+            Some(authorizer) => authorizer,
+            None => Arc::new(delegated::chain(options, metrics)?),
+        };
+        Ok(Self { authorizer, modes: Modes::default(), reload: None })
     }
 
     /// Returns the authorizer of all requests.
@@ -189,8 +209,8 @@ fn of_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>,
 fn webhook_of_flags(path: &Path, options: &AuthorizationOptions) -> Result<ConfiguredWebhook, String> {
     let version = ReviewVersion::of(&options.authorization_webhook_version);
     let settings = WebhookSettings {
-        authorized_ttl: options.authorization_webhook_cache_authorized_ttl,
-        unauthorized_ttl: options.authorization_webhook_cache_unauthorized_ttl,
+        authorized_ttl: options.authorization_webhook_cache_authorized_ttl.unwrap_or(AUTHORIZED_TTL),
+        unauthorized_ttl: options.authorization_webhook_cache_unauthorized_ttl.unwrap_or(UNAUTHORIZED_TTL),
         timeout: WEBHOOK_TIMEOUT,
         version: version.ok_or("--authorization-webhook-version must be v1 or v1beta1")?,
         denies_on_failure: false,

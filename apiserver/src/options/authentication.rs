@@ -127,9 +127,9 @@ pub struct TokenWebhookOptions {
     #[arg(long, value_name = "FILE")]
     pub authentication_token_webhook_config_file: Option<PathBuf>,
 
-    /// Time for which its answers are kept
-    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = parse_duration)]
-    pub authentication_token_webhook_cache_ttl: Duration,
+    /// Time for which its answers are kept [default: 2m; 10s for those of a main server]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    pub authentication_token_webhook_cache_ttl: Option<Duration>,
 
     /// Version of the TokenReviews: v1 or v1beta1
     #[arg(long, value_name = "VERSION", default_value = "v1beta1")]

@@ -42,6 +42,10 @@ pub enum Command {
     #[command(after_long_help = TOKEN_EXAMPLES)]
     Token(TokenCommand),
 
+    /// Prints what an extension server needs in a cluster: an APIService for each group version, a Service, a Deployment, a
+    /// ServiceAccount, a Secret with serving certificates, and RBAC
+    Manifests(ManifestsCommand),
+
     /// Prints the reference of all flags, for the documentation
     #[command(hide = true)]
     FlagsReference,
@@ -139,4 +143,33 @@ impl FromStr for ServiceAccountName {
             _ => Err("it is not NAMESPACE:NAME".to_owned()),
         }
     }
+}
+
+/// The manifests of an extension server.
+#[derive(Args, Clone, Debug)]
+pub struct ManifestsCommand {
+    /// Namespace of the server
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub namespace: String,
+
+    /// Name of all objects [default: that of the program]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// Image of the server, whose entry point is this program [default: the program's name and version]
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+
+    /// Secret with the serving certificate (tls.crt, tls.key), made elsewhere: by cert-manager, for example. Without it a
+    /// Secret with a new certificate is printed
+    #[arg(long, value_name = "NAME", requires = "ca_file")]
+    pub tls_secret: Option<String>,
+
+    /// Certificate authority (PEM) of the certificate in --tls-secret
+    #[arg(long, value_name = "FILE", requires = "tls_secret")]
+    pub ca_file: Option<PathBuf>,
+
+    /// Time for which the printed certificate is valid
+    #[arg(long, value_name = "DURATION", default_value = "8760h", value_parser = parse_duration)]
+    pub expires: Duration,
 }

@@ -21,7 +21,10 @@ pub(super) fn print(options: &Options, command: &KubeconfigCommand) -> Result<()
 }
 
 /// Returns the kubeconfig of a command.
-fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Result<String, String> {
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Result<String, String> {
     if command.user.is_empty() || command.group.iter().any(String::is_empty) {
         return Err("--user and --group must not be empty".to_owned());
     }

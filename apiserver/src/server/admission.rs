@@ -15,7 +15,8 @@ use crate::webhooks::Webhooks;
 
 use super::dependencies::ServerDependencies;
 
-/// Returns the plug-ins that are installed and enabled, in the order in which they run.
+/// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that work
+/// on any kind; the others are about kinds of its main server.
 ///
 /// # Errors
 /// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
@@ -24,7 +25,9 @@ pub(super) fn chain(
     dependencies: &ServerDependencies,
     metrics: &AdmissionMetrics,
     options: &Options,
+    is_extension: bool,
 ) -> Result<AdmissionChain, OptionsError> {
+    let ServerDependencies { services, resolver, .. } = dependencies;
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
@@ -34,13 +37,20 @@ pub(super) fn chain(
     let callers = callers(&configuration, services, resolver).map_err(|reason| {
         OptionsError(format!("--admission-control-config-file: kubeConfigFile: {reason}"))
     })?;
+    let webhooks = webhooks::plugins(installed, services, callers, metrics);
+    if is_extension {
+        chain.mutating.extend(webhooks.mutating);
+        chain.validating.extend(webhooks.validating);
+        add_policies(&mut chain, installed, &services.access);
+        options.admission.apply(&mut chain)?;
+        return Ok(chain);
+    }
     let settings = AdmissionSettings {
         access: services.access.clone(),
         webhooks: services.webhooks.clone(),
         configuration,
         default_tolerations: options.admission.default_tolerations(),
     };
-    let webhooks = webhooks::plugins(installed, services, callers, metrics);
     for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);

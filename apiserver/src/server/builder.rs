@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, Aggregator, ProxyIdentity, Transports};
 use crate::audit::Auditor;
+use crate::authentication::ClientTrust;
 use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
@@ -34,8 +35,9 @@ use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
 
 use super::data_directory::DataDirectory;
-use super::dependencies::ServerDependencies;
+use super::dependencies::{Clients, ServerDependencies};
 use super::descriptors::Descriptors;
+use super::extension::MainServer;
 use super::large_bodies::LargeBodies;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
@@ -48,6 +50,7 @@ pub struct ServerBuilder {
     options: Options,
     maps: Vec<&'static StorageMap>,
     without_builtin_resources: bool,
+    is_extension: bool,
     authorizer: Option<Arc<dyn Authorizer>>,
     reaches_local_workloads: bool,
     shutdown: CancellationToken,
@@ -71,7 +74,12 @@ struct OpenedStores {
     dependencies: ServerDependencies,
     authorization: Authorization,
     storages: Arc<Storages>,
+    /// What is served.
     installed: Arc<InstalledApi>,
+    /// What admission reads: the same, and resources of a main server.
+    known: Arc<InstalledApi>,
+    /// What follows the authentication of a main server.
+    following: Vec<BoxFuture<'static, ()>>,
 }
 
 // === impl ServerBuilder ===
@@ -93,6 +101,16 @@ impl ServerBuilder {
 
     /// Excludes Kubernetes' built-in resources, which are served by default.
     pub fn without_builtin_resources(mut self) -> Self {
+        self.without_builtin_resources = true;
+        self
+    }
+
+    /// Makes this an extension server, which serves only its own resources, behind the main server of `--kubeconfig`: that one
+    /// decides who the clients are and what they may do, has the namespaces, and the webhooks and policies of admission.
+    ///
+    /// Kubernetes concept: [API aggregation](https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/).
+    pub fn extension(mut self) -> Self {
+        self.is_extension = true;
         self.without_builtin_resources = true;
         self
     }
@@ -123,32 +141,57 @@ impl ServerBuilder {
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.
     pub async fn build(self) -> Result<Server, ServerError> {
-        let opened = Box::pin(Opened::new(&self.options)).await?;
-        let stores = self.open_stores(&opened)?;
+        let opened = Box::pin(Opened::new(&self.options, self.is_extension)).await?;
+        let main_server = if self.is_extension {
+            Some(Box::pin(MainServer::open(&self.options, opened.tls.trust())).await?)
+        } else {
+            None
+        };
+        let mut stores = self.open_stores(&opened, main_server.as_ref())?;
+        stores.following.extend(main_server.and_then(MainServer::follow));
         let (listener, address) = listen(&self.options).await?;
         self.assemble(opened, stores, listener, address)
     }
 
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
     /// the stores is created after it: informers, admission, hooks, and the handlers.
-    fn open_stores(&self, opened: &Opened) -> Result<OpenedStores, ServerError> {
+    fn open_stores(
+        &self,
+        opened: &Opened,
+        main_server: Option<&MainServer>,
+    ) -> Result<OpenedStores, ServerError> {
         let Opened { metrics, engine, tls, encryption, .. } = opened;
-        let authorization = Authorization::new(
-            &self.options.authorization,
-            self.authorizer.clone(),
-            opened.metrics.authorization(),
-        )?;
+        let (authorization, clients) = match main_server {
+            Some(main_server) => (
+                Authorization::delegated(&self.options, self.authorizer.clone(), metrics.authorization())?,
+                Clients::OfMainServer(main_server),
+            ),
+            None => (
+                Authorization::new(
+                    &self.options.authorization,
+                    self.authorizer.clone(),
+                    metrics.authorization(),
+                )?,
+                Clients::Own(tls.trust()),
+            ),
+        };
         let reaches_local = self.reaches_local_workloads;
         let authorizer = authorization.authorizer();
         let dependencies =
-            ServerDependencies::new(&self.options, engine, authorizer, reaches_local, tls.trust())?;
+            ServerDependencies::new(&self.options, engine, authorizer, reaches_local, clients)?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
         let storages = Arc::new(storages.with_encryption(encryption.clone()));
         let installed = Arc::new(self.install(&storages)?);
+        let known = match main_server {
+            Some(main_server) => {
+                Arc::new(main_server.beside(&installed, &self.options, &dependencies.services)?)
+            }
+            None => installed.clone(),
+        };
         metrics.read_from(storages.reader());
-        Ok(OpenedStores { dependencies, authorization, storages, installed })
+        Ok(OpenedStores { dependencies, authorization, storages, installed, known, following: Vec::new() })
     }
 
     /// The second phase of the assembly: what reads from the stores, and the handlers.
@@ -162,15 +205,16 @@ impl ServerBuilder {
         let sampler = opened.sampler;
         let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
             opened;
-        let OpenedStores { dependencies, mut authorization, storages, installed } = stores;
+        let OpenedStores { dependencies, mut authorization, storages, installed, known, following } = stores;
         let options = &self.options;
         let lifecycle = Lifecycle::new(self.shutdown);
         let facts = post_start::server_facts(options, address, tls.published());
         let flow_control = flow_control(options, &metrics);
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
         resources::rbac::prevent_escalation(&installed, &dependencies.services);
-        let admission = admission::chain(&installed, &dependencies, metrics.admission(), options)?;
-        let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
+        let counted = metrics.admission();
+        let admission = admission::chain(&known, &dependencies, counted, options, self.is_extension)?;
+        let mut tasks = ServerTasks { informers: admission.informers(), background: following };
         follow_policy(&mut authorization, &installed, &mut tasks);
         aggregate_roles(options, &installed, &mut tasks);
         kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
@@ -185,10 +229,10 @@ impl ServerBuilder {
         let (max_proxied, stopping) = (descriptors.proxied, lifecycle.stopping.clone());
         api.connect_by(dependencies.proxy(address, self.reaches_local_workloads, max_proxied, stopping));
         let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
-        tasks.background.extend(background(&api));
-        let handler = handler(&installed, transports, api, &lifecycle, &mut tasks)?;
+        tasks.background.extend(background(&api, self.is_extension));
+        let handler = handler(options, &installed, transports, api, &lifecycle, &mut tasks)?;
         let hooks = PostStartHooks::new(&installed, &facts, attached, flow_control.as_ref(), tasks);
-        let mut health = health_checks(&storages, &installed, &hooks, &tls, &lifecycle);
+        let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
         add_checks(&mut health, custom_resources, encryption.as_deref());
         let authorizer = authorization.authorizer();
@@ -246,7 +290,7 @@ impl ServerBuilder {
 // === impl Opened ===
 
 impl Opened {
-    async fn new(options: &Options) -> Result<Self, ServerError> {
+    async fn new(options: &Options, is_extension: bool) -> Result<Self, ServerError> {
         let storage_choice = options.validate()?;
         let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
         // Before anything is written: two servers would replace each other's certificates.
@@ -257,7 +301,9 @@ impl Opened {
         let engine = Engine::open(storage_choice, &options.storage, commits).await?;
         // After the store is open: a failed start changes no key or certificate.
         let identities = pki::Identities::ensure(options)?;
-        let tls = Arc::new(ServingTls::new(&identities, options, metrics.certificate_expiry().clone())?);
+        let trust = if is_extension { ClientTrust::following() } else { ClientTrust::default() };
+        let expiry = metrics.certificate_expiry().clone();
+        let tls = Arc::new(ServingTls::new(&identities, options, expiry, trust)?);
         let encryption = load_encryption(options, &metrics).await?;
         let proxy_identity = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
         Ok(Self {
@@ -336,8 +382,11 @@ fn handler(
     Ok(Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api)?), remote)))
 }
 
-/// Returns the work of admission plug-ins beside requests.
-fn background(api: &Arc<Api>) -> Vec<BoxFuture<'static, ()>> {
+/// Returns the work of admission plug-ins beside requests: it writes, which an extension server leaves to its main server.
+fn background(api: &Arc<Api>, is_extension: bool) -> Vec<BoxFuture<'static, ()>> {
+    if is_extension {
+        return Vec::new();
+    }
     let kinds: Arc<dyn ServedKinds> = api.clone();
     api.admission().background(&kinds)
 }

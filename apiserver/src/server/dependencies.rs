@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use registry_core::registry::{Services, Stores};
+use registry_core::rest::tokens::{NoTokens, TokenIssuer};
 use tokio_util::sync::CancellationToken;
 
 use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, Sources};
@@ -17,6 +18,7 @@ use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::storage::Engine;
 use crate::webhooks::Webhooks;
 
+use super::extension::MainServer;
 use super::{kubeconfig, pki};
 
 /// The dependencies of one server.
@@ -27,23 +29,31 @@ pub(super) struct ServerDependencies {
     pub(super) services: Services,
     /// Finds services of the cluster.
     pub(super) resolver: Arc<ServiceResolver>,
-    service_accounts: Arc<ServiceAccountTokens>,
+    /// `None` behind a main server, which has the service accounts.
+    service_accounts: Option<Arc<ServiceAccountTokens>>,
     peer_tls: PeerTls,
 }
 
-// === impl ServerDependencies ===
+/// Who decides which clients the server has.
+pub(super) enum Clients<'s> {
+    /// The server itself, with these authorities of certificates.
+    Own(Arc<ClientTrust>),
+    /// Its main server.
+    OfMainServer(&'s MainServer),
+}
 
-impl ServerDependencies {
-    /// Creates the dependencies for these options. Keys and certificates are read or created. If `reaches_local`, services
-    /// may have addresses of this machine.
-    pub(super) fn new(
+// === impl Clients ===
+
+impl Clients<'_> {
+    fn authenticator(
+        self,
         options: &Options,
-        engine: &Engine,
-        authorizer: Arc<dyn Authorizer>,
-        reaches_local: bool,
-        trust: Arc<ClientTrust>,
-    ) -> Result<Self, ServerError> {
-        let stores = Stores::default();
+        stores: &Stores,
+    ) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
+        let trust = match self {
+            Self::Own(trust) => trust,
+            Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
+        };
         let service_accounts = Arc::new(ServiceAccountTokens::new(
             &options.service_accounts,
             &options.certificate_directory(),
@@ -56,12 +66,34 @@ impl ServerDependencies {
             service_accounts: service_accounts.clone(),
             stores: stores.clone(),
         };
-        let authenticator = Arc::new(sources.assemble()?);
+        Ok((sources.assemble()?, Some(service_accounts)))
+    }
+}
+
+// === impl ServerDependencies ===
+
+impl ServerDependencies {
+    /// Creates the dependencies for these options. Keys and certificates are read or created. If `reaches_local`, services
+    /// may have addresses of this machine.
+    pub(super) fn new(
+        options: &Options,
+        engine: &Engine,
+        authorizer: Arc<dyn Authorizer>,
+        reaches_local: bool,
+        clients: Clients<'_>,
+    ) -> Result<Self, ServerError> {
+        let stores = Stores::default();
+        let (authenticator, service_accounts) = clients.authenticator(options, &stores)?;
+        let authenticator = Arc::new(authenticator);
+        let tokens: Arc<dyn TokenIssuer> = match &service_accounts {
+            Some(service_accounts) => service_accounts.clone(),
+            None => Arc::new(NoTokens),
+        };
         let peer_tls = PeerTls::new(pki::kubelet_identity(options, pki::now())?)?;
         let resolver = Arc::new(ServiceResolver::new(stores.clone(), reaches_local));
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
-            tokens: service_accounts.clone(),
+            tokens,
             components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
             webhooks: Arc::new(Webhooks::new(resolver.clone())),
             kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
@@ -77,7 +109,8 @@ impl ServerDependencies {
             None => kubeconfig::url(address),
         };
         let own = || format!("{url}/openid/v1/jwks");
-        self.service_accounts
+        let Some(service_accounts) = &self.service_accounts else { return };
+        service_accounts
             .publish_at(options.service_accounts.service_account_jwks_uri.clone().unwrap_or_else(own));
     }
 

@@ -19,6 +19,7 @@ mod client;
 mod front_proxy;
 mod issue;
 mod named;
+mod service;
 #[cfg(test)]
 mod tests;
 mod validity;
@@ -30,6 +31,7 @@ use front_proxy::FrontProxy;
 pub(crate) use front_proxy::{PROXY_CLIENT, generates_proxy_identity};
 use issue::Purpose;
 pub(crate) use named::NamedIdentity;
+pub(crate) use service::{issue_front_proxy, issue_serving};
 pub(crate) use validity::{Moment, Validity, now};
 
 /// The server's certificates, and the authorities that it trusts.

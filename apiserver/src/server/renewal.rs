@@ -72,8 +72,9 @@ impl ServingTls {
         identities: &Identities,
         options: &Options,
         expiry: IntGaugeVec,
+        trust: ClientTrust,
     ) -> Result<Self, ServerError> {
-        let trust = Arc::new(ClientTrust::default());
+        let trust = Arc::new(trust);
         let served = Served::of(identities, &options.tls, &trust)?;
         let published = PublishedAuthentication::new(front_proxy(options));
         let tls =

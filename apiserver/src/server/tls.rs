@@ -16,7 +16,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer, U
 use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
-use crate::authentication::{ClientTrust, Verifier};
+use crate::authentication::{AuthoritySet, ClientTrust, Verifier};
 use crate::error::ServerError;
 use crate::options::{TlsOptions, TlsVersion};
 
@@ -40,7 +40,12 @@ struct CertificatesByName {
 /// client has the certificate's key. Whether an authority has issued it is verified after the handshake, when
 /// the certificate of a resumed session is available too, and the client can receive the reason of a refusal.
 #[derive(Debug)]
-struct AnyClientCertificate(Arc<dyn ClientCertVerifier>);
+struct AnyClientCertificate {
+    verifier: Arc<dyn ClientCertVerifier>,
+    /// Whether clients are sent the names of the authorities. They would not choose the certificate of an authority that is
+    /// added later.
+    names_authorities: bool,
+}
 
 /// Returns the acceptor with the serving identities, and makes `trust` the authorities of clients.
 pub(super) fn server_tls(
@@ -54,19 +59,23 @@ pub(super) fn server_tls(
     let Some(any) = Verifier::new(&all, &provider)? else {
         return Err(rustls::Error::General("there is no client certificate authority".to_owned()).into());
     };
-    let clients = Verifier::new(&identities.client_authorities, &provider)?;
-    let proxies = Verifier::new(&identities.proxy_authorities, &provider)?;
     let resolver = Arc::new(CertificatesByName::new(identities, &provider)?);
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions(options))?
-        .with_client_cert_verifier(Arc::new(AnyClientCertificate(any.into_inner())))
+        .with_client_cert_verifier(Arc::new(AnyClientCertificate {
+            verifier: any.into_inner(),
+            names_authorities: !trust.follows(),
+        }))
         .with_cert_resolver(resolver);
     config.ignore_client_order = true;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     config.alpn_protocols.retain(|protocol| protocol != b"h2" || !options.disable_http2_serving);
     // Clients resume sessions without a signature, and the server keeps no state for them.
     config.ticketer = ring::Ticketer::new()?;
-    trust.replace(clients, proxies);
+    trust.replace_own(AuthoritySet {
+        clients: identities.client_authorities.clone(),
+        proxies: identities.proxy_authorities.clone(),
+    })?;
     Ok(ServerTls { acceptor: TlsAcceptor::from(Arc::new(config)) })
 }
 
@@ -137,7 +146,7 @@ impl ClientCertVerifier for AnyClientCertificate {
     }
 
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        self.0.root_hint_subjects()
+        if self.names_authorities { self.verifier.root_hint_subjects() } else { &[] }
     }
 
     fn verify_client_cert(
@@ -155,7 +164,7 @@ impl ClientCertVerifier for AnyClientCertificate {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.0.verify_tls12_signature(message, certificate, signature)
+        self.verifier.verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -172,11 +181,11 @@ impl ClientCertVerifier for AnyClientCertificate {
                 let algorithms = ring::default_provider().signature_verification_algorithms;
                 verify_tls13_signature_with_raw_key(message, &key, signature, &algorithms)
             }
-            _ => self.0.verify_tls13_signature(message, certificate, signature),
+            _ => self.verifier.verify_tls13_signature(message, certificate, signature),
         }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.supported_verify_schemes()
+        self.verifier.supported_verify_schemes()
     }
 }

@@ -1,7 +1,8 @@
-//! An API server that serves the zoo's resources in addition to Kubernetes' built-in ones.
+//! An API server of the zoo: behind a main server (`--kubeconfig`, or in a pod), or alone, with Kubernetes' resources beside its
+//! own.
 //!
-//! It takes the same flags as the standard server: `cargo run -p zoo -- --help`.
+//! Its flags are those of the standard server, and those of extension servers: `cargo run -p zoo -- --help`.
 
 fn main() -> std::process::ExitCode {
-    apiserver::run_with(apiserver::program!(), &[apiserver::builtin_storage_map(), &zoo::STORAGE_MAP])
+    apiserver::run_extension_with(apiserver::program!(), &[&zoo::STORAGE_MAP])
 }

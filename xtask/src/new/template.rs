@@ -7,7 +7,8 @@ use crate::Failure;
 /// The names of a new resource.
 #[derive(Debug)]
 pub(super) struct Names {
-    group: String,
+    /// The group; empty for the core group.
+    pub(super) group: String,
     version: String,
     /// The kind.
     pub(super) kind: String,
@@ -145,16 +146,21 @@ impl Names {
 
     /// The resource's file.
     pub(super) fn resource(&self) -> String {
+        self.fill(TEMPLATE)
+    }
+
+    /// Replaces the placeholders of a text.
+    pub(super) fn fill(&self, text: &str) -> String {
         let group_version = if self.group.is_empty() {
             self.version.clone()
         } else {
             format!("{}/{}", self.group, self.version)
         };
-        TEMPLATE
-            .replace("GROUP_VERSION", &group_version)
+        text.replace("GROUP_VERSION", &group_version)
             .replace("GROUP", &self.group)
             .replace("VERSION", &self.version)
             .replace("PLURAL", &self.plural)
+            .replace("MODULE", &self.module)
             .replace("KIND", &self.kind)
     }
 

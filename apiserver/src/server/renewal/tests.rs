@@ -17,7 +17,9 @@ fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal 
     let address: SocketAddr = "127.0.0.1:6443".parse().unwrap();
     kubeconfig::write(&options.kubeconfig_path(), address, &identities).unwrap();
     let metrics = ServerMetrics::new().unwrap();
-    let tls = ServingTls::new(&identities, &options, metrics.certificate_expiry().clone()).unwrap();
+    let tls =
+        ServingTls::new(&identities, &options, metrics.certificate_expiry().clone(), ClientTrust::default())
+            .unwrap();
     let kubelet = KubeletCertificate::new(pki::kubelet_identity(&options, now).unwrap()).unwrap();
     let proxy = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
     CertificateRenewal::new(options, address, Arc::new(tls), (Arc::new(kubelet), proxy), identities)

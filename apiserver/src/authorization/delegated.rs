@@ -1,0 +1,53 @@
+//! The authorization of an extension server: its main server is asked.
+//!
+//! Kubernetes concept: `DelegatingAuthorizationOptions` of `k8s.io/apiserver/pkg/server/options`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::main_server;
+use crate::metrics::AuthorizationMetrics;
+use crate::options::{Options, OptionsError};
+
+use super::chain::{AuthorizerChain, Measured, Member, OpenPaths};
+use super::conditions::MatchConditions;
+use super::review_spec::ReviewVersion;
+use super::webhook::{WebhookAuthorizer, WebhookSettings};
+
+/// How long the answers of a main server are kept by default: short, so that it is soon noticed when permissions change.
+const TTL: Duration = Duration::from_secs(10);
+/// Maximum time of a call of a main server.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Where a main server creates `SubjectAccessReview`s.
+const SUBJECT_ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+/// The name of the main server in metrics.
+const NAME: &str = "default";
+
+/// Creates the authorizers of an extension server: members of `system:masters` and some paths are always allowed, the main
+/// server is asked about everything else.
+///
+/// # Errors
+/// Fails if the kubeconfig cannot be used.
+pub(super) fn chain(
+    options: &Options,
+    metrics: &AuthorizationMetrics,
+) -> Result<AuthorizerChain, OptionsError> {
+    let wrong = |flag: &'static str| move |reason: String| OptionsError(format!("{flag}: {reason}"));
+    let ttls = &options.authorization;
+    let settings = WebhookSettings {
+        authorized_ttl: ttls.authorization_webhook_cache_authorized_ttl.unwrap_or(TTL),
+        unauthorized_ttl: ttls.authorization_webhook_cache_unauthorized_ttl.unwrap_or(TTL),
+        timeout: TIMEOUT,
+        version: ReviewVersion::V1,
+        denies_on_failure: false,
+    };
+    let client = main_server::client(options.delegation.authorization(), SUBJECT_ACCESS_REVIEWS)
+        .map_err(wrong("--authorization-kubeconfig"))?;
+    let conditions = MatchConditions::default();
+    let webhook = WebhookAuthorizer::new(client, settings, conditions, metrics.webhook(NAME));
+    let paths = OpenPaths::new(&options.delegation.authorization_always_allow_paths)
+        .map_err(wrong("--authorization-always-allow-paths"))?;
+    let decisions = Some(metrics.decisions_of("Webhook", NAME));
+    let member = Measured { member: Member::Other(Arc::new(webhook)), decisions };
+    Ok(AuthorizerChain::new(vec![member]).with_open_paths(paths))
+}

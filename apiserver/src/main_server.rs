@@ -1,0 +1,33 @@
+//! The main server that an extension server stands behind.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `source` | lists and watches of one resource over HTTP |
+//! | `store` | the cached, read-only stores of the main server's resources that admission depends on |
+//! | `authentication_config` | the authorities that the main server publishes for extension servers |
+//!
+//! Kubernetes concept: the client-go informers of `k8s.io/apiserver`'s `RecommendedOptions`.
+
+use std::path::Path;
+
+use crate::clients::{Client, ClientSettings};
+
+mod authentication_config;
+mod source;
+mod store;
+
+pub(crate) use authentication_config::{AuthenticationConfig, FollowedAuthentication};
+pub(crate) use store::install;
+
+/// Returns a client of a path of the main server: that of a kubeconfig, or else of the pod that this process runs in.
+///
+/// # Errors
+/// Fails if the kubeconfig cannot be used, or if there is none and this is no pod.
+pub(crate) fn client(kubeconfig: Option<&Path>, path: &str) -> Result<Client, String> {
+    let mut settings = match kubeconfig {
+        Some(kubeconfig) => ClientSettings::from_kubeconfig(kubeconfig)?,
+        None => ClientSettings::in_cluster()?,
+    };
+    settings.server = format!("{}{path}", settings.server.trim_end_matches('/'));
+    Client::new(settings)
+}

@@ -1,0 +1,228 @@
+//! The ConfigMap in which a main server publishes whose client certificates it accepts, and how it names users to the servers
+//! behind it. It is read before the start, and followed from then on.
+//!
+//! Kubernetes concept: `ConfigMapCAController` and `RequestHeaderAuthRequestController` of `k8s.io/apiserver`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use registry_core::api::Object;
+use rustls_pki_types::CertificateDer;
+use rustls_pki_types::pem::PemObject as _;
+use tokio::time::Instant;
+
+use crate::authentication::{AuthoritySet, ClientTrust, FrontProxyNames};
+use crate::clients::Client;
+use crate::options::{AuthenticationOptions, FrontProxyOptions};
+
+use super::source::{self, SourceError, SourceEvent};
+
+/// The list that has only the ConfigMap.
+const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
+                    ?fieldSelector=metadata.name%3Dextension-apiserver-authentication&";
+const NAME: &str = "kube-system/extension-apiserver-authentication";
+/// Maximum time to wait for the ConfigMap at the start: a main server that starts at the same time has to write it first.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Shortest and longest time before another attempt.
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// A watch that lasted this long was healthy.
+const HEALTHY: Duration = Duration::from_secs(10);
+
+/// What is taken from the ConfigMap: what the flags do not give.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    clients: bool,
+    proxies: bool,
+}
+
+/// What follows the ConfigMap.
+#[derive(Clone)]
+pub(crate) struct FollowedAuthentication {
+    /// The authorities of clients and front proxies.
+    pub(crate) trust: Arc<ClientTrust>,
+    /// The names of front proxies and of their headers.
+    pub(crate) proxy_names: FrontProxyNames,
+}
+
+/// Follows the ConfigMap.
+pub(crate) struct AuthenticationConfig {
+    client: Client,
+    wanted: Wanted,
+    followed: FollowedAuthentication,
+}
+
+// === impl AuthenticationConfig ===
+
+impl AuthenticationConfig {
+    /// Creates a follower; `None` if the flags say everything.
+    pub(crate) fn new(
+        client: Client,
+        options: &AuthenticationOptions,
+        followed: FollowedAuthentication,
+    ) -> Option<Self> {
+        let wanted = Wanted {
+            clients: options.client_ca_file.is_none(),
+            proxies: options.front_proxy.requestheader_client_ca_file.is_none(),
+        };
+        (wanted.clients || wanted.proxies).then_some(Self { client, wanted, followed })
+    }
+
+    /// Reads the ConfigMap once. Tries again for some time, unless failures are tolerated.
+    ///
+    /// # Errors
+    /// Fails with the last reason.
+    pub(crate) async fn read(&self, tolerates_failure: bool) -> Result<(), String> {
+        let begun = Instant::now();
+        let mut pause = BACKOFF.0;
+        loop {
+            let Err(failure) = self.list().await else { return Ok(()) };
+            let text = format!("cannot read the ConfigMap {NAME} of the main server: {failure}");
+            if tolerates_failure {
+                tracing::warn!(
+                    "{text}; until it can be read, nobody is known by a client certificate or a front proxy"
+                );
+                return Ok(());
+            }
+            if begun.elapsed() > START_TIMEOUT {
+                return Err(format!("{text} (see --authentication-tolerate-lookup-failure)"));
+            }
+            tracing::info!("{text}; trying again");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(BACKOFF.1);
+        }
+    }
+
+    /// Follows the ConfigMap until it is dropped.
+    pub(crate) async fn run(self) {
+        let mut pause = BACKOFF.0;
+        loop {
+            let began = Instant::now();
+            let ended = match self.list().await {
+                Ok(revision) => self.watch(revision).await,
+                Err(failure) => Err(failure),
+            };
+            if began.elapsed() >= HEALTHY {
+                pause = BACKOFF.0;
+            }
+            if let Err(failure) = ended {
+                tracing::warn!(
+                    "cannot follow the ConfigMap {NAME} of the main server, trying again: {failure}"
+                );
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(BACKOFF.1);
+        }
+    }
+
+    /// Reads and applies the ConfigMap. Returns its revision.
+    async fn list(&self) -> Result<u64, SourceError> {
+        let page = source::page(&self.client, PATH, None).await?;
+        let Some(map) = page.items.first() else {
+            return Err(SourceError::NotFound(format!("there is no ConfigMap {NAME}")));
+        };
+        self.apply(map);
+        Ok(page.revision)
+    }
+
+    async fn watch(&self, revision: u64) -> Result<(), SourceError> {
+        let mut events = source::watch(&self.client, PATH, revision).await?;
+        while let Some(event) = events.next().await {
+            match event {
+                Ok(SourceEvent::Added(map) | SourceEvent::Modified(map)) => self.apply(&map),
+                // What was trusted stays trusted: the main server writes the ConfigMap again.
+                Ok(SourceEvent::Deleted(_) | SourceEvent::Bookmark(_)) => {}
+                Err(SourceError::Gone(_)) => return Ok(()),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// Trusts what the ConfigMap says. What cannot be read changes nothing.
+    fn apply(&self, map: &Object) {
+        let applied = authorities(map, self.wanted).and_then(|authorities| {
+            if self.wanted.proxies {
+                self.followed.proxy_names.replace(&proxy_names(map)?)?;
+            }
+            self.followed.trust.replace_followed(authorities).map_err(|error| error.to_string())
+        });
+        if let Err(reason) = applied {
+            tracing::error!(
+                "the ConfigMap {NAME} of the main server cannot be used, and changes nothing: {reason}"
+            );
+        }
+    }
+}
+
+/// Returns the authorities in the ConfigMap.
+fn authorities(map: &Object, wanted: Wanted) -> Result<AuthoritySet, String> {
+    let of = |key: &str, is_wanted: bool| {
+        let pem = map.get_str(&["data", key]).filter(|_| is_wanted).unwrap_or_default();
+        let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+        read.map_err(|error| format!("{key}: {error}"))
+    };
+    Ok(AuthoritySet {
+        clients: of("client-ca-file", wanted.clients)?,
+        proxies: of("requestheader-client-ca-file", wanted.proxies)?,
+    })
+}
+
+/// Returns the names in the ConfigMap: lists in JSON.
+fn proxy_names(map: &Object) -> Result<FrontProxyOptions, String> {
+    let of = |key: &str| {
+        let text = map.get_str(&["data", key]).filter(|text| !text.is_empty());
+        let read: Result<Vec<String>, _> = text.map_or(Ok(Vec::new()), serde_json::from_str);
+        read.map_err(|error| format!("{key}: {error}"))
+    };
+    Ok(FrontProxyOptions {
+        requestheader_client_ca_file: None,
+        requestheader_allowed_names: of("requestheader-allowed-names")?,
+        requestheader_username_headers: of("requestheader-username-headers")?,
+        requestheader_uid_headers: of("requestheader-uid-headers")?,
+        requestheader_group_headers: of("requestheader-group-headers")?,
+        requestheader_extra_headers_prefix: of("requestheader-extra-headers-prefix")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(data: serde_json::Value) -> Object {
+        Object::from_value(json!({ "data": data })).unwrap()
+    }
+
+    #[test]
+    fn what_the_flags_give_is_not_taken_from_the_config_map() {
+        let pem = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
+        let both =
+            map(json!({ "client-ca-file": pem, "requestheader-client-ca-file": format!("{pem}{pem}") }));
+        let found = |clients, proxies| {
+            let set = authorities(&both, Wanted { clients, proxies }).unwrap();
+            (set.clients.len(), set.proxies.len())
+        };
+        assert_eq!(found(true, true), (1, 2));
+        assert_eq!(found(false, true), (0, 2));
+        assert_eq!(found(true, false), (1, 0));
+        let broken =
+            map(json!({ "client-ca-file": "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----" }));
+        assert!(authorities(&broken, Wanted { clients: true, proxies: true }).is_err());
+    }
+
+    #[test]
+    fn names_are_lists_in_json() {
+        let names = proxy_names(&map(json!({
+            "requestheader-allowed-names": r#"["front-proxy"]"#,
+            "requestheader-username-headers": r#"["X-Remote-User"]"#,
+            "requestheader-group-headers": "",
+        })));
+        let names = names.unwrap();
+        assert_eq!(names.requestheader_allowed_names, ["front-proxy"]);
+        assert_eq!(names.requestheader_username_headers, ["X-Remote-User"]);
+        assert!(names.requestheader_group_headers.is_empty());
+        assert!(proxy_names(&map(json!({ "requestheader-allowed-names": "front-proxy" }))).is_err());
+    }
+}

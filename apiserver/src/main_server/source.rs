@@ -1,0 +1,298 @@
+//! Lists and watches over HTTP.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes, BytesMut};
+use futures::StreamExt as _;
+use futures::stream::{self, BoxStream};
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use registry_core::api::Object;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::clients::{self, CallFailure, Client};
+
+/// Maximum time of a read, and until a watch begins.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum number of objects of a page.
+const PAGE_OBJECTS: u64 = 500;
+/// Maximum size of a page.
+const MAX_PAGE_BYTES: usize = 256 << 20;
+/// Maximum size of a watch event: an object of the size that etcd stores, and its frame.
+const MAX_EVENT_BYTES: usize = 8 << 20;
+/// Time after which the server ends a watch.
+const WATCH_SECONDS: u64 = 480;
+/// Time without any event or bookmark (one is sent each minute) after which a watch is given up: its connection is dead.
+const SILENCE: Duration = Duration::from_mins(3);
+
+/// Why the main server does not answer as expected.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum SourceError {
+    /// It does not know what was asked for.
+    #[error("the main server does not have it: {0}")]
+    NotFound(String),
+    /// It no longer has the revision.
+    #[error("the main server no longer has the revision: {0}")]
+    Gone(String),
+    /// It cannot be reached, refuses, or answers something else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// A page of a list.
+pub(super) struct Page {
+    /// The revision of the list.
+    pub(super) revision: u64,
+    /// The objects, without their type.
+    pub(super) items: Vec<Object>,
+    /// The token of the next page.
+    pub(super) continue_token: Option<String>,
+}
+
+/// An event of a watch.
+pub(super) enum SourceEvent {
+    Added(Object),
+    Modified(Object),
+    Deleted(Object),
+    Bookmark(u64),
+}
+
+/// The events of a watch. It ends after an error, and when the server ends it.
+pub(super) type Events = BoxStream<'static, Result<SourceEvent, SourceError>>;
+
+#[derive(Deserialize)]
+struct ListAnswer {
+    metadata: ListMetadata,
+    #[serde(default)]
+    items: Vec<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListMetadata {
+    resource_version: String,
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct EventAnswer {
+    #[serde(rename = "type")]
+    kind: String,
+    object: Value,
+}
+
+/// Reads one object; `None` if there is none.
+pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Object>, SourceError> {
+    match read(client, path).await {
+        Ok(body) => object(parse(&body)?).map(Some),
+        Err(SourceError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads a page of the list at a path with a query that ends in `?` or `&`.
+pub(super) async fn page(
+    client: &Client,
+    path: &str,
+    continue_token: Option<&str>,
+) -> Result<Page, SourceError> {
+    let mut target = format!("{path}limit={PAGE_OBJECTS}");
+    if let Some(token) = continue_token {
+        target.push_str("&continue=");
+        push_encoded(&mut target, token);
+    }
+    let ListAnswer { metadata, items } = parse(&read(client, &target).await?)?;
+    let items: Result<Vec<Object>, SourceError> = items.into_iter().map(object).collect();
+    Ok(Page {
+        revision: number(&metadata.resource_version)?,
+        items: items?,
+        continue_token: metadata.continue_token.filter(|token| !token.is_empty()),
+    })
+}
+
+/// Watches the list at a path with a query that ends in `?` or `&`, from a revision on.
+pub(super) async fn watch(client: &Client, path: &str, revision: u64) -> Result<Events, SourceError> {
+    let target = format!(
+        "{path}watch=true&allowWatchBookmarks=true&resourceVersion={revision}&timeoutSeconds={WATCH_SECONDS}"
+    );
+    let (status, body) = open(client, &target).await?;
+    if !status.is_success() {
+        let body = tokio::time::timeout(TIMEOUT, clients::read(body, MAX_EVENT_BYTES)).await;
+        return Err(refusal(status, &body.ok().and_then(Result::ok).unwrap_or_default()));
+    }
+    let lines = Lines { body, buffer: BytesMut::new(), searched: 0 };
+    let events = stream::unfold(Some(lines), |lines| async move {
+        let mut lines = lines?;
+        match lines.next().await {
+            Ok(Some(line)) => match event(&line) {
+                Ok(event) => Some((Ok(event), Some(lines))),
+                Err(error) => Some((Err(error), None)),
+            },
+            Ok(None) => None,
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    Ok(events.boxed())
+}
+
+/// Appends a value to a query.
+fn push_encoded(target: &mut String, value: &str) {
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            target.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(target, "%{byte:02X}");
+        }
+    }
+}
+
+async fn read(client: &Client, target: &str) -> Result<Bytes, SourceError> {
+    let answered = async {
+        let (status, body) = open(client, target).await?;
+        let body = clients::read(body, MAX_PAGE_BYTES).await.map_err(SourceError::Failed)?;
+        if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+    };
+    let late = |_| Err(SourceError::Failed("the main server has not answered in time".to_owned()));
+    tokio::time::timeout(TIMEOUT, answered).await.unwrap_or_else(late)
+}
+
+/// Requests a path and query of the main server. Returns the status and the body.
+async fn open(client: &Client, target: &str) -> Result<(StatusCode, Incoming), SourceError> {
+    let request = Request::get(target).body(Full::new(Bytes::new()));
+    let request = request.map_err(|error| SourceError::Failed(error.to_string()))?;
+    let late = |_| Err(CallFailure::lasting("the main server has not answered in time".to_owned()));
+    let answered = tokio::time::timeout(TIMEOUT, client.open(request)).await.unwrap_or_else(late);
+    let (head, body) = answered.map_err(|failure| SourceError::Failed(failure.text))?.into_parts();
+    Ok((head.status, body))
+}
+
+/// Returns the error of an answer that is no success.
+fn refusal(status: StatusCode, body: &[u8]) -> SourceError {
+    let said: Option<Value> = serde_json::from_slice(body).ok();
+    let message = said.as_ref().and_then(|said| said.get("message")).and_then(Value::as_str);
+    let message = message.map_or_else(|| format!("unexpected status {status}"), str::to_owned);
+    match status {
+        StatusCode::NOT_FOUND => SourceError::NotFound(message),
+        StatusCode::GONE => SourceError::Gone(message),
+        _ => SourceError::Failed(message),
+    }
+}
+
+fn parse<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, SourceError> {
+    serde_json::from_slice(body)
+        .map_err(|error| SourceError::Failed(format!("the main server's answer cannot be read: {error}")))
+}
+
+fn object(value: Value) -> Result<Object, SourceError> {
+    Object::from_value(value)
+        .map_err(|_| SourceError::Failed("the main server's answer has no objects".to_owned()))
+}
+
+fn number(text: &str) -> Result<u64, SourceError> {
+    text.parse().map_err(|_| SourceError::Failed(format!("the main server's revision {text:?} is no number")))
+}
+
+fn event(line: &[u8]) -> Result<SourceEvent, SourceError> {
+    let EventAnswer { kind, object: value } = parse(line)?;
+    if kind == "ERROR" {
+        let code = value.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        let status = code.and_then(|code| StatusCode::from_u16(code).ok());
+        return Err(refusal(status.unwrap_or_default(), value.to_string().as_bytes()));
+    }
+    let object = object(value)?;
+    match kind.as_str() {
+        "ADDED" => Ok(SourceEvent::Added(object)),
+        "MODIFIED" => Ok(SourceEvent::Modified(object)),
+        "DELETED" => Ok(SourceEvent::Deleted(object)),
+        "BOOKMARK" => revision_of(&object).map(SourceEvent::Bookmark),
+        other => Err(SourceError::Failed(format!("the main server sent the unknown event {other:?}"))),
+    }
+}
+
+/// Returns the revision of an object.
+pub(super) fn revision_of(object: &Object) -> Result<u64, SourceError> {
+    number(object.get_str(&["metadata", "resourceVersion"]).unwrap_or_default())
+}
+
+/// The lines of a body.
+struct Lines {
+    body: Incoming,
+    buffer: BytesMut,
+    /// Length of the beginning of the buffer that has no newline.
+    searched: usize,
+}
+
+// === impl Lines ===
+
+impl Lines {
+    /// Returns the next line; `None` at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, SourceError> {
+        loop {
+            let rest = self.buffer.get(self.searched..).unwrap_or_default();
+            if let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
+                let line = self.buffer.split_to(self.searched + at).freeze();
+                self.buffer.advance(1);
+                self.searched = 0;
+                return Ok(Some(line));
+            }
+            self.searched = self.buffer.len();
+            if self.searched > MAX_EVENT_BYTES {
+                return Err(SourceError::Failed(
+                    "the main server sent an event that is too large".to_owned(),
+                ));
+            }
+            let Ok(frame) = tokio::time::timeout(SILENCE, self.body.frame()).await else {
+                return Err(SourceError::Failed("the main server has sent nothing for too long".to_owned()));
+            };
+            match frame {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(SourceError::Failed(error.to_string())),
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.buffer.extend_from_slice(&data);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_strictly() {
+        let kind = |line: &str| match event(line.as_bytes()) {
+            Ok(SourceEvent::Added(_)) => "added",
+            Ok(SourceEvent::Modified(_)) => "modified",
+            Ok(SourceEvent::Deleted(_)) => "deleted",
+            Ok(SourceEvent::Bookmark(7)) => "bookmark",
+            Ok(SourceEvent::Bookmark(_)) => "another bookmark",
+            Err(SourceError::Gone(_)) => "gone",
+            Err(SourceError::NotFound(_)) => "not found",
+            Err(SourceError::Failed(_)) => "failed",
+        };
+        let object = r#"{"metadata":{"resourceVersion":"7"}}"#;
+        for (line, expected) in [
+            (format!(r#"{{"type":"ADDED","object":{object}}}"#), "added"),
+            (format!(r#"{{"type":"MODIFIED","object":{object}}}"#), "modified"),
+            (format!(r#"{{"type":"DELETED","object":{object}}}"#), "deleted"),
+            (format!(r#"{{"type":"BOOKMARK","object":{object}}}"#), "bookmark"),
+            (r#"{"type":"BOOKMARK","object":{}}"#.to_owned(), "failed"),
+            (r#"{"type":"ERROR","object":{"code":410,"message":"too old"}}"#.to_owned(), "gone"),
+            (r#"{"type":"ERROR","object":{"code":500}}"#.to_owned(), "failed"),
+            (r#"{"type":"ERROR","object":[]}"#.to_owned(), "failed"),
+            (r#"{"type":"ADDED","object":[]}"#.to_owned(), "failed"),
+            (r#"{"type":"ZORK","object":{}}"#.to_owned(), "failed"),
+            ("<html>".to_owned(), "failed"),
+        ] {
+            assert_eq!(kind(&line), expected, "{line}");
+        }
+    }
+}
