@@ -13,14 +13,15 @@ use crate::metrics::AdmissionMetrics;
 use crate::options::{Options, OptionsError};
 use crate::webhooks::Webhooks;
 
+use super::dependencies::ServerDependencies;
+
 /// Returns the plug-ins that are installed and enabled, in the order in which they run.
 ///
 /// # Errors
 /// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
 pub(super) fn chain(
     installed: &InstalledApi,
-    services: &Services,
-    resolver: &Arc<ServiceResolver>,
+    dependencies: &ServerDependencies,
     metrics: &AdmissionMetrics,
     options: &Options,
 ) -> Result<AdmissionChain, OptionsError> {
@@ -28,6 +29,7 @@ pub(super) fn chain(
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));
     }
+    let ServerDependencies { services, resolver, .. } = dependencies;
     let configuration = options.admission.configuration()?;
     let callers = callers(&configuration, services, resolver).map_err(|reason| {
         OptionsError(format!("--admission-control-config-file: kubeConfigFile: {reason}"))

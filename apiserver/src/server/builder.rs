@@ -169,11 +169,9 @@ impl ServerBuilder {
         let flow_control = flow_control(options, &metrics);
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
         resources::rbac::prevent_escalation(&installed, &dependencies.services);
-        let (services, resolver) = (&dependencies.services, &dependencies.resolver);
-        let admission = admission::chain(&installed, services, resolver, metrics.admission(), options)?;
+        let admission = admission::chain(&installed, &dependencies, metrics.admission(), options)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: Vec::new() };
-        tasks.informers.extend(authorization.follow(&installed));
-        tasks.background.extend(authorization.reloading());
+        follow_policy(&mut authorization, &installed, &mut tasks);
         aggregate_roles(options, &installed, &mut tasks);
         kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(options, address);
@@ -294,6 +292,12 @@ fn custom_resources(
         tasks.background.push(Box::pin(registration.run()));
     }
     Some(controller)
+}
+
+/// Keeps the authorizers up to date with the stores and the file that they follow.
+fn follow_policy(authorization: &mut Authorization, installed: &InstalledApi, tasks: &mut ServerTasks) {
+    tasks.informers.extend(authorization.follow(installed));
+    tasks.background.extend(authorization.reloading());
 }
 
 /// Adds the tasks that aggregate cluster roles, if that is enabled.

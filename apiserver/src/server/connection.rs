@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::header::CONNECTION;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -152,16 +152,7 @@ pub(super) async fn serve<D: Dispatch>(
                 response = head::without_body(response);
             }
             running.end_after(response.headers_mut(), is_http2);
-            let long_running = response.extensions_mut().remove::<LongRunning>();
-            if long_running.is_some() || response.body().size_hint().lower() > INLINE_BYTES {
-                run_inline.request(long_running.is_some());
-            }
-            if long_running.is_none() {
-                run_inline.progress().offered();
-                running.0.progress.offered();
-            }
-            let events = long_running.and_then(|events| events.take()).map(Box::new);
-            Ok::<_, Infallible>(response.map(|inner| CountedBody { inner, events, run_inline, running }))
+            Ok::<_, Infallible>(counted_answer(response, run_inline, running))
         }
     });
     let stream = Coalesced::new(stream);
@@ -185,6 +176,24 @@ pub(super) async fn serve<D: Dispatch>(
     if let Err(error) = ended {
         tracing::debug!("connection ended: {error}");
     }
+}
+
+/// Returns a response whose body counts as activity. A large one, and the events of a watch, run in the connection's task.
+fn counted_answer(
+    mut response: Response<Body>,
+    run_inline: RunInline,
+    running: Running,
+) -> Response<CountedBody> {
+    let long_running = response.extensions_mut().remove::<LongRunning>();
+    if long_running.is_some() || response.body().size_hint().lower() > INLINE_BYTES {
+        run_inline.request(long_running.is_some());
+    }
+    if long_running.is_none() {
+        run_inline.progress().offered();
+        running.0.progress.offered();
+    }
+    let events = long_running.and_then(|events| events.take()).map(Box::new);
+    response.map(|inner| CountedBody { inner, events, run_inline, running })
 }
 
 /// Performs the TLS handshake. Returns `None` if it fails or takes too long.
