@@ -46,8 +46,8 @@ enum Due {
     At(Instant),
     /// Its work runs.
     Running,
-    /// Its work runs, and is due again as soon as it ends.
-    RunningAndDue,
+    /// Its work runs, and is due as soon as it ends.
+    Again,
 }
 
 /// Repeats the work for all servers until it is dropped.
@@ -84,7 +84,7 @@ fn note_changes<W: Work>(services: &[Arc<RemoteService>], rounds: &mut HashMap<S
         if W::is_concerned(&round.service, service) {
             round.due = match round.due {
                 Due::At(_) => Due::At(Instant::now()),
-                Due::Running | Due::RunningAndDue => Due::RunningAndDue,
+                Due::Running | Due::Again => Due::Again,
             };
         }
         round.service = service.clone();
@@ -133,7 +133,7 @@ fn end<W: Work>(
 ) {
     let Some(round) = rounds.get_mut(&service.name) else { return };
     let pause = work.finish(service, outcome);
-    let is_due_again = round.due == Due::RunningAndDue;
+    let is_due_again = round.due == Due::Again;
     round.due = Due::At(Instant::now() + if is_due_again { Duration::ZERO } else { pause });
 }
 

@@ -55,13 +55,12 @@ impl RemoteGroups {
 
     /// Whether the OpenAPI documents are those of `before`.
     pub(crate) fn has_openapi_of(&self, before: &Self) -> bool {
-        let documents = |groups: &'_ Self| -> Vec<(String, String, Option<String>, Option<Arc<RemoteSpec>>)> {
-            let of = |one: &RemoteVersion| {
-                (one.group.clone(), one.version.clone(), one.openapi.clone(), one.spec.clone())
-            };
-            groups.versions.iter().map(of).collect()
+        let is_same = |(own, other): (&RemoteVersion, &RemoteVersion)| {
+            (&own.group, &own.version, &own.openapi, &own.spec)
+                == (&other.group, &other.version, &other.openapi, &other.spec)
         };
-        documents(self) == documents(before)
+        self.versions.len() == before.versions.len()
+            && self.versions.iter().zip(&before.versions).all(is_same)
     }
 
     /// Returns all group versions, by priority.

@@ -153,7 +153,9 @@ pub(super) fn rename_references(value: &mut Value, rename: &impl Fn(&str) -> Opt
             }
         }
         Value::Array(elements) => {
-            elements.iter_mut().for_each(|element| rename_references(element, rename));
+            for element in elements {
+                rename_references(element, rename);
+            }
         }
         _ => {}
     }
