@@ -4,6 +4,7 @@
     clippy::indexing_slicing,
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     missing_docs,
     reason = "a test ends at what is missing"
 )]
