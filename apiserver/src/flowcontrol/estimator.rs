@@ -154,7 +154,7 @@ impl ListQuery {
     fn is_served_from_cache(&self) -> bool {
         match self.version_match.as_str() {
             "NotOlderThan" => true,
-            "" => !self.has_continue && !(self.limit > 0 && self.version == Version::Given),
+            "" => !self.has_continue && (self.limit == 0 || self.version != Version::Given),
             _ => false,
         }
     }

@@ -47,7 +47,7 @@ impl FlowSchemaInformer {
         let schemas = installed.store(FlowSchemaResource::TYPE)?;
         let levels = installed.store(PriorityLevelConfigurations::TYPE)?;
         let (schemas, follows_schemas) = Compiled::informer(schemas, Schema::new);
-        let (levels, follows_levels) = Compiled::informer(levels, level_of_object);
+        let (levels, follows_levels) = Compiled::informer(levels, |level| level_of_object(&level));
         let tasks = [follows_schemas.into_task(), follows_levels.into_task()];
         let synced = tasks.each_ref().map(InformerTask::synced);
         let informer = Self { schemas, levels, synced, status: DanglingStatus::new(installed)?, control };
@@ -109,7 +109,7 @@ impl Schema {
 }
 
 /// Decodes a level. One that contradicts itself is treated as missing.
-fn level_of_object(level: Object) -> Option<(String, LevelConfiguration)> {
+fn level_of_object(level: &Object) -> Option<(String, LevelConfiguration)> {
     let name = level.name().to_owned();
     Some((name, LevelConfiguration::new(level.view().ok()?)?))
 }

@@ -25,7 +25,7 @@ pub(super) struct Levels {
     /// Number of seats of all levels that are limited.
     server_limit: usize,
     clock: Clock,
-    levels: BTreeMap<String, LevelState>,
+    by_name: BTreeMap<String, LevelState>,
     /// Sum of the nominal seats. More than the server's limit, because each is rounded up.
     nominal_sum: usize,
     fair_fraction: f64,
@@ -53,20 +53,20 @@ impl Levels {
     /// Returns the mandatory levels.
     pub(super) fn new(server_limit: usize, clock: Clock) -> Self {
         let mut levels =
-            Self { server_limit, clock, levels: BTreeMap::new(), nominal_sum: 0, fair_fraction: 0.0 };
+            Self { server_limit, clock, by_name: BTreeMap::new(), nominal_sum: 0, fair_fraction: 0.0 };
         levels.configure(BTreeMap::new());
         levels
     }
 
     /// Returns a level and its configuration.
     pub(super) fn get(&self, name: &str) -> Option<(&Arc<Level>, &LevelConfiguration)> {
-        let state = self.levels.get(name).filter(|state| !state.is_quiescing)?;
+        let state = self.by_name.get(name).filter(|state| !state.is_quiescing)?;
         Some((&state.level, &state.configuration))
     }
 
     /// Returns all levels, and whether each is about to disappear.
     pub(super) fn all(&self) -> impl Iterator<Item = (&Arc<Level>, bool)> {
-        self.levels.values().map(|state| (&state.level, state.is_quiescing))
+        self.by_name.values().map(|state| (&state.level, state.is_quiescing))
     }
 
     /// Puts these levels in force, with the mandatory ones. A level that is no longer among them stays until its requests
@@ -75,13 +75,13 @@ impl Levels {
         for (name, configuration) in LevelConfiguration::mandatory() {
             wanted.entry(name.to_owned()).or_insert(configuration);
         }
-        self.levels.retain(|name, state| {
+        self.by_name.retain(|name, state| {
             state.is_quiescing = !wanted.contains_key(name);
             !state.is_quiescing || !state.level.requests().is_idle()
         });
         for (name, configuration) in wanted {
             let clock = self.clock;
-            let state = self.levels.entry(name);
+            let state = self.by_name.entry(name);
             let name = state.key().clone();
             let state = state.or_insert_with(|| LevelState::new(&name, configuration.clone(), clock));
             state.configuration = configuration;
@@ -91,20 +91,20 @@ impl Levels {
 
     /// Adapts the seats of the levels to their demand, and forgets levels that have disappeared. Call it in each period.
     pub(super) fn adjust(&mut self) {
-        let before = self.levels.len();
-        self.levels.retain(|_, state| !state.is_quiescing || !state.level.requests().is_idle());
-        if self.levels.len() != before {
-            self.divide();
-        } else {
+        let before = self.by_name.len();
+        self.by_name.retain(|_, state| !state.is_quiescing || !state.level.requests().is_idle());
+        if self.by_name.len() == before {
             self.borrow();
+        } else {
+            self.divide();
         }
     }
 
     /// Computes the nominal seats.
     fn divide(&mut self) {
-        let shares: u64 = self.levels.values().map(|state| u64::from(state.configuration.shares)).sum();
+        let shares: u64 = self.by_name.values().map(|state| u64::from(state.configuration.shares)).sum();
         let server_limit = self.server_limit;
-        for state in self.levels.values_mut() {
+        for state in self.by_name.values_mut() {
             let product = (server_limit as u64).saturating_mul(u64::from(state.configuration.shares));
             let nominal = usize::try_from(product.div_ceil(shares.max(1))).unwrap_or(usize::MAX);
             let percent = |percent: u32| (nominal.saturating_mul(percent as usize).saturating_add(50)) / 100;
@@ -117,7 +117,7 @@ impl Levels {
             state.min = nominal - lendable;
             state.max = nominal.saturating_add(borrowed);
         }
-        self.nominal_sum = self.levels.values().map(|state| state.nominal).sum();
+        self.nominal_sum = self.by_name.values().map(|state| state.nominal).sum();
         self.borrow();
     }
 
@@ -127,7 +127,7 @@ impl Levels {
         let mut left = self.nominal_sum;
         let mut items = Vec::new();
         let (mut min_sum, mut least_sum) = (0, 0);
-        for state in self.levels.values_mut() {
+        for state in self.by_name.values_mut() {
             let observed = state.level.requests().statistics(now).take_demand(now);
             state.demand.update(observed);
             let least = state.least();
@@ -146,7 +146,7 @@ impl Levels {
         let is_scarce = left <= least_sum;
         self.fair_fraction = allocation.as_ref().map_or(0.0, |allocation| allocation.fair_fraction);
         let mut seats = allocation.into_iter().flat_map(|allocation| allocation.seats);
-        for state in self.levels.values_mut() {
+        for state in self.by_name.values_mut() {
             let least = state.least();
             if state.is_exempt() {
                 state.current = least;
@@ -164,7 +164,7 @@ impl Levels {
 
     /// Returns the state for metrics, and the multiple of its target that each level gets.
     pub(super) fn numbers(&self) -> (Vec<LevelNumbers>, f64) {
-        (self.levels.values().map(|state| state.numbers(self.clock)).collect(), self.fair_fraction)
+        (self.by_name.values().map(|state| state.numbers(self.clock)).collect(), self.fair_fraction)
     }
 }
 

@@ -242,17 +242,12 @@ impl QueueSet {
     pub(super) fn leave(&mut self, now: Duration, id: usize) -> Option<Duration> {
         self.advance(now);
         let entry = self.entries.try_remove(id)?;
-        let executed = match entry.started {
-            Some(started) => {
-                let executed = now.saturating_sub(started);
-                self.finish(entry, executed);
-                Some(executed)
-            }
-            None => {
-                self.give_up(&entry);
-                None
-            }
-        };
+        let executed = entry.started.map(|started| now.saturating_sub(started));
+        if let Some(executed) = executed {
+            self.finish(entry, executed);
+        } else {
+            self.give_up(&entry);
+        }
         self.dispatch();
         executed
     }

@@ -92,7 +92,9 @@ impl Statistics {
     pub(super) fn advance(&mut self, now: Duration) {
         let ratios =
             [&mut self.waiting_requests, &mut self.executing_requests, &mut self.seats, &mut self.demand];
-        ratios.into_iter().for_each(|ratio| ratio.advance(now));
+        for ratio in ratios {
+            ratio.advance(now);
+        }
     }
 
     /// Returns the demand for seats since the last call.

@@ -23,7 +23,7 @@ const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
                     ?fieldSelector=metadata.name%3Dextension-apiserver-authentication&";
 const NAME: &str = "kube-system/extension-apiserver-authentication";
 /// Maximum time to wait for the ConfigMap at the start: a main server that starts at the same time has to write it first.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Shortest and longest time before another attempt.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 /// A watch that lasted this long was healthy.
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    fn map(data: serde_json::Value) -> Object {
+    fn map(data: &serde_json::Value) -> Object {
         Object::from_value(json!({ "data": data })).unwrap()
     }
 
@@ -199,7 +199,7 @@ mod tests {
     fn what_the_flags_give_is_not_taken_from_the_config_map() {
         let pem = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
         let both =
-            map(json!({ "client-ca-file": pem, "requestheader-client-ca-file": format!("{pem}{pem}") }));
+            map(&json!({ "client-ca-file": pem, "requestheader-client-ca-file": format!("{pem}{pem}") }));
         let found = |clients, proxies| {
             let set = authorities(&both, Wanted { clients, proxies }).unwrap();
             (set.clients.len(), set.proxies.len())
@@ -208,13 +208,13 @@ mod tests {
         assert_eq!(found(false, true), (0, 2));
         assert_eq!(found(true, false), (1, 0));
         let broken =
-            map(json!({ "client-ca-file": "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----" }));
+            map(&json!({ "client-ca-file": "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----" }));
         assert!(authorities(&broken, Wanted { clients: true, proxies: true }).is_err());
     }
 
     #[test]
     fn names_are_lists_in_json() {
-        let names = proxy_names(&map(json!({
+        let names = proxy_names(&map(&json!({
             "requestheader-allowed-names": r#"["front-proxy"]"#,
             "requestheader-username-headers": r#"["X-Remote-User"]"#,
             "requestheader-group-headers": "",
@@ -223,6 +223,6 @@ mod tests {
         assert_eq!(names.requestheader_allowed_names, ["front-proxy"]);
         assert_eq!(names.requestheader_username_headers, ["X-Remote-User"]);
         assert!(names.requestheader_group_headers.is_empty());
-        assert!(proxy_names(&map(json!({ "requestheader-allowed-names": "front-proxy" }))).is_err());
+        assert!(proxy_names(&map(&json!({ "requestheader-allowed-names": "front-proxy" }))).is_err());
     }
 }

@@ -91,11 +91,18 @@ pub(crate) struct LevelNumbers {
 /// The families that are filled when metrics are collected.
 struct LevelFamilies {
     source: Mutex<Option<Weak<dyn LevelSource>>>,
-    gauges: Vec<(GaugeVec, fn(&LevelNumbers) -> f64)>,
-    bounds: Vec<(GaugeVec, fn(&LevelNumbers) -> (f64, f64))>,
+    gauges: Vec<(GaugeVec, Value)>,
+    bounds: Vec<(GaugeVec, BoundsOf)>,
     fair_fraction: GaugeVec,
-    ratios: Vec<(HistogramVec, fn(&LevelNumbers) -> Vec<Ratio<'_>>)>,
+    ratios: Vec<(HistogramVec, RatiosOf)>,
 }
+
+/// Reads a value of a level.
+type Value = fn(&LevelNumbers) -> f64;
+/// Reads a minimum and a maximum of a level.
+type BoundsOf = fn(&LevelNumbers) -> (f64, f64);
+/// Reads the histograms of a level.
+type RatiosOf = fn(&LevelNumbers) -> Vec<Ratio<'_>>;
 
 /// A histogram with the labels other than the level's name.
 type Ratio<'a> = (Option<&'static str>, &'a TimedRatio);
@@ -231,7 +238,7 @@ impl FlowMetrics {
 
 impl LevelFamilies {
     fn new(families: &mut Families) -> Result<Self, MetricsError> {
-        let gauges: [(&Definition, fn(&LevelNumbers) -> f64); 12] = [
+        let gauges: [(&Definition, Value); 12] = [
             (&names::CURRENT_R, |level| level.progress),
             (&names::DISPATCH_R, |level| level.dispatch_progress),
             (&names::LATEST_S, |level| level.latest_start),
@@ -249,20 +256,22 @@ impl LevelFamilies {
         for (definition, value) in gauges {
             described.push((families.unregistered_float_gauge(definition)?, value));
         }
-        let mut bounds: Vec<(GaugeVec, fn(&LevelNumbers) -> (f64, f64))> = Vec::new();
-        bounds.push((families.unregistered_float_gauge(&names::NEXT_S)?, |level| level.next_start));
-        bounds.push((families.unregistered_float_gauge(&names::NEXT_DISCOUNTED_S)?, |level| {
-            level.next_discounted_start
-        }));
-        let mut ratios: Vec<(HistogramVec, fn(&LevelNumbers) -> Vec<Ratio<'_>>)> = Vec::new();
-        ratios
-            .push((families.unregistered_histogram(&names::DEMAND)?, |level| vec![(None, &level.demanded)]));
-        ratios.push((families.unregistered_histogram(&names::SEAT_UTILIZATION)?, |level| {
-            vec![(Some("executing"), &level.seats)]
-        }));
-        ratios.push((families.unregistered_histogram(&names::REQUEST_UTILIZATION)?, |level| {
+        let next_start: BoundsOf = |level| level.next_start;
+        let next_discounted_start: BoundsOf = |level| level.next_discounted_start;
+        let bounds = vec![
+            (families.unregistered_float_gauge(&names::NEXT_S)?, next_start),
+            (families.unregistered_float_gauge(&names::NEXT_DISCOUNTED_S)?, next_discounted_start),
+        ];
+        let demanded: RatiosOf = |level| vec![(None, &level.demanded)];
+        let seats: RatiosOf = |level| vec![(Some("executing"), &level.seats)];
+        let requests: RatiosOf = |level| {
             vec![(Some("waiting"), &level.waiting_requests), (Some("executing"), &level.executing_requests)]
-        }));
+        };
+        let ratios = vec![
+            (families.unregistered_histogram(&names::DEMAND)?, demanded),
+            (families.unregistered_histogram(&names::SEAT_UTILIZATION)?, seats),
+            (families.unregistered_histogram(&names::REQUEST_UTILIZATION)?, requests),
+        ];
         let fair_fraction = families.unregistered_float_gauge(&names::FAIR_FRACTION)?;
         Ok(Self { source: Mutex::default(), gauges: described, bounds, fair_fraction, ratios })
     }
@@ -275,7 +284,9 @@ impl LevelFamilies {
         for (family, value) in &self.gauges {
             // Levels that no longer exist disappear.
             family.reset();
-            levels.iter().for_each(|level| family.with_label_values(&[&level.name]).set(value(level)));
+            for level in &levels {
+                family.with_label_values(&[&level.name]).set(value(level));
+            }
         }
         for (family, value) in &self.bounds {
             family.reset();
@@ -290,7 +301,7 @@ impl LevelFamilies {
         let mut collected: Vec<MetricFamily> =
             gauges.chain([&self.fair_fraction]).flat_map(Collector::collect).collect();
         collected
-            .extend(self.ratios.iter().flat_map(|(family, ratios)| histograms(family, *ratios, &levels)));
+            .extend(self.ratios.iter().filter_map(|(family, ratios)| histograms(family, *ratios, &levels)));
         collected
     }
 }

@@ -27,7 +27,6 @@ pub(super) fn chain(
     options: &Options,
     is_extension: bool,
 ) -> Result<AdmissionChain, OptionsError> {
-    let ServerDependencies { services, resolver, .. } = dependencies;
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         chain.mutating.push(Arc::new(lifecycle));

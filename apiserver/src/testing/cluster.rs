@@ -20,7 +20,7 @@ use super::{Kubectl, TestDirectory, TestServer, TestServerBuilder};
 const NAME: &str = "extension";
 const NAMESPACE: &str = "default";
 /// Maximum time until the main server serves an extension server.
-const AVAILABLE_TIMEOUT: Duration = Duration::from_secs(60);
+const AVAILABLE_TIMEOUT: Duration = Duration::from_mins(1);
 /// For how long the certificates of a test are valid.
 const LIFETIME: Duration = Duration::from_hours(24);
 
