@@ -280,7 +280,8 @@ impl TestServerBuilder {
         flags.extend(self.flags);
         let options = Options::try_parse_from(flags)
             .map_err(|error| crate::options::OptionsError(error.to_string()))?;
-        let server = self.server.options(options).build().await?;
+        // The future is large, and tests hold several.
+        let server = Box::pin(self.server.options(options).build()).await?;
         let readiness = server.readiness();
         let started = TestServer {
             address: server.address(),

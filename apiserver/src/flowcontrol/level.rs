@@ -124,16 +124,16 @@ impl Level {
             }
         };
         let _waiting = on_wait();
-        let told = tokio::time::timeout(max_wait, receiver).await;
+        let woken = tokio::time::timeout(max_wait, receiver).await;
         // As in Kubernetes, a request that was admitted to a queue counts as admitted even if it waited in vain.
         self.waited(&metrics, true, arrived);
-        match told {
+        match woken {
             Ok(Ok(())) => Ok(seat),
             _ => Err(Refusal::TimeOut),
         }
     }
 
-    /// Begins a request. With a receiver, it has to wait until it is told.
+    /// Begins a request. With a receiver, it has to wait for its message.
     fn begin(
         self: &Arc<Self>,
         arrived: Duration,
@@ -148,7 +148,7 @@ impl Level {
             Admission::Refused(why) => Err(why),
             Admission::Waiting(id) => {
                 let (sender, receiver) = oneshot::channel();
-                requests.tell(id, sender);
+                requests.wake_by(id, sender);
                 let next_release = requests.next_release();
                 drop(requests);
                 self.release_at(next_release);

@@ -232,7 +232,7 @@ impl QueueSet {
     }
 
     /// Sets whom to tell when a waiting request begins to execute.
-    pub(super) fn tell(&mut self, id: usize, sender: oneshot::Sender<()>) {
+    pub(super) fn wake_by(&mut self, id: usize, sender: oneshot::Sender<()>) {
         if let Some(entry) = self.entries.get_mut(id) {
             entry.waiting = Some(sender);
         }

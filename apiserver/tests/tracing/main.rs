@@ -25,7 +25,7 @@ mod process;
 use collector::{Collector, attribute};
 use process::Process;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn config_map(name: &str) -> Value {
@@ -133,7 +133,8 @@ async fn a_creation_is_traced_through_its_stages_and_to_a_webhook() {
     server.stop().await;
 
     let root = collector.root("http.status_code", "201").await;
-    let hexadecimal = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hexadecimal =
+        |bytes: &[u8]| bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).map(digit).collect::<String>();
     assert_eq!(root.name, "POST /api/v1/namespaces/{:namespace}/configmaps");
     assert_eq!(hexadecimal(&root.trace_id), trace);
     assert_eq!(hexadecimal(&root.parent_span_id), parent);
@@ -191,4 +192,8 @@ async fn sampled_requests_begin_traces() {
     server.stop().await;
     let root = collector.root("http.status_code", "201").await;
     assert!(root.parent_span_id.is_empty() || root.parent_span_id.iter().all(|byte| *byte == 0));
+}
+
+fn digit(value: u8) -> char {
+    char::from_digit(u32::from(value), 16).unwrap()
 }
