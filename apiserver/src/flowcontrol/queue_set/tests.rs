@@ -66,7 +66,7 @@ fn a_flood_waits_behind_itself() {
     assert!(flood.iter().all(|one| matches!(one, Admission::Waiting(_))));
     let Admission::Waiting(quiet) = set.arrive(millis(1), requests.narrow(2)) else { panic!("it is full") };
     let (sender, mut receiver) = oneshot::channel();
-    set.tell(quiet, sender);
+    set.wake_by(quiet, sender);
     let mut running = first;
     let mut served = 0;
     while receiver.try_recv().is_err() {
