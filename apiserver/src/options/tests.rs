@@ -103,7 +103,11 @@ fn a_file_that_cannot_be_read_is_refused_by_its_flag() {
         let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
         // Flags that require another one report that first.
         let expected = format!("--{flag}: cannot read /nope/file: No such file");
-        assert!(told.contains(&expected) || told.contains("required arguments"), "{flag}: {told}");
+        let others = ["required arguments", "is a flag of extension servers"];
+        assert!(
+            told.contains(&expected) || others.iter().any(|other| told.contains(other)),
+            "{flag}: {told}"
+        );
     }
     let arguments = ["harbor", "--token-auth-file=/nope/file"].map(OsString::from);
     let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
@@ -200,7 +204,8 @@ fn admission_plugins_are_configured_by_a_file() {
     assert!(refused.contains("plugins[0] (EventRateLimit): limits[0].qps: Invalid value: 0"), "{refused}");
     let webhooks = "- name: MutatingAdmissionWebhook\n  configuration: {apiVersion: apiserver.config.k8s.io/v1, \
                     kind: WebhookAdmissionConfiguration, kubeConfigFile: a}\n";
-    assert!(configure(&format!("{head}{webhooks}"), &[]).unwrap_err().contains("no credentials"));
+    // The credentials are read with the certificates, when the server starts.
+    assert_eq!(configure(&format!("{head}{webhooks}"), &[]), Ok(()));
     assert!(configure("[", &[]).is_err());
 }
 
