@@ -117,15 +117,16 @@ mod tests {
         };
         let at = |address: &str| json!({"addresses": [address]});
         let none: [&str; 0] = [];
-        let place = ["endpoints[0].addresses[0]"];
-        for (kind, good, bad) in [
-            ("IPv4", "10.0.0.1", "fd00::1"),
-            ("IPv4", "10.0.0.1", "127.0.0.1"),
-            ("IPv6", "fd00::1", "10.0.0.1"),
-            ("FQDN", "a.example.", "a"),
+        // As in Kubernetes, an address of the other family is an error of the list.
+        let (list, address) = ("endpoints[0].addresses", "endpoints[0].addresses[0]");
+        for (kind, good, bad, place) in [
+            ("IPv4", "10.0.0.1", "fd00::1", list),
+            ("IPv4", "10.0.0.1", "127.0.0.1", address),
+            ("IPv6", "fd00::1", "10.0.0.1", list),
+            ("FQDN", "a.example.", "a", address),
         ] {
             assert_eq!(causes(kind, at(good)), none, "{good}");
-            assert_eq!(causes(kind, at(bad)), place, "{bad}");
+            assert_eq!(causes(kind, at(bad)), [place], "{bad}");
         }
         assert_eq!(causes("IPv4", json!({})), ["endpoints[0].addresses"]);
         let named = json!({"addresses": ["10.0.0.1"], "hostname": "A"});
