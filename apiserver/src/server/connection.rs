@@ -146,7 +146,8 @@ pub(super) async fn serve<D: Dispatch>(
                 return Ok(refusal.map(|inner| CountedBody { inner, events: None, run_inline, running }));
             }
             let (request, unread) = unread::lend(request);
-            let mut response = serving.filters.serve(&peer, request).await;
+            // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
+            let mut response = Box::pin(serving.filters.serve(&peer, request)).await;
             unread.finish(response.headers_mut()).await;
             if is_head {
                 response = head::without_body(response);
