@@ -58,6 +58,10 @@ const LARGE_LIST: usize = 500;
 /// Number of initial objects that are taken before other tasks may run.
 const INITIAL_BATCH: usize = 1_024;
 
+/// Maximum time for which an informer waits until the watch cache is filled, and the interval between its checks.
+const CACHE_PATIENCE: Duration = Duration::from_secs(30);
+const CACHE_CHECK_INTERVAL: Duration = Duration::from_millis(5);
+
 /// Keeps a compiled form of a resource's objects up to date.
 ///
 /// The methods are called by one task, never concurrently. They must not block for long. If one panics, all objects are
@@ -184,6 +188,9 @@ impl<H: InformerHandler> Informer<H> {
     /// Opens a watch of the changes after a position, or of all objects and then their changes. The objects and the
     /// changes of one watch belong together: nothing is compacted between them.
     async fn watch(&self, position: Option<Revision>) -> Result<WatchStream, Ended> {
+        if position.is_none() {
+            self.wait_for_cache().await;
+        }
         let options = ListOptions {
             resource_version: position,
             send_initial_events: Some(position.is_none()),
@@ -192,6 +199,16 @@ impl<H: InformerHandler> Informer<H> {
         };
         let watching = self.store.watch(&RequestContext::system(""), &options).await;
         watching.map_err(|failure| Ended::at_start(&failure))
+    }
+
+    /// Waits while the resource's watch cache is being filled, so that a large collection is not read from the store
+    /// twice at the same time. A cache that cannot be filled does not hold up the informer for longer than
+    /// [`CACHE_PATIENCE`].
+    async fn wait_for_cache(&self) {
+        let until = Instant::now() + CACHE_PATIENCE;
+        while Instant::now() < until && self.store.storage().readiness().is_err() {
+            tokio::time::sleep(CACHE_CHECK_INTERVAL).await;
+        }
     }
 
     /// Reads the initial objects of a watch, and hands them to the handler. Returns their revision.
