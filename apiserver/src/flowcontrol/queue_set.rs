@@ -94,7 +94,7 @@ struct Entry {
     ticket: u64,
     /// `None` while it waits.
     started: Option<Duration>,
-    /// Told when the request begins to execute.
+    /// Receives a message when the request begins to execute.
     waiting: Option<oneshot::Sender<()>>,
 }
 

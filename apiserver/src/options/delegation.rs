@@ -65,7 +65,7 @@ pub struct DelegationOptions {
 // === impl DelegationOptions ===
 
 impl DelegationOptions {
-    /// Whether a program that can do both serves without a main server. `is_in_pod` tells whether the process runs in a pod
+    /// Whether a program that can do both serves without a main server. `is_in_pod` says whether the process runs in a pod
     /// with a service account.
     pub fn stands_alone(&self, is_in_pod: bool) -> bool {
         let kubeconfigs = [&self.kubeconfig, &self.authentication_kubeconfig, &self.authorization_kubeconfig];

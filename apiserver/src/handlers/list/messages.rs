@@ -41,7 +41,7 @@ struct MessagesBody {
     rest: Option<RestStream>,
     /// The piece after the one just returned.
     ready: Option<Bytes>,
-    /// The message that the last piece had no room for.
+    /// The message that did not fit into the last piece.
     held: Option<Bytes>,
     remaining_bytes: usize,
 }
