@@ -76,7 +76,9 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     let shell = |text: &str| {
         let mut command = Command::new("sh");
         command.args(["-e", "-c", text]).current_dir(&copy);
-        command.env("CARGO_TARGET_DIR", workspace.join("target/readme/target"));
+        // Kept between runs, and shared with the test of a project outside of this workspace.
+        command.env("CARGO_TARGET_DIR", workspace.join("target/outside"));
+        command.envs([("CARGO_INCREMENTAL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "0")]);
         command
     };
     let (commands, kubectl_commands) = steps();
