@@ -20,6 +20,7 @@ use super::{Attributes, Decision};
 
 mod follower;
 mod graph;
+mod node_counts;
 mod references;
 #[cfg(test)]
 mod tests;

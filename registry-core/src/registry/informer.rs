@@ -192,7 +192,9 @@ impl<H: InformerHandler> Informer<H> {
             self.wait_for_cache().await;
         }
         let options = ListOptions {
-            resource_version: position,
+            // Revision 0 asks for the state of the watch cache, as Kubernetes' reflectors do: what it lacks follows as
+            // changes. A consistent read would wait for the progress of the store's watch.
+            resource_version: position.or(Some(0)),
             send_initial_events: Some(position.is_none()),
             allow_watch_bookmarks: true,
             ..ListOptions::default()

@@ -84,11 +84,16 @@ impl NodeFollower {
 
 impl InformerHandler for NodeFollower {
     fn replaced(&self, objects: Vec<StoredObject>) {
-        let present: HashSet<Reference> = objects.iter().map(|object| self.reference(&object.key)).collect();
+        let recorded = self.graph.recorded(self.kind);
         for object in &objects {
             self.set(object);
         }
-        for gone in self.graph.recorded(self.kind).into_iter().filter(|object| !present.contains(object)) {
+        // The first list replaces nothing.
+        if recorded.is_empty() {
+            return;
+        }
+        let present: HashSet<Reference> = objects.iter().map(|object| self.reference(&object.key)).collect();
+        for gone in recorded.into_iter().filter(|object| !present.contains(object)) {
             self.record(gone, &Object::default());
         }
     }

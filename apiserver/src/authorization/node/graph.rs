@@ -1,7 +1,9 @@
 //! Which nodes an object belongs to: those of the pods that refer to it, directly or through a claim and its volume.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::node_counts::NodeCounts;
 
 /// The kinds of objects that belong to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,24 +30,23 @@ pub(in crate::authorization) enum Kind {
     PodCertificateRequest,
 }
 
-/// An object.
+/// An object. The graph holds many, so they are small, and those that are equal share their text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Reference {
-    /// Its kind.
-    pub(super) kind: Kind,
-    /// Its namespace; empty for objects of the cluster.
-    pub(super) namespace: String,
-    /// Its name.
-    pub(super) name: String,
+    kind: Kind,
+    /// The length of the namespace; 0 for objects of the cluster.
+    namespace_length: usize,
+    /// The namespace, directly followed by the name.
+    namespace_and_name: Arc<str>,
 }
 
 /// What a pod, or another object that names a node, gives to that node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OnNode {
     /// The node.
-    pub(super) node: String,
+    pub(super) node: Arc<str>,
     /// The objects that it refers to; the object itself belongs to the node in any case.
-    pub(super) references: Vec<Reference>,
+    pub(super) references: Box<[Reference]>,
 }
 
 /// A volume that is bound to a claim.
@@ -63,13 +64,15 @@ pub(in crate::authorization) struct NodeGraph(RwLock<Relations>);
 
 #[derive(Default)]
 struct Relations {
-    /// What was recorded for each object, to undo it.
+    /// What was recorded for each object that names a node.
     on_nodes: HashMap<Reference, OnNode>,
     volumes: HashMap<Reference, BoundVolume>,
-    /// The nodes of each object, with the number of objects that relate it to them.
-    nodes: HashMap<Reference, HashMap<String, usize>>,
+    /// The nodes of each object that others refer to.
+    nodes: HashMap<Reference, NodeCounts>,
     /// The volumes that need a secret.
     volumes_of_secret: HashMap<Reference, HashSet<Reference>>,
+    /// The names of the nodes in `on_nodes`, which shares them.
+    node_names: HashSet<Arc<str>>,
 }
 
 // === impl NodeGraph ===
@@ -98,18 +101,9 @@ impl NodeGraph {
         if relations.on_nodes.get(&object) == on_node.as_ref() {
             return;
         }
-        if let Some(old) = relations.on_nodes.remove(&object) {
-            relations.release(&object, &old.node);
-            for reference in &old.references {
-                relations.release(reference, &old.node);
-            }
-        }
+        relations.remove(&object);
         if let Some(new) = on_node {
-            relations.relate(&object, &new.node);
-            for reference in &new.references {
-                relations.relate(reference, &new.node);
-            }
-            relations.on_nodes.insert(object, new);
+            relations.insert(object, new);
         }
     }
 
@@ -140,6 +134,17 @@ impl NodeGraph {
         all.filter(|object| object.kind == kind).cloned().collect()
     }
 
+    /// Returns whether nothing is recorded or related.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        let relations = self.read();
+        relations.on_nodes.is_empty()
+            && relations.volumes.is_empty()
+            && relations.nodes.is_empty()
+            && relations.volumes_of_secret.is_empty()
+            && relations.node_names.is_empty()
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, Relations> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -153,27 +158,42 @@ impl NodeGraph {
 
 impl Relations {
     fn is_on(&self, object: &Reference, node: &str) -> bool {
-        self.nodes.get(object).is_some_and(|nodes| nodes.contains_key(node))
+        self.on_nodes.get(object).is_some_and(|on_node| *on_node.node == *node)
+            || self.nodes.get(object).is_some_and(|nodes| nodes.contains(node))
     }
 
     fn volume_on(&self, volume: &Reference, node: &str) -> bool {
         self.volumes.get(volume).is_some_and(|bound| self.is_on(&bound.claim, node))
     }
 
-    fn relate(&mut self, object: &Reference, node: &str) {
-        *self.nodes.entry(object.clone()).or_default().entry(node.to_owned()).or_default() += 1;
-    }
-
-    fn release(&mut self, object: &Reference, node: &str) {
-        let Some(nodes) = self.nodes.get_mut(object) else { return };
-        if let Some(count) = nodes.get_mut(node) {
-            *count -= 1;
-            if *count == 0 {
-                nodes.remove(node);
+    fn insert(&mut self, object: Reference, mut new: OnNode) {
+        match self.node_names.get(&new.node) {
+            Some(name) => new.node = name.clone(),
+            None => {
+                self.node_names.insert(new.node.clone());
             }
         }
-        if nodes.is_empty() {
-            self.nodes.remove(object);
+        for reference in &mut new.references {
+            if let Some((shared, _)) = self.nodes.get_key_value(reference) {
+                *reference = shared.clone();
+            }
+            self.nodes.entry(reference.clone()).or_default().add(&new.node);
+        }
+        self.on_nodes.insert(object, new);
+    }
+
+    fn remove(&mut self, object: &Reference) {
+        let Some(OnNode { node, references }) = self.on_nodes.remove(object) else { return };
+        for reference in &references {
+            let Some(nodes) = self.nodes.get_mut(reference) else { continue };
+            nodes.remove(&node);
+            if nodes.is_empty() {
+                self.nodes.remove(reference);
+            }
+        }
+        // Only this function and the set have it.
+        if Arc::strong_count(&node) == 2 {
+            self.node_names.remove(&node);
         }
     }
 }
@@ -183,6 +203,7 @@ impl Relations {
 impl Reference {
     /// Returns a reference to an object.
     pub(super) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
-        Self { kind, namespace: namespace.to_owned(), name: name.to_owned() }
+        let namespace_and_name = [namespace, name].concat().into();
+        Self { kind, namespace_length: namespace.len(), namespace_and_name }
     }
 }

@@ -44,13 +44,13 @@ pub(super) fn of_pod(pod: &Object) -> Option<OnNode> {
     if !pod.annotations().any(|(name, _)| name == MIRROR) {
         found.add_pod(pod);
     }
-    Some(OnNode { node: node.to_owned(), references: found.references })
+    Some(OnNode { node: node.into(), references: found.references.into() })
 }
 
 /// Returns what an object gives to the node that a field names.
 pub(super) fn of_node_field(object: &Object, path: &[&str]) -> Option<OnNode> {
     let node = object.get_str(path).filter(|node| !node.is_empty())?;
-    Some(OnNode { node: node.to_owned(), references: Vec::new() })
+    Some(OnNode { node: node.into(), references: Box::default() })
 }
 
 /// Returns the claim and the secrets of a volume, if it has a claim.

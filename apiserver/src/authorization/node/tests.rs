@@ -3,7 +3,7 @@ use registry_core::codec::json::Parts;
 use registry_core::codec::stored;
 use serde_json::{Value, json};
 
-use super::graph::Reference;
+use super::graph::{OnNode, Reference};
 use super::*;
 use crate::request_info::RequestInfo;
 
@@ -217,4 +217,50 @@ fn access_ends_with_the_pod_that_gave_it() {
     authorizer.graph.set(Reference::new(Kind::Pod, "a", "other"), None);
     assert!(!decide(&authorizer, &node("n1"), "GET", secret).is_allow());
     assert_eq!(authorizer.graph.recorded(Kind::Pod).len(), 1, "the mirror pod");
+}
+
+/// What a pod gives to its node: the node, and the ConfigMaps that the pod refers to.
+type ModelPod = Option<(String, Vec<String>)>;
+
+fn set_model_pod(graph: &NodeGraph, name: &str, pod: &ModelPod) {
+    let on_node = pod.as_ref().map(|(node, config_maps)| OnNode {
+        node: node.as_str().into(),
+        references: config_maps.iter().map(|name| Reference::new(Kind::ConfigMap, "a", name)).collect(),
+    });
+    graph.set(Reference::new(Kind::Pod, "a", name), on_node);
+}
+
+#[test]
+fn the_graph_agrees_with_a_search_of_all_pods_after_each_change() {
+    let graph = NodeGraph::default();
+    let mut pods: Vec<ModelPod> = vec![None; 6];
+    let mut seed = 7_u64;
+    let mut below = |limit: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % limit
+    };
+    for _ in 0..2_000 {
+        let changed = usize::try_from(below(6)).unwrap();
+        let config_maps = (0..below(4)).map(|_| format!("c{}", below(4))).collect();
+        pods[changed] = (below(3) > 0).then(|| (format!("n{}", below(4)), config_maps));
+        set_model_pod(&graph, &format!("p{changed}"), &pods[changed]);
+        for node in ["n0", "n1", "n2", "n3"] {
+            let on_node = || pods.iter().flatten().filter(|(own, _)| own == node);
+            for config_map in ["c0", "c1", "c2", "c3"] {
+                let expected = on_node().any(|(_, names)| names.iter().any(|name| name == config_map));
+                assert_eq!(graph.belongs(Kind::ConfigMap, "a", config_map, node), expected);
+            }
+            let own = pods[changed].as_ref().is_some_and(|(own, _)| own == node);
+            assert_eq!(graph.belongs(Kind::Pod, "a", &format!("p{changed}"), node), own);
+        }
+    }
+    for pod in 0..6 {
+        set_model_pod(&graph, &format!("p{pod}"), &None);
+    }
+    assert!(graph.is_empty(), "{:?}", graph.recorded(Kind::Pod));
+}
+
+#[test]
+fn a_namespace_and_a_name_are_not_confused() {
+    assert_ne!(Reference::new(Kind::Secret, "ab", "c"), Reference::new(Kind::Secret, "a", "bc"));
 }
