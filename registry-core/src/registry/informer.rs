@@ -191,10 +191,12 @@ impl<H: InformerHandler> Informer<H> {
         if position.is_none() {
             self.wait_for_cache().await;
         }
+        // As for Kubernetes' reflectors, the state of the watch cache suffices at first: what it lacks follows as changes,
+        // and a consistent read would wait for the progress of the store's watch. A later list must not be older than
+        // what the handler has seen.
+        let any_state = (!*self.synced.borrow()).then_some(0);
         let options = ListOptions {
-            // Revision 0 asks for the state of the watch cache, as Kubernetes' reflectors do: what it lacks follows as
-            // changes. A consistent read would wait for the progress of the store's watch.
-            resource_version: position.or(Some(0)),
+            resource_version: position.or(any_state),
             send_initial_events: Some(position.is_none()),
             allow_watch_bookmarks: true,
             ..ListOptions::default()

@@ -43,9 +43,10 @@ impl Scripted {
     /// Returns the start revisions of the watches so far; `None` for those that list first.
     pub(super) fn positions(&self) -> Vec<Option<Revision>> {
         let position = |(_, request): (Instant, WatchRequest)| {
-            assert_eq!(request.send_initial_events, Some(request.revision.is_none()));
+            let position = request.revision.filter(|revision| *revision > 0);
+            assert_eq!(request.send_initial_events, Some(position.is_none()));
             assert!(request.bookmarks);
-            request.revision
+            position
         };
         self.opened().into_iter().map(position).collect()
     }
