@@ -71,6 +71,7 @@ impl FromStr for BackendType {
 
 impl BackendConfig {
     /// Opens the backend.
+    #[cfg_attr(not(feature = "etcd3"), allow(clippy::unused_async, reason = "only etcd is waited for"))]
     pub async fn open(self) -> Result<Arc<dyn Mvcc>, BackendError> {
         match self {
             #[cfg(feature = "embedded")]

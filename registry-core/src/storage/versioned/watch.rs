@@ -17,6 +17,13 @@ use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 /// Size of one read of the initial state, in bytes. The next read waits until this one has been consumed.
 const INITIAL_BYTES: usize = 128 * 1024;
 
+/// Maximum size of one read of a large initial state, in bytes.
+const MAX_INITIAL_BYTES: usize = 4 * 1024 * 1024;
+
+/// Number of reads above which each reads more. For each read etcd visits all keys that are left, in order to count them:
+/// the costs would grow with the square of the number of objects.
+const INITIAL_READS: u64 = 256;
+
 /// A watch in progress.
 struct Watching {
     subject: Subject,
@@ -47,7 +54,7 @@ enum Phase {
 
 /// The position at which the initial state continues.
 enum Next {
-    From(String),
+    From { start: String, left: u64 },
     Done,
 }
 
@@ -117,7 +124,7 @@ impl Watching {
             return Ok(());
         }
         let start = self.subject.range.start.clone();
-        let ranged = self.subject.read(&start, None).await?;
+        let ranged = self.subject.read(&start, 0, None).await?;
         not_in_the_future(after, ranged.revision)?;
         self.phase = Phase::Initial {
             revision: ranged.revision,
@@ -148,8 +155,8 @@ impl Watching {
     async fn advance(&mut self) -> Result<bool, WatchError> {
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::Ended => Ok(false),
-            Phase::Initial { revision, next: Next::From(start), close_with_bookmark } => {
-                let ranged = self.subject.read(&start, Some(revision)).await?;
+            Phase::Initial { revision, next: Next::From { start, left }, close_with_bookmark } => {
+                let ranged = self.subject.read(&start, left, Some(revision)).await?;
                 let next = self.take_initial(ranged).await.map_err(watch_error)?;
                 self.phase = Phase::Initial { revision, next, close_with_bookmark };
                 Ok(true)
@@ -174,9 +181,9 @@ impl Watching {
 
     /// Converts objects of the initial state into events. Returns the next position.
     async fn take_initial(&mut self, ranged: Ranged) -> Result<Next, StorageError> {
-        let more = ranged.count > ranged.key_values.len() as u64;
+        let left = ranged.count.saturating_sub(ranged.key_values.len() as u64);
         let next = match ranged.key_values.last() {
-            Some(last) if more => Next::From(successor(&last.key)),
+            Some(last) if left > 0 => Next::From { start: successor(&last.key), left },
             _ => Next::Done,
         };
         for KeyValue { key, value, mod_revision, .. } in ranged.key_values {
@@ -213,8 +220,11 @@ impl Subject {
         self.store.engine.watch(&self.range.start, &self.range.end, after).await
     }
 
-    async fn read(&self, start: &str, revision: Option<Revision>) -> Result<Ranged, MvccError> {
-        let limit = self.store.page_size.objects_of(INITIAL_BYTES);
+    /// Reads a part of the initial state, of which about `left` objects are left.
+    async fn read(&self, start: &str, left: u64, revision: Option<Revision>) -> Result<Ranged, MvccError> {
+        let page_size = &self.store.page_size;
+        let large = (left / INITIAL_READS).min(page_size.objects_of(MAX_INITIAL_BYTES));
+        let limit = page_size.objects_of(INITIAL_BYTES).max(large);
         let request = RangeRequest { start, end: &self.range.end, limit, revision };
         let ranged = self.store.engine.range(request).await?;
         self.store.page_size.note(&ranged.key_values);
