@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tokio::runtime::Handle;
 
 use crate::api::Object;
 
 use super::{Resource, ResourceDescription, ResourceType};
 
+mod blocking;
 pub mod testing;
 
 /// A version of a kind that is stored as another version. The derive implements it for a struct with `hub = …`; for a
@@ -195,7 +195,7 @@ impl ResourceType {
         match self.hub.as_ref().map(|conversion| &conversion.converter) {
             None => Ok(stored),
             Some(Converter::Functions { from_hub, .. }) => conformed(self, from_hub(stored)?),
-            Some(Converter::Remote(_)) => only(blocking(self.of_stored(vec![stored]))?),
+            Some(Converter::Remote(_)) => only(blocking::wait_for(self.of_stored(vec![stored]))?),
         }
     }
 
@@ -208,7 +208,7 @@ impl ResourceType {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {
             Converter::Functions { to_hub, .. } => conversion.hub.in_current_form(to_hub(object)?),
-            Converter::Remote(_) => only(blocking(self.to_stored(vec![object]))?),
+            Converter::Remote(_) => only(blocking::wait_for(self.to_stored(vec![object]))?),
         }
     }
 
@@ -224,11 +224,6 @@ impl ResourceType {
             Converter::Remote(remote) => Some((conversion, remote.as_ref())),
         }
     }
-}
-
-/// Waits for a conversion on this thread.
-fn blocking<T>(converting: impl Future<Output = T>) -> T {
-    tokio::task::block_in_place(|| Handle::current().block_on(converting))
 }
 
 /// Returns the only object of a conversion of one.
