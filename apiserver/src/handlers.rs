@@ -34,9 +34,11 @@ mod patch;
 mod representation;
 mod routing;
 mod served;
+mod served_api;
 mod update;
 mod watch;
 
-pub use api::{Api, ApiConfig, WatchTimes};
+pub use api::{Api, ApiConfig, ApiParts, WatchTimes};
 pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
+pub use served_api::ServedApi;
 pub(crate) use watch::{LongRunning, Pieces, WatchBody};

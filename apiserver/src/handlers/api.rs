@@ -1,24 +1,22 @@
 //! The state of the API: what is served, and what every request needs.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use registry_core::api::{Reason, StatusError};
-use registry_core::registry::{InstalledApi, LateResources, ServeResources, ServedChange};
+use registry_core::registry::{InstalledApi, LateResources};
 use registry_core::storage::EncodingBudget;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::AdmissionChain;
-use crate::discovery::{PublishRemote, RemoteGroups};
 use crate::metrics::RequestMetrics;
 use crate::openapi::DescriptionsSource;
 use crate::proxy::Proxy;
 use crate::request_info::ResourceRequest;
 
-use super::ending::Ending;
 use super::served::Served;
+use super::served_api::ServedApi;
 
 /// Maximum size of cached encodings unless a server's watch caches share a budget with them, in bytes.
 const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
@@ -49,16 +47,24 @@ pub struct WatchTimes {
     pub running: TaskTracker,
 }
 
+/// What requests need beside the resources that are served.
+#[derive(Default)]
+pub struct ApiParts {
+    /// The admission plug-ins.
+    pub admission: AdmissionChain,
+    /// The proxy for connections; without one they are refused.
+    pub proxy: Option<Proxy>,
+    /// Who knows resources that are not served here yet.
+    pub late: Option<Arc<dyn LateResources>>,
+}
+
 /// The API of everything installed: all paths except health and version.
 pub struct Api {
     pub(super) config: ApiConfig,
     pub(super) admission: AdmissionChain,
-    served: ArcSwap<Served>,
-    /// Held while what is served is changed.
-    changing: Mutex<()>,
-    ending: Ending,
-    proxy: OnceLock<Proxy>,
-    late: OnceLock<Arc<dyn LateResources>>,
+    served: Arc<ServedApi>,
+    proxy: Option<Proxy>,
+    late: Option<Arc<dyn LateResources>>,
 }
 
 // === impl ApiConfig ===
@@ -104,16 +110,14 @@ impl Api {
         shutdown: CancellationToken,
         config: ApiConfig,
     ) -> Arc<Self> {
-        let ending = Ending::after(shutdown, config.watches.grace_period, config.watches.running.clone());
-        Arc::new(Self {
-            served: ArcSwap::from_pointee(Served::new(installed, &config.metrics, &ending)),
-            changing: Mutex::default(),
-            admission,
-            ending,
-            proxy: OnceLock::new(),
-            late: OnceLock::new(),
-            config,
-        })
+        let served = ServedApi::new(installed, &config, shutdown);
+        Self::over(served, ApiParts { admission, ..ApiParts::default() }, config)
+    }
+
+    /// Returns the API over what is served, with the configuration from which that was made.
+    pub fn over(served: Arc<ServedApi>, parts: ApiParts, config: ApiConfig) -> Arc<Self> {
+        let ApiParts { admission, proxy, late } = parts;
+        Arc::new(Self { config, admission, served, proxy, late })
     }
 
     /// Returns the admission plug-ins.
@@ -123,26 +127,16 @@ impl Api {
 
     /// Returns the present snapshot of what is served. A request uses one snapshot.
     pub(super) fn served(&self) -> Arc<Served> {
-        self.served.load_full()
-    }
-
-    /// Sets who knows resources that are not served here yet. Only the first call has an effect.
-    pub fn look_for_late_resources(&self, late: Arc<dyn LateResources>) {
-        let _ = self.late.set(late);
+        self.served.snapshot()
     }
 
     /// Waits until the definition of a resource that is not served has been applied, if there is one: another server may
     /// have received it. Returns whether to look for the route again.
     pub(super) async fn wait_for(&self, request: &ResourceRequest) -> bool {
-        match self.late.get() {
+        match &self.late {
             Some(late) => late.wait_for(&request.group, &request.resource).await,
             None => false,
         }
-    }
-
-    /// Sets the proxy for connections; without one they are refused. Only the first call has an effect.
-    pub fn connect_by(&self, proxy: Proxy) {
-        let _ = self.proxy.set(proxy);
     }
 
     /// Returns the proxy for connections.
@@ -151,28 +145,7 @@ impl Api {
     /// 503 if there is none.
     pub(super) fn proxy(&self) -> Result<&Proxy, StatusError> {
         let missing = || StatusError::new(Reason::ServiceUnavailable, "this server passes no connections on");
-        self.proxy.get().ok_or_else(missing)
-    }
-}
-
-impl PublishRemote for Api {
-    fn publish(&self, groups: RemoteGroups) {
-        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = self.served.load().with_remote(groups);
-        self.served.store(Arc::new(next));
-        drop(changing);
-    }
-}
-
-impl ServeResources for Api {
-    fn change(&self, change: ServedChange) {
-        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, ended) = self.served.load().after(change, &self.config.metrics, &self.ending);
-        self.served.store(Arc::new(next));
-        drop(changing);
-        for route in ended {
-            route.ending.end();
-        }
+        self.proxy.as_ref().ok_or_else(missing)
     }
 }
 

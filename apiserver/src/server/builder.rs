@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use registry_core::context::ClusterPolicy;
 use registry_core::registry::storage_map::{check_declarations, check_together};
-use registry_core::registry::{InstalledApi, StorageMap};
+use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
 use resources::apiextensions::CustomResourceController;
 use resources::apiregistration::CustomRegistration;
@@ -24,7 +24,7 @@ use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::flowcontrol::FlowControl;
-use crate::handlers::{Api, ApiConfig, WatchTimes};
+use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
 use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
@@ -222,15 +222,16 @@ impl ServerBuilder {
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
         let config = api_config(options, &storages, &metrics, &lifecycle);
-        let api = Api::with_config(&installed, admission, lifecycle.draining.clone(), config);
-        let descriptors = Descriptors::of_process();
-        descriptors.report();
+        let served = ServedApi::new(&installed, &config, lifecycle.draining.clone());
+        let descriptors = Descriptors::of_process().reported();
         let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
-        let (max_proxied, stopping) = (descriptors.proxied, lifecycle.stopping.clone());
-        api.connect_by(dependencies.proxy(address, self.reaches_local_workloads, max_proxied, stopping));
-        let custom_resources = custom_resources(&installed, &storages, &api, &mut tasks);
+        let local = self.reaches_local_workloads;
+        let proxy = dependencies.proxy(address, local, descriptors.proxied, lifecycle.stopping.clone());
+        let custom_resources = custom_resources(&installed, &storages, &served, &mut tasks);
+        let late = custom_resources.clone().map(|late| late as Arc<dyn LateResources>);
+        let api = Api::over(served.clone(), ApiParts { admission, proxy: Some(proxy), late }, config);
         tasks.background.extend(background(&api, self.is_extension));
-        let handler = handler(options, &installed, transports, api, &lifecycle, &mut tasks)?;
+        let handler = handler(options, &installed, transports, (api, &served), &lifecycle, &mut tasks)?;
         let hooks = PostStartHooks::new(&installed, &facts, attached, flow_control.as_ref(), tasks);
         let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
@@ -246,8 +247,8 @@ impl ServerBuilder {
             .with_zpages(Zpages::of(options))
             .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default));
         let ca_pem = identities.server_ca_pem.clone();
-        let (given, served, shown) = (options.clone(), tls.clone(), (kubelet_certificate, proxy_identity));
-        let renewal = CertificateRenewal::new(given, address, served, shown, identities);
+        let (given, own, shown) = (options.clone(), tls.clone(), (kubelet_certificate, proxy_identity));
+        let renewal = CertificateRenewal::new(given, address, own, shown, identities);
         Ok(Server {
             options: self.options,
             data_directory,
@@ -320,16 +321,15 @@ impl Opened {
     }
 }
 
-/// Returns the controller that serves custom resources through the API, and adds its tasks; `None` if their definitions
+/// Returns the controller that adds custom resources to what is served, and adds its tasks; `None` if their definitions
 /// are not served.
 fn custom_resources(
     installed: &InstalledApi,
     storages: &Arc<Storages>,
-    api: &Arc<Api>,
+    served: &Arc<ServedApi>,
     tasks: &mut ServerTasks,
 ) -> Option<Arc<CustomResourceController>> {
-    let controller = CustomResourceController::new(installed, storages.clone(), api.clone())?;
-    api.look_for_late_resources(controller.clone());
+    let controller = CustomResourceController::new(installed, storages.clone(), served.clone())?;
     tasks.informers.push(controller.informer());
     tasks.background.push(Box::pin(controller.clone().run()));
     if let Some((registration, informer)) = CustomRegistration::new(installed, controller.defined_versions())
@@ -368,12 +368,12 @@ fn handler(
     options: &Options,
     installed: &InstalledApi,
     transports: Transports,
-    api: Arc<Api>,
+    (api, served): (Arc<Api>, &Arc<ServedApi>),
     lifecycle: &Lifecycle,
     tasks: &mut ServerTasks,
 ) -> Result<Arc<Handler>, ServerError> {
     let (routes, stopping) = (options.aggregator.enable_aggregator_routing, lifecycle.stopping.clone());
-    let aggregation = Aggregation::new(installed, transports, routes, &api, stopping);
+    let aggregation = Aggregation::new(installed, transports, routes, served, stopping);
     let remote = aggregation.map(|aggregation| {
         tasks.informers.extend(aggregation.informers);
         tasks.background.extend(aggregation.background);

@@ -48,8 +48,8 @@ impl Descriptors {
         Self { limit, connections: limit.saturating_sub(kept).clamp(1, MAX_CONNECTIONS), proxied }
     }
 
-    /// Logs a warning when there are few.
-    pub(super) fn report(self) {
+    /// Returns these numbers, after a warning in the log when there are few.
+    pub(super) fn reported(self) -> Self {
         if self.connections < FEW_CONNECTIONS {
             tracing::warn!(
                 limit = self.limit,
@@ -57,6 +57,7 @@ impl Descriptors {
                 "the limit on open files allows few connections: raise it (ulimit -n, LimitNOFILE=)"
             );
         }
+        self
     }
 }
 

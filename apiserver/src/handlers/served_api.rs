@@ -1,0 +1,63 @@
+//! What the API serves at present: a snapshot that changes while requests use it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use registry_core::registry::{InstalledApi, ServeResources, ServedChange};
+use tokio_util::sync::CancellationToken;
+
+use crate::discovery::{PublishRemote, RemoteGroups};
+use crate::metrics::RequestMetrics;
+
+use super::api::ApiConfig;
+use super::ending::Ending;
+use super::served::Served;
+
+/// The resources that are served, with their routes and documents. Custom resources and those of extension servers are
+/// added and removed at any time.
+pub struct ServedApi {
+    snapshot: ArcSwap<Served>,
+    /// Held while the snapshot is changed.
+    changing: Mutex<()>,
+    metrics: RequestMetrics,
+    ending: Ending,
+}
+
+// === impl ServedApi ===
+
+impl ServedApi {
+    /// Serves these storages. Watches end when `shutdown` is cancelled. Must be called within a Tokio runtime.
+    pub fn new(installed: &InstalledApi, config: &ApiConfig, shutdown: CancellationToken) -> Arc<Self> {
+        let watches = &config.watches;
+        let ending = Ending::after(shutdown, watches.grace_period, watches.running.clone());
+        let metrics = config.metrics.clone();
+        let snapshot = ArcSwap::from_pointee(Served::new(installed, &metrics, &ending));
+        Arc::new(Self { snapshot, changing: Mutex::default(), metrics, ending })
+    }
+
+    /// Returns the present snapshot. A request uses one snapshot.
+    pub(super) fn snapshot(&self) -> Arc<Served> {
+        self.snapshot.load_full()
+    }
+}
+
+impl PublishRemote for ServedApi {
+    fn publish(&self, groups: RemoteGroups) {
+        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.snapshot.load().with_remote(groups);
+        self.snapshot.store(Arc::new(next));
+        drop(changing);
+    }
+}
+
+impl ServeResources for ServedApi {
+    fn change(&self, change: ServedChange) {
+        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (next, ended) = self.snapshot.load().after(change, &self.metrics, &self.ending);
+        self.snapshot.store(Arc::new(next));
+        drop(changing);
+        for route in ended {
+            route.ending.end();
+        }
+    }
+}
