@@ -9,6 +9,7 @@ use super::*;
 const NAMESPACES: [&str; 3] = ["", "a", "b"];
 const NAMES: [&str; 3] = ["x", "y", "z"];
 const VERBS: [&str; 3] = ["get", "list", "delete"];
+const RESOURCES: [&str; 5] = ["pods", "secrets", "*", "pods/log", "*/log"];
 
 #[derive(Clone, Debug)]
 enum Change {
@@ -40,7 +41,8 @@ type BindingModel = (bool, usize, Vec<(bool, usize)>);
 
 #[derive(Default)]
 struct Model {
-    roles: BTreeMap<(usize, usize), Vec<usize>>,
+    /// The verbs and the resource of each role.
+    roles: BTreeMap<(usize, usize), (Vec<usize>, usize)>,
     bindings: BTreeMap<(usize, usize), BindingModel>,
 }
 
@@ -49,7 +51,9 @@ fn change() -> impl Strategy<Value = Change> {
     let verbs = prop::collection::vec(0..VERBS.len(), 0..3);
     let subjects = prop::collection::vec((any::<bool>(), 0..NAMES.len()), 0..4);
     prop_oneof![
-        (place.clone(), verbs).prop_map(|((namespace, name), verbs)| Change::Role { namespace, name, verbs }),
+        (place.clone(), verbs, 0..RESOURCES.len()).prop_map(|((namespace, name), verbs, resource)| {
+            Change::Role { namespace, name, verbs, resource }
+        }),
         place.clone().prop_map(|(namespace, name)| Change::RemoveRole { namespace, name }),
         (place.clone(), any::<bool>(), 0..NAMES.len(), subjects).prop_map(
             |((namespace, name), to_cluster_role, role, subjects)| Change::Bind {
@@ -67,8 +71,8 @@ fn change() -> impl Strategy<Value = Change> {
 impl Model {
     fn apply(&mut self, change: &Change) {
         match change.clone() {
-            Change::Role { namespace, name, verbs } => {
-                self.roles.insert((namespace, name), verbs);
+            Change::Role { namespace, name, verbs, resource } => {
+                self.roles.insert((namespace, name), (verbs, resource));
             }
             Change::RemoveRole { namespace, name } => {
                 self.roles.remove(&(namespace, name));
@@ -82,15 +86,23 @@ impl Model {
         }
     }
 
-    fn allows(&self, user: usize, group: usize, namespace: usize, verb: usize) -> bool {
+    fn allows(&self, (user, group): (usize, usize), namespace: usize, verb: &str, resource: &str) -> bool {
         self.bindings.iter().any(|((scope, _), (to_cluster_role, role, subjects))| {
             let holds = subjects.iter().any(|subject| *subject == (false, user) || *subject == (true, group));
             let applies = *scope == 0 || *scope == namespace;
             // A binding in the whole cluster cannot refer to a role of a namespace.
             let role_scope =
                 if *to_cluster_role { Some(0) } else { Some(*scope).filter(|scope| *scope != 0) };
-            let verbs = role_scope.and_then(|scope| self.roles.get(&(scope, *role)));
-            holds && applies && verbs.is_some_and(|verbs| verbs.contains(&verb))
+            let role = role_scope.and_then(|scope| self.roles.get(&(scope, *role)));
+            let allows = role.is_some_and(|(verbs, of)| {
+                let is_about = match RESOURCES[*of] {
+                    "*" => true,
+                    "*/log" => resource.ends_with("/log"),
+                    own => own == resource,
+                };
+                is_about && verbs.iter().any(|own| VERBS[*own] == verb)
+            });
+            holds && applies && allows
         })
     }
 }
@@ -98,9 +110,10 @@ impl Model {
 impl Fixture {
     fn change(&mut self, change: &Change) {
         match change {
-            Change::Role { namespace, name, verbs } => {
+            Change::Role { namespace, name, verbs, resource } => {
                 let verbs: Vec<&str> = verbs.iter().map(|verb| VERBS[*verb]).collect();
-                self.role(NAMESPACES[*namespace], NAMES[*name], &json!([rule(&[""], &["pods"], &verbs)]));
+                let rule = rule(&[""], &[RESOURCES[*resource]], &verbs);
+                self.role(NAMESPACES[*namespace], NAMES[*name], &json!([rule]));
             }
             Change::RemoveRole { namespace, name } => {
                 let key = role_key(NAMESPACES[*namespace], NAMES[*name]);
@@ -126,16 +139,19 @@ impl Fixture {
             let group = (user_name + 1) % NAMES.len();
             let user = user(NAMES[user_name], &[NAMES[group]]);
             for (namespace, namespace_name) in NAMESPACES.iter().enumerate() {
-                let place = match *namespace_name {
-                    "" => "/api/v1/pods".to_owned(),
-                    name => format!("/api/v1/namespaces/{name}/pods"),
+                let scope = match *namespace_name {
+                    "" => "/api/v1".to_owned(),
+                    name => format!("/api/v1/namespaces/{name}"),
                 };
-                for (verb, (method, path)) in
-                    [("GET", format!("{place}/p")), ("GET", place.clone()), ("DELETE", format!("{place}/p"))]
-                        .into_iter()
-                        .enumerate()
-                {
-                    let expected = model.allows(user_name, group, namespace, verb);
+                for (verb, method, resource, rest) in [
+                    ("get", "GET", "pods", "pods/p"),
+                    ("list", "GET", "pods", "pods"),
+                    ("delete", "DELETE", "secrets", "secrets/s"),
+                    ("get", "GET", "pods/log", "pods/p/log"),
+                    ("get", "GET", "services/log", "services/s/log"),
+                ] {
+                    let path = format!("{scope}/{rest}");
+                    let expected = model.allows((user_name, group), namespace, verb, resource);
                     assert_eq!(
                         self.allows(&user, method, &path),
                         expected,
