@@ -36,7 +36,9 @@ mod audit;
 mod authorization;
 mod flow_control;
 mod health;
+mod jwt;
 mod names;
+mod policies;
 mod requests;
 mod timed_ratio;
 
@@ -47,6 +49,9 @@ pub use authorization::AuthorizationMetrics;
 pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics};
 pub(crate) use flow_control::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource};
 pub use health::HealthMetrics;
+pub(crate) use jwt::IssuerMetrics;
+pub use jwt::JwtMetrics;
+pub use policies::{Enforcement, PolicyMetrics};
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
 pub(crate) use timed_ratio::TimedRatio;
@@ -62,6 +67,7 @@ pub struct ServerMetrics {
     storage: StorageMetrics,
     requests: RequestMetrics,
     access: AccessMetrics,
+    jwt: JwtMetrics,
     authorization: AuthorizationMetrics,
     admission: AdmissionMetrics,
     audit: AuditMetrics,
@@ -103,6 +109,7 @@ impl ServerMetrics {
             storage: StorageMetrics::new(&mut families)?,
             requests: RequestMetrics::new(&mut families)?,
             access: AccessMetrics::new(&mut families)?,
+            jwt: JwtMetrics::new(&mut families)?,
             authorization: AuthorizationMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
@@ -142,6 +149,11 @@ impl ServerMetrics {
     /// Returns the metrics of authentication and authorization.
     pub fn access(&self) -> &AccessMetrics {
         &self.access
+    }
+
+    /// Returns the metrics of the issuers of JWTs.
+    pub fn jwt(&self) -> &JwtMetrics {
+        &self.jwt
     }
 
     /// Returns the metrics of authorizers.

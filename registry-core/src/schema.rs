@@ -10,13 +10,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::api::{ErrorList, FieldPath};
 
 mod conform;
 mod defaults;
 mod descriptions;
+mod empties;
 mod facts;
 pub mod go_regexp;
 mod json_schema;
@@ -113,15 +114,44 @@ impl Schema {
     /// # Errors
     /// Fails if a value has the wrong type.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+        self.normalise(value, issues, false)
+    }
+
+    /// Like [`conform`](Self::conform), but keeps the empty lists and maps that the stored form has as null: they count as
+    /// set by the client. [`nil_empties`](Self::nil_empties) brings the object into the stored form.
+    ///
+    /// # Errors
+    /// Fails if a value has the wrong type.
+    pub fn conform_as_sent(
+        &self,
+        value: &mut Value,
+        issues: &mut Vec<FieldIssue>,
+    ) -> Result<(), ConformError> {
+        self.normalise(value, issues, true)
+    }
+
+    fn normalise(
+        &self,
+        value: &mut Value,
+        issues: &mut Vec<FieldIssue>,
+        keeps_empty: bool,
+    ) -> Result<(), ConformError> {
         if let Some(structural) = &self.structural {
             return structural.conform(value, issues);
         }
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
-        conform::Walk { table: &self.table, issues, issue_bytes_left }.value(
+        conform::Walk { table: &self.table, issues, issue_bytes_left, keeps_empty }.value(
             self.root,
             value,
             conform::ConformContext::Root,
         )
+    }
+
+    /// Replaces the empty lists and maps of an object that have no stored form by null.
+    pub fn nil_empties(&self, fields: &mut Map<String, Value>) {
+        if self.structural.is_none() {
+            self.table.nil_empties(self.root, fields);
+        }
     }
 
     /// Sets the schema's defaults for absent fields.

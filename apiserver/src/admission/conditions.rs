@@ -2,11 +2,15 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions`.
 
+use std::time::Duration;
+
 use registry_core::cel::admission::{
     Age, ExpressionCompiler, MATCH_CONDITIONS_COST_BUDGET, Returns, Uses, VARIABLES,
 };
 use registry_core::cel::{CompositedVariables, OutOfBudget, Program};
 use serde_json::Value;
+
+use crate::metrics::{AdmissionMetrics, WebhookLabels};
 
 use super::expressions::{Needs, Subject, Write};
 
@@ -37,6 +41,24 @@ pub(crate) enum Verdict {
     },
     /// None is known not to hold, but some could not be evaluated; the text says why.
     Failed(String),
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    /// Counts an evaluation of match conditions that ended so, of a webhook or a policy (`owner`).
+    pub(crate) fn count(
+        &self,
+        metrics: &AdmissionMetrics,
+        owner: &'static str,
+        labels: WebhookLabels<'_>,
+        time: Duration,
+        ignores_failures: bool,
+    ) {
+        let has_failed = matches!(self, Self::Failed(_));
+        let is_excluded = matches!(self, Self::NoMatch { .. }) || has_failed && ignores_failures;
+        metrics.evaluated_conditions(owner, labels, time, is_excluded, has_failed);
+    }
 }
 
 // === impl MatchConditions ===

@@ -23,6 +23,8 @@ use registry_core::api::{Object, StatusCause, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::AccessReviewer;
 
+use crate::metrics::AdmissionMetrics;
+
 use super::{AdmissionChain, Attributes};
 
 mod definitions;
@@ -36,11 +38,16 @@ use mutating::MutatingPolicies;
 use validating::ValidatingPolicies;
 
 /// Adds the plug-ins of policies to a chain, if policies are served.
-pub(crate) fn add_to(chain: &mut AdmissionChain, installed: &InstalledApi, access: &Arc<dyn AccessReviewer>) {
-    if let Some(plugin) = MutatingPolicies::new(installed, access.clone()) {
+pub(crate) fn add_to(
+    chain: &mut AdmissionChain,
+    installed: &InstalledApi,
+    access: &Arc<dyn AccessReviewer>,
+    metrics: &AdmissionMetrics,
+) {
+    if let Some(plugin) = MutatingPolicies::new(installed, access.clone(), metrics.clone()) {
         chain.mutating.push(Arc::new(plugin));
     }
-    if let Some(plugin) = ValidatingPolicies::new(installed, access.clone()) {
+    if let Some(plugin) = ValidatingPolicies::new(installed, access.clone(), metrics.clone()) {
         chain.validating.push(Arc::new(plugin));
     }
 }

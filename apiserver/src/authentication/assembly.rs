@@ -10,6 +10,7 @@ use registry_core::registry::Stores;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::error::ServerError;
+use crate::metrics::JwtMetrics;
 use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 
 use super::anonymous::Anonymous;
@@ -37,6 +38,8 @@ pub(crate) struct Sources<'s> {
     pub(crate) service_accounts: Arc<ServiceAccountTokens>,
     /// The objects that tokens are kept in.
     pub(crate) stores: Stores,
+    /// The metrics of issuers.
+    pub(crate) metrics: JwtMetrics,
 }
 
 // === impl Sources ===
@@ -83,11 +86,12 @@ impl Sources<'_> {
             let Some(configuration) = AuthenticationConfiguration::of_flags(oidc)? else {
                 return Ok((None, None));
             };
-            let issuers = issuers(&configuration, disallowed, &algorithms(&oidc.oidc_signing_algs)?)?;
+            let issuers =
+                issuers(&configuration, disallowed, &algorithms(&oidc.oidc_signing_algs)?, &self.metrics)?;
             return Ok((Some(JwtAuthenticators::new(Arc::new(ArcSwap::from_pointee(issuers)), None)), None));
         };
         let configuration = AuthenticationConfiguration::read(path)?;
-        let issuers = issuers(&configuration, disallowed, &super::oidc::ALGORITHMS)?;
+        let issuers = issuers(&configuration, disallowed, &super::oidc::ALGORITHMS, &self.metrics)?;
         let issuers = Arc::new(ArcSwap::from_pointee(issuers));
         let anonymous = configuration.anonymous.clone();
         let reload = Reload {
@@ -95,6 +99,7 @@ impl Sources<'_> {
             present: configuration,
             disallowed: disallowed.clone(),
             issuers: issuers.clone(),
+            metrics: self.metrics.clone(),
         };
         let reload = AbortOnDropHandle::new(tokio::spawn(reload.run()));
         Ok((Some(JwtAuthenticators::new(issuers, Some(reload))), anonymous))

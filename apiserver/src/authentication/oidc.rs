@@ -18,11 +18,14 @@
 //! [structured authentication configuration](https://kubernetes.io/docs/reference/access-authn-authz/authentication/#using-authentication-configuration).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio_util::task::AbortOnDropHandle;
+
+use crate::metrics::{IssuerMetrics, JwtMetrics};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
 use super::jwt::Unverified;
@@ -57,6 +60,7 @@ pub(super) struct Issuer {
     rules: IssuerRules,
     algorithms: Vec<Algorithm>,
     provider: Provider,
+    metrics: IssuerMetrics,
 }
 
 // === impl Issuer ===
@@ -66,10 +70,15 @@ impl Issuer {
     ///
     /// # Errors
     /// Fails if its certificate authority cannot be used.
-    pub(super) fn new(rules: IssuerRules, algorithms: Vec<Algorithm>) -> Result<Self, String> {
-        let provider =
-            Provider::start(&rules.url, rules.discovery_url.as_deref(), &rules.certificate_authority)?;
-        Ok(Self { rules, algorithms, provider })
+    pub(super) fn new(
+        rules: IssuerRules,
+        algorithms: Vec<Algorithm>,
+        metrics: &JwtMetrics,
+    ) -> Result<Self, String> {
+        let metrics = metrics.issuer(&rules.url);
+        let (url, authority) = (rules.discovery_url.as_deref(), &rules.certificate_authority);
+        let provider = Provider::start(&rules.url, url, authority, metrics.clone())?;
+        Ok(Self { rules, algorithms, provider, metrics })
     }
 
     /// Whether its keys are known.
@@ -114,7 +123,10 @@ impl JwtAuthenticators {
         if let Some(duplicate) = decoded.duplicate {
             return Err(format!("oidc: verify token: {duplicate}"));
         }
-        issuer.user(&unverified, &decoded.claims).await
+        let begun = Instant::now();
+        let outcome = issuer.user(&unverified, &decoded.claims).await;
+        issuer.metrics.authenticated(outcome.is_ok(), begun.elapsed());
+        outcome
     }
 }
 

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `rules` | compiled rules, and whether they allow a request |
-//! | `policy` | bindings by their subjects, and roles by name |
+//! | `policy` | bindings by their subjects, with their roles |
 //! | `index` | the policy in force, and its changes |
 //! | `follower` | brings changes into the index: from informers, and from the writes of this server at once |
 //!

@@ -108,7 +108,7 @@ fn decode_conforming(
     keep_reset(&mut value);
     let mut unknown: Vec<FieldIssue> = Vec::new();
     schema
-        .conform(&mut value, &mut unknown)
+        .conform_as_sent(&mut value, &mut unknown)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
     let is_sorted = matches!(format, Format::Json) && validation != FieldValidation::Ignore;
     let is_custom = call.route.is_custom();

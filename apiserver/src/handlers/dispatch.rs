@@ -78,6 +78,9 @@ impl Api {
         if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
             return connect::connect(&call, connecter.as_ref(), info, parts, body).await;
         }
+        if parts.method == Method::HEAD && !route.is_custom() {
+            return Err(method_not_allowed());
+        }
         match info.verb {
             Verb::Get if has_name => get::get(&call).await,
             Verb::List => list::list(&call).await,
@@ -106,7 +109,12 @@ impl Api {
     /// Returns a document about the server itself.
     fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
         let served = self.served();
-        if served.has_document(path) && !matches!(parts.method, Method::GET | Method::HEAD) {
+        let is_allowed = match parts.method {
+            Method::GET => true,
+            Method::HEAD => !served.refuses_head(path),
+            _ => false,
+        };
+        if !is_allowed && served.has_document(path) {
             return Err(method_not_allowed());
         }
         match served.document(path, parts, self.config.descriptions, self.config.cbor)? {

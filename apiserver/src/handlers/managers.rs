@@ -30,8 +30,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Records that the client changed the fields in which a new object differs from the live one. `manager`
-    /// is the manager's name; if it is empty, the user agent is used.
+    /// Records that the client changed the fields in which a new object differs from the live one, and then brings the
+    /// object into the stored form: an empty list that the client sent is a field of its manager, but stored as null.
+    /// `manager` is the manager's name; if it is empty, the user agent is used.
     pub(super) fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str) {
         let now = time::now();
         if manager.is_empty() {
@@ -40,6 +41,7 @@ impl<'a> Call<'a> {
         } else {
             self.field_manager().track_update(live, new, manager, &now);
         }
+        self.route.path.capabilities.storage.schema().nil_empties(&mut new.0);
     }
 }
 

@@ -219,7 +219,7 @@ impl Patched<'_> {
         let mut odd: Vec<FieldIssue> = Vec::new();
         let schema = call.route.path.capabilities.storage.schema();
         schema
-            .conform(&mut value, &mut odd)
+            .conform_as_sent(&mut value, &mut odd)
             .map_err(|fault| if is_strategic { fault.of_map().to_owned() } else { fault.text })?;
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prometheus::{HistogramVec, IntCounterVec};
 use registry_core::metrics::{Families, MetricsError};
 
-use super::names;
+use super::{PolicyMetrics, names};
 
 /// The largest code that is counted by itself.
 const MAX_CODE: u16 = 600;
@@ -22,6 +22,7 @@ pub struct AdmissionMetrics {
     condition_errors: IntCounterVec,
     condition_exclusions: IntCounterVec,
     condition_durations: HistogramVec,
+    policies: PolicyMetrics,
 }
 
 /// The kind of a webhook.
@@ -74,6 +75,7 @@ impl AdmissionMetrics {
             condition_errors: families.counter(&names::MATCH_CONDITION_ERRORS)?,
             condition_exclusions: families.counter(&names::MATCH_CONDITION_EXCLUSIONS)?,
             condition_durations: families.histogram(&names::MATCH_CONDITION_DURATION)?,
+            policies: PolicyMetrics::new(families)?,
         })
     }
 
@@ -104,9 +106,15 @@ impl AdmissionMetrics {
         }
     }
 
-    /// Counts an evaluation of match conditions.
+    /// Returns the metrics of policies.
+    pub fn policies(&self) -> &PolicyMetrics {
+        &self.policies
+    }
+
+    /// Counts an evaluation of match conditions, of a webhook or a policy (`owner`).
     pub fn evaluated_conditions(
         &self,
+        owner: &'static str,
         (name, kind, operation): WebhookLabels<'_>,
         time: Duration,
         is_excluded: bool,
@@ -114,7 +122,7 @@ impl AdmissionMetrics {
     ) {
         // Kubernetes names both kinds as the plug-ins' interfaces here.
         let kind = if kind == WebhookKind::Mutating { "admit" } else { "validate" };
-        let labels = [name, "webhook", kind, operation];
+        let labels = [name, owner, kind, operation];
         self.condition_durations.with_label_values(&labels).observe(time.as_secs_f64());
         if is_excluded {
             self.condition_exclusions.with_label_values(&labels).inc();

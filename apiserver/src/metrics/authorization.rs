@@ -96,12 +96,18 @@ impl AuthorizationMetrics {
     pub(crate) fn reloaded(&self, is_success: bool) {
         let labels = [if is_success { "success" } else { "failure" }, ""];
         self.reloads.with_label_values(&labels).inc();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.reload_times.with_label_values(&labels).set(i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+        self.reload_times.with_label_values(&labels).set(now_seconds());
     }
 }
 
-fn hash(content: &[u8]) -> String {
+/// Returns the time as metrics have it.
+pub(super) fn now_seconds() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// Returns a hash as labels have it.
+pub(super) fn hash(content: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = "sha256:".to_owned();
     for byte in digest(&SHA256, content).as_ref() {

@@ -281,3 +281,51 @@ pub(super) const AUDIT_REJECTED: Definition = Definition::new(
     "Counter of apiserver requests rejected due to an error in audit logging backend.",
     &[],
 );
+
+/// From half a microsecond to a second, for expressions.
+const POLICY_SECONDS: &[f64] = &[0.000_000_5, 0.001, 0.01, 0.1, 1.0];
+
+pub(super) const VALIDATING_POLICY_CHECKS: Definition = Definition::new(
+    "apiserver_validating_admission_policy_check_total",
+    "Validation admission policy check total, labeled by policy and further identified by binding and enforcement action taken.",
+    &["policy", "policy_binding", "error_type", "enforcement_action"],
+);
+
+pub(super) const VALIDATING_POLICY_DURATION: Definition = Definition::new(
+    "apiserver_validating_admission_policy_check_duration_seconds",
+    "Validation admission latency for individual validation expressions in seconds, labeled by policy and further including binding and enforcement action taken.",
+    &["policy", "policy_binding", "error_type", "enforcement_action"],
+)
+.with_buckets(POLICY_SECONDS);
+
+pub(super) const MUTATING_POLICY_CHECKS: Definition = Definition::new(
+    "apiserver_mutating_admission_policy_check_total",
+    "Mutation admission policy check total, labeled by policy and further identified by binding.",
+    &["policy", "policy_binding", "error_type"],
+);
+
+pub(super) const MUTATING_POLICY_DURATION: Definition = Definition::new(
+    "apiserver_mutating_admission_policy_check_duration_seconds",
+    "Mutation admission latency for individual mutation expressions in seconds, labeled by policy and binding.",
+    &["policy", "policy_binding", "error_type"],
+)
+.with_buckets(POLICY_SECONDS);
+
+pub(super) const JWT_LATENCY: Definition = Definition::new(
+    "apiserver_authentication_jwt_authenticator_latency_seconds",
+    "Latency of jwt authentication operations in seconds. This is the time spent authenticating a token for cache miss only (i.e. when the token is not found in the cache).",
+    &["result", "jwt_issuer_hash"],
+)
+.with_buckets(&[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]);
+
+pub(super) const JWKS_FETCH_TIME: Definition = Definition::new(
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds",
+    "Timestamp of the last successful or failed JWKS fetch split by result, api server identity and jwt issuer for the JWT authenticator.",
+    &["result", "jwt_issuer_hash", "apiserver_id_hash"],
+);
+
+pub(super) const JWKS_INFO: Definition = Definition::new(
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info",
+    "Information about the last JWKS fetched by the JWT authenticator with hash as label, split by api server identity and jwt issuer.",
+    &["jwt_issuer_hash", "apiserver_id_hash", "hash"],
+);

@@ -12,6 +12,8 @@ use crate::audit::{BatchConfig, LogFormat, Mode, Retention, Throttle, TruncateCo
 use super::{OptionsError, parse_duration};
 
 mod checks;
+#[cfg(test)]
+mod tests;
 
 const FORMATS: [(&str, LogFormat); 2] = [("legacy", LogFormat::Legacy), ("json", LogFormat::Json)];
 const MODES: [(&str, Mode); 3] =

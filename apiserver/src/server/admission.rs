@@ -40,7 +40,7 @@ pub(super) fn chain(
     if is_extension {
         chain.mutating.extend(webhooks.mutating);
         chain.validating.extend(webhooks.validating);
-        add_policies(&mut chain, installed, &services.access);
+        add_policies(&mut chain, installed, &services.access, metrics);
         options.admission.apply(&mut chain)?;
         return Ok(chain);
     }
@@ -54,7 +54,7 @@ pub(super) fn chain(
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
-    add_policies(&mut chain, installed, &services.access);
+    add_policies(&mut chain, installed, &services.access, metrics);
     options.admission.apply(&mut chain)?;
     Ok(chain)
 }

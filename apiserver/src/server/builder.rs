@@ -172,7 +172,7 @@ impl ServerBuilder {
                     self.authorizer.clone(),
                     metrics.authorization(),
                 )?,
-                Clients::Own(tls.trust()),
+                Clients::Own(tls.trust(), metrics.jwt().clone()),
             ),
         };
         let reaches_local = self.reaches_local_workloads;

@@ -13,6 +13,7 @@ use crate::authorization::{Authorizer, ServerAccess};
 use crate::clients::ServiceResolver;
 use crate::error::ServerError;
 use crate::health::EngineCheck;
+use crate::metrics::JwtMetrics;
 use crate::options::Options;
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::storage::Engine;
@@ -37,7 +38,7 @@ pub(super) struct ServerDependencies {
 /// Who decides which clients the server has.
 pub(super) enum Clients<'s> {
     /// The server itself, with these authorities of certificates.
-    Own(Arc<ClientTrust>),
+    Own(Arc<ClientTrust>, JwtMetrics),
     /// Its main server.
     OfMainServer(&'s MainServer),
 }
@@ -50,8 +51,8 @@ impl Clients<'_> {
         options: &Options,
         stores: &Stores,
     ) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
-        let trust = match self {
-            Self::Own(trust) => trust,
+        let (trust, metrics) = match self {
+            Self::Own(trust, metrics) => (trust, metrics),
             Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
         };
         let service_accounts = Arc::new(ServiceAccountTokens::new(
@@ -65,6 +66,7 @@ impl Clients<'_> {
             trust,
             service_accounts: service_accounts.clone(),
             stores: stores.clone(),
+            metrics,
         };
         Ok((sources.assemble()?, Some(service_accounts)))
     }

@@ -140,6 +140,35 @@ async fn the_service_decides_and_its_answers_are_kept() {
 }
 
 #[tokio::test]
+async fn flags_set_the_version_of_reviews_and_how_long_answers_are_kept() {
+    let service = Service::start().await;
+    let file = format!("--authorization-webhook-config-file={}", service.kubeconfig.display());
+    let server = memory()
+        .flag("--authorization-mode=Webhook")
+        .flag(file)
+        .flag("--authorization-webhook-version=v1")
+        .flag("--authorization-webhook-cache-authorized-ttl=0s")
+        .flag("--authorization-webhook-cache-unauthorized-ttl=1h")
+        .start()
+        .await
+        .unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    for _ in 0..3 {
+        let allowed = connection.get("/api/v1/namespaces/default/configmaps", Some(ALICE_TOKEN)).await;
+        assert_eq!(allowed.status, 200);
+    }
+    assert_eq!(service.calls(), 3, "what is allowed is asked each time");
+    let version = service.last.lock().unwrap()["apiVersion"].clone();
+    assert_eq!(version, "authorization.k8s.io/v1");
+    for _ in 0..3 {
+        let denied = connection.get("/api/v1/namespaces/default/secrets", Some(ALICE_TOKEN)).await;
+        assert_eq!(denied.status, 403);
+    }
+    assert_eq!(service.calls(), 4, "what is denied is kept");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn conditions_select_what_the_service_is_asked_about() {
     let service = Service::start().await;
     let condition = "has(request.resourceAttributes) && request.resourceAttributes.namespace == 'default'";

@@ -368,3 +368,74 @@ async fn the_types_of_expressions_are_checked_against_the_kinds() {
     assert!(text.starts_with("/v1, Kind=ConfigMap: ERROR: <input>:1:7: undefined field 'nope'"), "{text}");
     server.stop().await;
 }
+
+/// Returns the value of a metric with these labels; 0 if there is none.
+fn metric(page: &str, name: &str, labels: &[&str]) -> f64 {
+    let is_meant = |line: &&str| {
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))
+            && labels.iter().all(|label| line.contains(label))
+    };
+    page.lines().find(is_meant).and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn what_policies_do_is_counted() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut policies = Policies::on(&server).await;
+    let only =
+        |name: &str| json!([{"name": "only", "expression": format!("object.metadata.name == '{name}'")}]);
+    let validation = |expression: &str| json!([{"expression": expression}]);
+    let denying = json!({"matchConditions": only("c"), "validations": validation("false")});
+    policies.add(validating("deny", denying), binding("deny", json!({}))).await;
+    let soft = json!({"matchConditions": only("w"), "validations": validation("false")});
+    policies
+        .add(validating("soft", soft), binding("soft", json!({"validationActions": ["Warn", "Audit"]})))
+        .await;
+    let ignored = json!({
+        "matchConditions": only("w"), "failurePolicy": "Ignore", "validations": validation("object.data.nope == '1'"),
+    });
+    policies.add(validating("lenient", ignored), binding("lenient", json!({}))).await;
+    let change = "Object{metadata: Object.metadata{labels: {'m': 'm'}}}";
+    let mutation = json!({
+        "reinvocationPolicy": "Never", "failurePolicy": "Fail",
+        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}],
+    });
+    policies.add_mutating(mutating("change", mutation), binding("change", json!({}))).await;
+
+    policies.until_denied(&config_map("c"), "'deny'").await;
+    policies
+        .until(&config_map("w"), |answer| {
+            answer.json()["metadata"]["labels"]["m"] == "m"
+                && answer
+                    .headers
+                    .get_all("warning")
+                    .iter()
+                    .any(|text| text.to_str().unwrap().contains("'soft'"))
+        })
+        .await;
+    let page = policies.0.send("GET", "/metrics", &Value::Null).await.text();
+    let checks = "apiserver_validating_admission_policy_check_total";
+    for (policy, error, action) in [
+        ("deny", "no_error", "deny"),
+        ("soft", "no_error", "warn"),
+        ("soft", "no_error", "audit"),
+        ("lenient", "invalid_error", "allow"),
+    ] {
+        let labels = [
+            format!("policy=\"{policy}\""),
+            format!("policy_binding=\"{policy}\""),
+            format!("error_type=\"{error}\""),
+            format!("enforcement_action=\"{action}\""),
+        ];
+        let labels = labels.each_ref().map(String::as_str);
+        assert!(metric(&page, checks, &labels) >= 1.0, "{labels:?}");
+        let times = "apiserver_validating_admission_policy_check_duration_seconds_count";
+        assert_eq!(metric(&page, times, &labels), metric(&page, checks, &labels), "{labels:?}");
+    }
+    let mutations = "apiserver_mutating_admission_policy_check_total";
+    assert!(metric(&page, mutations, &["policy=\"change\"", "error_type=\"no_error\""]) >= 1.0);
+    let labels = ["kind=\"policy\"", "name=\"deny\"", "operation=\"CREATE\"", "type=\"validate\""];
+    assert!(metric(&page, "apiserver_admission_match_condition_exclusions_total", &labels) >= 1.0);
+    assert!(metric(&page, "apiserver_admission_match_condition_evaluation_seconds_count", &labels) >= 2.0);
+    server.stop().await;
+}

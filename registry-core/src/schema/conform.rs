@@ -14,6 +14,8 @@ pub(super) struct Walk<'a> {
     pub(super) issues: &'a mut Vec<FieldIssue>,
     /// Number of bytes of paths that may still be added to `issues`.
     pub(super) issue_bytes_left: usize,
+    /// Whether empty lists and maps remain where the stored form has null.
+    pub(super) keeps_empty: bool,
 }
 
 /// Maximum total length of the paths in the issues of a value, in bytes: hostile bodies have many fields below long
@@ -172,7 +174,7 @@ impl Walk<'_> {
         if is_struct {
             return Ok(Entry::Keep);
         }
-        if traits.nil_when_empty && !value.is_string() {
+        if traits.nil_when_empty && !self.keeps_empty && !value.is_string() {
             *value = Value::Null;
         }
         Ok(if traits.omit_empty { Entry::Drop } else { Entry::Keep })

@@ -67,6 +67,8 @@ pub(super) struct Type {
     pub(super) rules: Option<Box<Rules>>,
     /// Whether it or a type below it has defaults.
     pub(super) has_defaults: bool,
+    /// Whether it or a type below it has fields that are null in the stored form when they are empty.
+    pub(super) has_nils: bool,
 }
 
 /// The structure of a type.
@@ -137,6 +139,8 @@ pub(super) struct Struct {
     pub(super) always: Box<[u16]>,
     /// Indexes of the fields that have defaults, or whose types do.
     pub(super) defaulted: Box<[u16]>,
+    /// Indexes of the fields that are null in the stored form when they are empty, or that have such fields below them.
+    pub(super) nilled: Box<[u16]>,
     /// The names of the fields after `metadata` in the order of the Go struct, if that is not the usual one. Known only
     /// for kinds.
     pub(super) order: Box<[Arc<str>]>,
@@ -216,7 +220,7 @@ static ANY: LazyLock<Type> =
 impl Type {
     /// Creates a type that is not a component.
     pub(super) fn unnamed(go_name: Arc<str>, shape: TypeShape) -> Self {
-        Self { name: None, go_name, shape, rules: None, has_defaults: false }
+        Self { name: None, go_name, shape, rules: None, has_defaults: false, has_nils: false }
     }
 }
 

@@ -92,13 +92,57 @@ pub(crate) fn invalid(group: &'static str, errors: &ErrorList) -> StatusError {
 
 /// Returns an error with this detail if a review has metadata.
 pub(crate) fn check_no_metadata(question: &Object, detail: &str) -> Option<FieldError> {
-    let own: Map<String, Value> = question
-        .metadata()?
-        .iter()
-        .filter(|(key, value)| !matches!(key.as_str(), "namespace" | "managedFields") && !value.is_null())
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    (!own.is_empty()).then(|| FieldError::invalid(FieldPath::new("metadata"), own, detail))
+    let metadata = question.metadata()?;
+    let is_ignored = |key: &str| matches!(key, "namespace" | "managedFields");
+    let is_empty = metadata.iter().all(|(key, value)| is_ignored(key) || value.is_null());
+    (!is_empty).then(|| {
+        let error = FieldError::invalid(FieldPath::new("metadata"), metadata.clone(), detail);
+        error.shown_as(in_order(metadata, &METADATA_ORDER))
+    })
+}
+
+/// The fields of `ObjectMeta` in the order of the Go struct.
+const METADATA_ORDER: [&str; 15] = [
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+];
+
+/// The fields of `ManagedFieldsEntry` in the order of the Go struct.
+const MANAGER_ORDER: [&str; 7] =
+    ["manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource"];
+
+/// The fields of `OwnerReference` in the order of the Go struct.
+const OWNER_ORDER: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+
+/// Returns fields as Go writes the struct that has them in this order.
+fn in_order(fields: &Map<String, Value>, order: &[&str]) -> String {
+    let of_list = |list: &[Value], order: &[&str]| {
+        let items = list.iter().filter_map(Value::as_object).map(|item| in_order(item, order));
+        format!("[{}]", items.collect::<Vec<_>>().join(","))
+    };
+    let present = order.iter().filter_map(|key| Some((*key, fields.get(*key)?)));
+    let written = present.filter(|(_, value)| !value.is_null()).map(|(key, value)| {
+        let value = match (key, value) {
+            ("managedFields", Value::Array(list)) => of_list(list, &MANAGER_ORDER),
+            ("ownerReferences", Value::Array(list)) => of_list(list, &OWNER_ORDER),
+            (_, value) => value.to_string(),
+        };
+        format!("{key:?}:{value}")
+    });
+    format!("{{{}}}", written.collect::<Vec<_>>().join(","))
 }
 
 /// Returns a user in the form of reviews.

@@ -76,7 +76,8 @@ impl Authorizer for RequestAuthorizer {
 }
 
 fn shown(decision: AccessDecision) -> Decision {
-    Decision { allowed: decision.allowed, reason: decision.reason, error: None }
+    let error = Some(decision.error).filter(|error| !error.is_empty());
+    Decision { allowed: decision.allowed, reason: decision.reason, error }
 }
 
 fn service_account(namespace: &str, name: &str) -> UserInfo {

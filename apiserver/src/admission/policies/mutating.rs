@@ -3,6 +3,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/admission/plugin/policy/mutating`.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use crate::admission::expressions::{Subject, Write, namespace_value};
 use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of};
 use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use crate::metrics::AdmissionMetrics;
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
@@ -38,6 +40,7 @@ pub(super) struct MutatingPolicies {
     in_force: InForce<Mutator, ()>,
     matcher: Matcher,
     access: Arc<dyn AccessReviewer>,
+    metrics: AdmissionMetrics,
 }
 
 /// A policy that is to be applied to a write, with one of its parameters.
@@ -62,13 +65,17 @@ struct Refusals(Vec<Refusal>);
 
 impl MutatingPolicies {
     /// Creates the plug-in; `None` if policies are not served.
-    pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Option<Self> {
+    pub(super) fn new(
+        installed: &InstalledApi,
+        access: Arc<dyn AccessReviewer>,
+        metrics: AdmissionMetrics,
+    ) -> Option<Self> {
         let in_force = InForce::new(
             installed,
             (MutatingAdmissionPolicies::TYPE, |object| Policy::new(object, Mutator::compile)),
             (MutatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, ())),
         )?;
-        Some(Self { in_force, matcher: Matcher::new(installed), access })
+        Some(Self { in_force, matcher: Matcher::new(installed), access, metrics })
     }
 
     /// Returns what is to be applied to a write, by the object before all of it.
@@ -195,7 +202,7 @@ impl MutatingPolicies {
             namespace,
         };
         let own = Subject { object: current.as_ref(), ..subject };
-        match policy.evaluator.matches(write, &own).await {
+        match policy.evaluator.matches(policy, write, &own, &self.metrics).await {
             Verdict::Match => {}
             Verdict::NoMatch { .. } => return Ok(None),
             Verdict::Failed(_) if policy.ignores_failures => return Ok(None),
@@ -212,7 +219,12 @@ impl MutatingPolicies {
         for place in 0..policy.evaluator.len() {
             let own = Subject { object: Some(current), ..subject };
             let path = matched.path.clone().or_else(|| own_path(attributes));
-            match policy.evaluator.mutate(place, write, &own, path.as_deref()).await {
+            let begun = Instant::now();
+            let mutated = policy.evaluator.mutate(place, write, &own, path.as_deref()).await;
+            let error = mutated.as_ref().err().map(Failure::message);
+            let names = (policy.name.as_str(), binding.name.as_str());
+            self.metrics.policies().mutated(names, error, begun.elapsed());
+            match mutated {
                 Ok(Some(patched)) => {
                     *current = patched;
                     is_changed = true;

@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::admission::expressions::{Subject, Write, namespace_value};
 use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of};
 use crate::admission::{AdmissionPlugin, Attributes, ServedKinds, ValidatingAdmission};
+use crate::metrics::{AdmissionMetrics, Enforcement};
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
@@ -45,12 +46,14 @@ pub(super) struct ValidatingPolicies {
     in_force: InForce<Validator, Actions>,
     matcher: Matcher,
     access: Arc<dyn AccessReviewer>,
+    metrics: AdmissionMetrics,
     type_checking: TypeChecking,
 }
 
 /// The first denial of a write, and what else its policies have found.
 struct Decisions<'a> {
     write: Write<'a>,
+    metrics: &'a AdmissionMetrics,
     object: Option<&'a Object>,
     old: Option<&'a Object>,
     denied: Option<(String, Denial)>,
@@ -73,14 +76,18 @@ struct ValidationFailure<'a> {
 
 impl ValidatingPolicies {
     /// Creates the plug-in; `None` if policies are not served.
-    pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Option<Self> {
+    pub(super) fn new(
+        installed: &InstalledApi,
+        access: Arc<dyn AccessReviewer>,
+        metrics: AdmissionMetrics,
+    ) -> Option<Self> {
         let in_force = InForce::new(
             installed,
             (ValidatingAdmissionPolicies::TYPE, |object| Policy::new(object, Validator::compile)),
             (ValidatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, Actions::of(object))),
         )?;
         let type_checking = TypeChecking::new(installed)?;
-        Some(Self { in_force, matcher: Matcher::new(installed), access, type_checking })
+        Some(Self { in_force, matcher: Matcher::new(installed), access, metrics, type_checking })
     }
 
     async fn evaluate_policy(
@@ -180,8 +187,7 @@ impl ValidatingPolicies {
                 params: param.as_ref(),
                 namespace: decisions.namespace.as_ref(),
             };
-            let outcome =
-                policy.evaluator.validate(&decisions.write, &subject, policy.ignores_failures).await;
+            let outcome = policy.evaluator.validate(policy, &decisions.write, &subject, &self.metrics).await;
             decisions.take(policy, binding, outcome, annotations);
         }
         Ok(())
@@ -230,7 +236,8 @@ impl ValidatingAdmission for ValidatingPolicies {
         // Policies may change while this write waits.
         let in_force = Arc::clone(&in_force);
         let write = Write::new(context, attributes, &self.access);
-        let mut decisions = Decisions { write, object, old, denied: None, namespace: None };
+        let metrics = &self.metrics;
+        let mut decisions = Decisions { write, metrics, object, old, denied: None, namespace: None };
         for bound in in_force.iter() {
             self.evaluate_policy(bound, &mut decisions).await?;
         }
@@ -280,23 +287,43 @@ impl Decisions<'_> {
         outcome: Outcome,
         annotations: &mut Annotations,
     ) {
+        let metrics = self.metrics.policies();
+        let count = |error: Option<&str>, enforcement: Enforcement| {
+            metrics.validated((&policy.name, &binding.name), error, enforcement, outcome.time);
+        };
+        for error in &outcome.ignored {
+            count(Some(error), Enforcement::Allow);
+        }
         for (index, denial) in outcome.denials {
             for action in &binding.extra.0 {
-                match action.as_str() {
-                    "Deny" => self.deny(&policy.name, Some(&binding.name), denial.clone()),
-                    "Warn" => self.write.context.warn(format!(
-                        "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
-                        policy.name, binding.name, denial.message
-                    )),
-                    "Audit" => self.audit(binding, index, &denial),
-                    _ => {}
-                }
+                let enforcement = match action.as_str() {
+                    "Deny" => {
+                        self.deny(&policy.name, Some(&binding.name), denial.clone());
+                        Enforcement::Deny
+                    }
+                    "Warn" => {
+                        self.write.context.warn(format!(
+                            "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
+                            policy.name, binding.name, denial.message
+                        ));
+                        Enforcement::Warn
+                    }
+                    "Audit" => {
+                        self.audit(binding, index, &denial);
+                        Enforcement::Audit
+                    }
+                    _ => continue,
+                };
+                count(denial.is_error.then_some(denial.message.as_str()), enforcement);
             }
         }
         for annotation in outcome.annotations {
             match annotation {
                 Ok((key, value)) => annotations.add(key, value),
-                Err(failure) => self.deny(&policy.name, Some(&binding.name), Denial::failed(failure)),
+                Err(failure) => {
+                    count(Some(&failure), Enforcement::Deny);
+                    self.deny(&policy.name, Some(&binding.name), Denial::failed(failure));
+                }
             }
         }
     }

@@ -85,15 +85,8 @@ impl Write<'_> {
         let verdict = webhook.conditions.check(&write, &subject, None).await;
         let metrics = &dependencies.metrics;
         let operation = self.attributes.operation.as_str();
-        let has_failed = matches!(verdict, Verdict::Failed(_));
-        let is_excluded =
-            matches!(verdict, Verdict::NoMatch { .. }) || has_failed && webhook.ignores_failures;
-        metrics.evaluated_conditions(
-            (&webhook.name, self.kind, operation),
-            began.elapsed(),
-            is_excluded,
-            has_failed,
-        );
+        let labels = (webhook.name.as_str(), self.kind, operation);
+        verdict.count(metrics, "webhook", labels, began.elapsed(), webhook.ignores_failures);
         verdict
     }
 }

@@ -4,7 +4,7 @@
 //! Keys are fetched again every [`REFRESH`], and when a token is signed with an unknown one, at most once in
 //! [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send requests.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::clients::tls::Trust;
 use crate::clients::{Bounds, Client, ClientSettings, Content, TrustSource};
+use crate::metrics::IssuerMetrics;
 
 use super::keys::Keys;
 
@@ -41,6 +42,9 @@ struct Inner {
     keys: ArcSwapOption<Keys>,
     /// Where the keys are, and when they were last fetched for a token; held while they are fetched.
     fetched: Mutex<Fetched>,
+    metrics: IssuerMetrics,
+    /// The hash of the keys, for metrics.
+    key_set: std::sync::Mutex<String>,
 }
 
 #[derive(Default)]
@@ -59,7 +63,12 @@ struct Configuration {
 
 impl Provider {
     /// Starts to fetch the keys of an issuer.
-    pub(super) fn start(issuer: &str, discovery_url: Option<&str>, authority: &str) -> Result<Self, String> {
+    pub(super) fn start(
+        issuer: &str,
+        discovery_url: Option<&str>,
+        authority: &str,
+        metrics: IssuerMetrics,
+    ) -> Result<Self, String> {
         let own = || format!("{}{WELL_KNOWN}", issuer.strip_suffix('/').unwrap_or(issuer));
         let trust = if authority.trim().is_empty() {
             TrustSource::System
@@ -73,9 +82,16 @@ impl Provider {
             trust,
             keys: ArcSwapOption::empty(),
             fetched: Mutex::default(),
+            metrics,
+            key_set: std::sync::Mutex::default(),
         });
         let refresh = AbortOnDropHandle::new(tokio::spawn(inner.clone().refresh()));
         Ok(Self { inner, _refresh: refresh })
+    }
+
+    /// Removes the metrics of the issuer, which is no longer configured.
+    pub(super) fn forget_metrics(&self) {
+        self.inner.metrics.forget(&self.inner.key_set());
     }
 
     /// Returns the keys, if they are known.
@@ -121,14 +137,29 @@ impl Inner {
         }
     }
 
-    /// Fetches the keys.
+    fn key_set(&self) -> std::sync::MutexGuard<'_, String> {
+        self.key_set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fetches the keys, and counts it.
     async fn fetch(&self, fetched: &mut Fetched) -> Result<(), String> {
+        let outcome = self.try_fetch(fetched).await;
+        match &outcome {
+            Ok(body) => self.metrics.fetched(body, &mut self.key_set()),
+            Err(_) => self.metrics.not_fetched(),
+        }
+        outcome.map(drop)
+    }
+
+    /// Fetches the keys, and returns them as the issuer writes them.
+    async fn try_fetch(&self, fetched: &mut Fetched) -> Result<bytes::Bytes, String> {
         let url = match &fetched.keys_url {
             Some(url) => url.clone(),
             None => self.discover().await?,
         };
-        let keys = match self.get(&url).await.and_then(|body| Keys::parse(&body)) {
-            Ok(keys) => keys,
+        let parsed = self.get(&url).await.and_then(|body| Ok((Keys::parse(&body)?, body)));
+        let (keys, body) = match parsed {
+            Ok(parsed) => parsed,
             Err(error) => {
                 // The issuer may have moved them.
                 fetched.keys_url = None;
@@ -137,7 +168,7 @@ impl Inner {
         };
         fetched.keys_url = Some(url);
         self.keys.store(Some(Arc::new(keys)));
-        Ok(())
+        Ok(body)
     }
 
     /// Returns the URL of the keys.

@@ -7,6 +7,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
+use crate::metrics::JwtMetrics;
+
 use super::configuration::AuthenticationConfiguration;
 use super::keys::Algorithm;
 use super::{Issuer, validation};
@@ -25,6 +27,7 @@ pub(in crate::authentication) struct Reload {
     /// Issuers that the file must not name.
     pub(in crate::authentication) disallowed: Vec<String>,
     pub(in crate::authentication) issuers: Arc<ArcSwap<Vec<Issuer>>>,
+    pub(in crate::authentication) metrics: JwtMetrics,
 }
 
 /// Returns the issuers of a configuration.
@@ -35,10 +38,11 @@ pub(in crate::authentication) fn issuers(
     configuration: &AuthenticationConfiguration,
     disallowed: &[String],
     algorithms: &[Algorithm],
+    metrics: &JwtMetrics,
 ) -> Result<Vec<Issuer>, String> {
     let rules = validation::compile(configuration, disallowed)
         .map_err(|errors| format!("invalid authentication configuration: {errors}"))?;
-    rules.into_iter().map(|rules| Issuer::new(rules, algorithms.to_vec())).collect()
+    rules.into_iter().map(|rules| Issuer::new(rules, algorithms.to_vec(), metrics)).collect()
 }
 
 // === impl Reload ===
@@ -70,7 +74,7 @@ impl Reload {
         if configuration.anonymous != self.present.anonymous {
             tracing::warn!("a change of who needs no credentials takes effect after a restart");
         }
-        let issuers = issuers(&configuration, &self.disallowed, &Algorithm::ALL)?;
+        let issuers = issuers(&configuration, &self.disallowed, &Algorithm::ALL, &self.metrics)?;
         let begun = Instant::now();
         while let Some(late) = issuers.iter().find(|issuer| !issuer.is_ready()) {
             if begun.elapsed() > READY_TIMEOUT {
@@ -78,7 +82,10 @@ impl Reload {
             }
             tokio::time::sleep(READY_PERIOD).await;
         }
-        self.issuers.store(Arc::new(issuers));
+        let issuers = Arc::new(issuers);
+        let former = self.issuers.swap(issuers.clone());
+        let is_gone = |former: &&Issuer| !issuers.iter().any(|issuer| issuer.rules.url == former.rules.url);
+        former.iter().filter(is_gone).for_each(|issuer| issuer.provider.forget_metrics());
         self.present = configuration;
         tracing::info!("authenticating by the changed configuration");
         Ok(())

@@ -141,7 +141,7 @@ impl Policy {
     /// Sets what an object puts in force.
     fn set(&mut self, key: &Arc<str>, content: Content) {
         match content {
-            Content::Role(name, role) => self.set_role(name, role),
+            Content::Role(name, role) => self.set_role(&name, role),
             Content::Binding(binding) => self.set_binding(key, binding),
         }
     }

@@ -1,4 +1,7 @@
-//! Bindings by their subjects, and roles by name: a state that is shared with readers as a whole.
+//! Bindings by their subjects, with the places of their roles: a state that is shared with readers as a whole.
+//!
+//! A role has a place as long as it exists or a binding refers to it. Grants know the place, so that a check looks up no
+//! name, and a change of a role is one change, however many bindings refer to it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,11 +16,32 @@ use super::rules::Role;
 /// Roles and bindings. Copies share what they have in common.
 #[derive(Clone, Default)]
 pub(super) struct Policy {
-    roles: imbl::HashMap<Arc<str>, Arc<Role>>,
+    /// The roles by their places; `None` at places that bindings of missing roles have, and at free ones.
+    roles: imbl::Vector<Option<Arc<Role>>>,
+    /// The places by the keys of roles.
+    places: imbl::HashMap<Arc<str>, Place>,
+    /// The places that are free.
+    free: imbl::Vector<usize>,
     cluster: Subjects,
     namespaces: imbl::HashMap<Arc<str>, Subjects>,
     /// All bindings by their keys in the store, to find what a change replaces.
-    bindings: imbl::HashMap<Arc<str>, Arc<Binding>>,
+    bindings: imbl::HashMap<Arc<str>, Bound>,
+}
+
+/// The place of a role.
+#[derive(Clone, Copy)]
+struct Place {
+    at: usize,
+    /// Number of bindings that refer to the role.
+    bindings: usize,
+}
+
+/// A binding, and the place of its role.
+#[derive(Clone)]
+struct Bound {
+    binding: Arc<Binding>,
+    /// `None` if the reference is to no kind of role.
+    role: Option<usize>,
 }
 
 /// The grants to users and groups, in the cluster or in a namespace.
@@ -36,6 +60,8 @@ pub(super) struct Grant {
     binding: Arc<Binding>,
     /// The position of the subject in the binding.
     subject: usize,
+    /// The place of the role.
+    role: Option<usize>,
 }
 
 /// A binding of a role.
@@ -46,7 +72,7 @@ pub(super) struct Binding {
     role_kind: Box<str>,
     role_name: Box<str>,
     /// The key of the role in a policy; `None` if the reference is to no kind of role.
-    role: Option<Box<str>>,
+    role: Option<Arc<str>>,
     subjects: Box<[Subject]>,
 }
 
@@ -72,38 +98,81 @@ pub(super) fn role_key(namespace: &str, name: &str) -> String {
 
 impl Policy {
     /// Sets or removes a role.
-    pub(super) fn set_role(&mut self, key: Arc<str>, role: Option<Arc<Role>>) {
-        match role {
-            Some(role) => self.roles.insert(key, role),
-            None => self.roles.remove(&*key),
-        };
+    pub(super) fn set_role(&mut self, key: &Arc<str>, role: Option<Arc<Role>>) {
+        if role.is_none() && !self.places.contains_key(key) {
+            return;
+        }
+        let at = self.place(key).at;
+        self.roles.set(at, role);
+        self.free_if_unused(key);
     }
 
     /// Sets or removes the binding that has this key in the store.
     pub(super) fn set_binding(&mut self, key: &Arc<str>, binding: Option<Arc<Binding>>) {
-        let old = match &binding {
-            Some(binding) => self.bindings.insert(key.clone(), binding.clone()),
+        let new = binding.map(|binding| Bound { role: self.refer(&binding), binding });
+        let old = match &new {
+            Some(new) => self.bindings.insert(key.clone(), new.clone()),
             None => self.bindings.remove(&**key),
         };
         if let Some(old) = old {
             self.change(&old, Subjects::remove);
+            self.release(&old.binding);
         }
-        if let Some(binding) = binding {
-            self.change(&binding, Subjects::add);
+        if let Some(new) = new {
+            self.change(&new, Subjects::add);
         }
     }
 
-    fn change(&mut self, binding: &Arc<Binding>, change: fn(&mut Subjects, &Arc<Binding>)) {
-        if binding.namespace.is_empty() {
-            change(&mut self.cluster, binding);
+    /// Returns the place of a role, which it has from now on.
+    fn place(&mut self, key: &Arc<str>) -> Place {
+        if let Some(place) = self.places.get(key) {
+            return *place;
+        }
+        let at = self.free.pop_back().unwrap_or_else(|| {
+            self.roles.push_back(None);
+            self.roles.len() - 1
+        });
+        let place = Place { at, bindings: 0 };
+        self.places.insert(key.clone(), place);
+        place
+    }
+
+    /// Returns the place of a binding's role, which it has as long as the binding exists.
+    fn refer(&mut self, binding: &Binding) -> Option<usize> {
+        let key = binding.role.as_ref()?;
+        let place = self.place(key);
+        self.places.insert(key.clone(), Place { bindings: place.bindings + 1, ..place });
+        Some(place.at)
+    }
+
+    fn release(&mut self, binding: &Binding) {
+        let Some(key) = &binding.role else { return };
+        if let Some(place) = self.places.get_mut(key) {
+            place.bindings = place.bindings.saturating_sub(1);
+        }
+        self.free_if_unused(key);
+    }
+
+    fn free_if_unused(&mut self, key: &Arc<str>) {
+        let Some(place) = self.places.get(key).copied() else { return };
+        if place.bindings == 0 && self.roles.get(place.at).is_none_or(Option::is_none) {
+            self.places.remove(key);
+            self.free.push_back(place.at);
+        }
+    }
+
+    fn change(&mut self, bound: &Bound, change: fn(&mut Subjects, &Bound)) {
+        let namespace = &bound.binding.namespace;
+        if namespace.is_empty() {
+            change(&mut self.cluster, bound);
             return;
         }
-        let mut subjects = self.namespaces.get(&*binding.namespace).cloned().unwrap_or_default();
-        change(&mut subjects, binding);
+        let mut subjects = self.namespaces.get(&**namespace).cloned().unwrap_or_default();
+        change(&mut subjects, bound);
         if subjects.is_empty() {
-            self.namespaces.remove(&*binding.namespace);
+            self.namespaces.remove(&**namespace);
         } else {
-            self.namespaces.insert(Arc::from(&*binding.namespace), subjects);
+            self.namespaces.insert(Arc::from(&**namespace), subjects);
         }
     }
 
@@ -130,7 +199,13 @@ impl Policy {
 
     /// Returns the role that a grant is about, if it exists.
     pub(super) fn role_of(&self, grant: &Grant) -> Option<&Arc<Role>> {
-        self.roles.get(grant.binding.role.as_deref()?)
+        self.roles.get(grant.role?)?.as_ref()
+    }
+
+    /// Returns the number of places of roles, and how many of them are free.
+    #[cfg(test)]
+    pub(super) fn places(&self) -> (usize, usize) {
+        (self.roles.len(), self.free.len())
     }
 }
 
@@ -147,7 +222,8 @@ impl Subjects {
         self.users.is_empty() && self.groups.is_empty()
     }
 
-    fn add(&mut self, binding: &Arc<Binding>) {
+    fn add(&mut self, bound: &Bound) {
+        let Bound { binding, role } = bound;
         for (subject, holder) in binding.holders() {
             let (grants, name) = self.grants_of(holder);
             if !grants.contains_key(&*name) {
@@ -156,12 +232,13 @@ impl Subjects {
             let Some(list) = grants.get_mut(&*name).map(Arc::make_mut) else { continue };
             // The first subject that applies is the one that is reported.
             if let Err(at) = list.binary_search_by(|grant| grant.binding.name.cmp(&binding.name)) {
-                list.insert(at, Grant { binding: binding.clone(), subject });
+                list.insert(at, Grant { binding: binding.clone(), subject, role: *role });
             }
         }
     }
 
-    fn remove(&mut self, binding: &Arc<Binding>) {
+    fn remove(&mut self, bound: &Bound) {
+        let binding = &bound.binding;
         for (_, holder) in binding.holders() {
             let (grants, name) = self.grants_of(holder);
             let Some(list) = grants.get_mut(&*name).map(Arc::make_mut) else { continue };

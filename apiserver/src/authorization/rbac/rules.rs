@@ -19,6 +19,8 @@ const ALL: &str = "*";
 #[derive(Debug, Default)]
 pub(in crate::authorization) struct Role {
     rules: Box<[Rule]>,
+    /// The resources of all rules.
+    resources: ResourceBits,
     /// For roles of many rules: those that name a resource, by its name in the rule.
     by_resource: Option<HashMap<Box<str>, Vec<usize>>>,
 }
@@ -29,11 +31,17 @@ struct Rule {
     verbs: Verbs,
     groups: Texts,
     resources: Texts,
+    resource_bits: ResourceBits,
     /// Whether resources include some of the form `*/subresource`.
     any_resource_of: bool,
     names: Texts,
     paths: Box<[Box<str>]>,
 }
+
+/// A set of resources of which each has one of 64 bits: resources without a common bit are different. Most rules that apply to
+/// a user are about other resources than a request, and are passed over by it.
+#[derive(Clone, Copy, Debug, Default)]
+struct ResourceBits(u64);
 
 /// The verbs of a rule. Those of Kubernetes' API are one bit each.
 #[derive(Debug)]
@@ -66,6 +74,8 @@ enum Target<'a> {
         resource: Cow<'a, str>,
         /// `*/subresource`, or empty.
         any_resource: String,
+        /// Both.
+        bits: ResourceBits,
         name: &'a str,
     },
     Path(&'a str),
@@ -96,16 +106,45 @@ impl<'a> Asked<'a> {
                 group: &resource.group,
                 resource: Cow::Borrowed(&resource.resource),
                 any_resource: String::new(),
+                bits: ResourceBits::of(&resource.resource),
                 name: &resource.name,
             },
-            Some(resource) => Target::Resource {
-                group: &resource.group,
-                resource: Cow::Owned(format!("{}/{}", resource.resource, resource.subresource)),
-                any_resource: format!("*/{}", resource.subresource),
-                name: &resource.name,
-            },
+            Some(resource) => {
+                let own = format!("{}/{}", resource.resource, resource.subresource);
+                let any_resource = format!("*/{}", resource.subresource);
+                Target::Resource {
+                    group: &resource.group,
+                    bits: ResourceBits::of(&own).with(ResourceBits::of(&any_resource)),
+                    resource: Cow::Owned(own),
+                    any_resource,
+                    name: &resource.name,
+                }
+            }
         };
         Self { verb: attributes.verb, verb_bit: verb_bit(attributes.verb), target }
+    }
+}
+
+// === impl ResourceBits ===
+
+impl ResourceBits {
+    /// Returns the bit of a resource (FNV-1a), or all of them for `*`.
+    fn of(resource: &str) -> Self {
+        if resource == ALL {
+            return Self(u64::MAX);
+        }
+        let hash = resource.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        Self(1 << (hash >> 58))
+    }
+
+    const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    const fn may_have(self, asked: Self) -> bool {
+        self.0 & asked.0 != 0
     }
 }
 
@@ -116,11 +155,17 @@ impl Role {
     pub(in crate::authorization) fn new(rules: &[Value]) -> Self {
         let rules: Box<[Rule]> = rules.iter().map(Rule::new).collect();
         let by_resource = (rules.len() >= MANY_RULES).then(|| by_resource(&rules));
-        Self { rules, by_resource }
+        let resources = rules.iter().fold(ResourceBits::default(), |all, rule| all.with(rule.resource_bits));
+        Self { rules, resources, by_resource }
     }
 
     /// Returns whether a rule allows the request.
     pub(super) fn allows(&self, asked: &Asked<'_>) -> bool {
+        if let Target::Resource { bits, .. } = &asked.target
+            && !self.resources.may_have(*bits)
+        {
+            return false;
+        }
         let (Some(by_resource), Target::Resource { resource, any_resource, .. }) =
             (&self.by_resource, &asked.target)
         else {
@@ -178,6 +223,10 @@ impl Rule {
             },
             groups: Texts::of(rule, "apiGroups"),
             any_resource_of: resources.list.iter().any(|resource| resource.starts_with("*/")),
+            resource_bits: resources
+                .list
+                .iter()
+                .fold(ResourceBits::default(), |all, resource| all.with(ResourceBits::of(resource))),
             resources,
             names: Texts::of(rule, "resourceNames"),
             paths: texts(rule, "nonResourceURLs").collect(),
@@ -190,8 +239,9 @@ impl Rule {
         }
         match &asked.target {
             Target::Path(path) => self.paths.iter().any(|own| covers_path(own, path)),
-            Target::Resource { group, resource, any_resource, name } => {
-                self.groups.have(group)
+            Target::Resource { group, resource, any_resource, bits, name } => {
+                self.resource_bits.may_have(*bits)
+                    && self.groups.have(group)
                     && (self.resources.have(resource)
                         || (self.any_resource_of
                             && !any_resource.is_empty()

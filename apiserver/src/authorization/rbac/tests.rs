@@ -8,6 +8,8 @@ use super::policy::{Binding, role_key};
 use super::*;
 use crate::request_info::RequestInfo;
 
+mod model;
+
 /// An index whose objects are written one after the other.
 struct Fixture {
     rbac: RbacAuthorizer,

@@ -23,6 +23,18 @@ impl Served {
         is_discovery || openapi::serves(path, self)
     }
 
+    /// Returns whether kube-apiserver refuses HEAD of the document at a path: it does where its router serves GET only,
+    /// which are the core group and the versions of built-in kinds.
+    pub(in crate::handlers) fn refuses_head(&self, path: &str) -> bool {
+        match DiscoveryPath::parse(path) {
+            Some(DiscoveryPath::Core) => true,
+            Some(DiscoveryPath::Version(group, version)) => {
+                self.find_version(group, version).is_some_and(|version| version.has_built_in())
+            }
+            _ => false,
+        }
+    }
+
     /// Returns whether the path belongs to a served group, although the path itself is not served.
     pub(in crate::handlers) fn has_group_of(&self, path: &str) -> bool {
         let mut segments = path.trim_matches('/').split('/');

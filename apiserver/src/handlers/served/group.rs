@@ -151,6 +151,11 @@ impl ServedVersion {
         routes.iter().find(|route| route.path.subresource.unwrap_or_default() == subresource)
     }
 
+    /// Returns whether a resource of this version is compiled into the server.
+    pub(super) fn has_built_in(&self) -> bool {
+        self.resources.values().flatten().any(|route| !route.is_custom())
+    }
+
     /// Returns whether a resource of this version has this kind.
     pub(super) fn has_kind(&self, kind: &str) -> bool {
         self.route_of_kind(kind).is_some()

@@ -5,6 +5,8 @@ use clap::{CommandFactory as _, Parser as _};
 use super::*;
 use crate::options::Options;
 
+mod rows;
+
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/flags.md");
 
 /// Whether an argument is there because of the table: its id is the flag itself, with hyphens.

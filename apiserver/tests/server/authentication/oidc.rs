@@ -213,6 +213,51 @@ async fn an_issuer_that_is_not_there_yet_is_found_later() {
 }
 
 #[tokio::test]
+async fn flags_name_the_claims_of_the_user_and_of_the_groups() {
+    let directory = tempfile::tempdir().unwrap();
+    let issuer = TokenIssuer::start().await;
+    let mut claims = issuer.claims();
+    claims["nick"] = json!("jj");
+    claims["teams"] = json!(["red", "blue"]);
+    let path = write(directory.path(), "ca.crt", issuer.peer.ca_pem());
+    let server = TestServer::builder()
+        .memory()
+        .flag(format!("--oidc-issuer-url={}", issuer.peer.url()))
+        .flag("--oidc-client-id=orlop")
+        .flag(format!("--oidc-ca-file={path}"))
+        .flag("--oidc-username-claim=nick")
+        .flag("--oidc-username-prefix=corp:")
+        .flag("--oidc-groups-claim=teams")
+        .flag("--oidc-groups-prefix=team:")
+        .start()
+        .await
+        .unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let mut token = issuer.rsa_token("RS256", &claims);
+    until(async || user_of(&mut connection, &token).await.is_ok(), "the issuer is found").await;
+    let user = user_of(&mut connection, &token).await.unwrap();
+    assert_eq!(user["username"], "corp:jj");
+    assert_eq!(user["groups"], json!(["team:red", "team:blue", "system:authenticated"]));
+    claims["nick"] = json!({"of": "another type"});
+    token = issuer.rsa_token("RS256", &claims);
+    assert_eq!(user_of(&mut connection, &token).await, Err(401));
+
+    let page = connection.get("/metrics", Some("admin-token")).await.text();
+    let name = "apiserver_authentication_jwt_authenticator_";
+    let count = |result: &str| {
+        let prefix = format!("{name}latency_seconds_count{{jwt_issuer_hash=\"sha256:");
+        let is_meant =
+            |line: &&str| line.starts_with(&prefix) && line.contains(&format!("result=\"{result}\""));
+        page.lines().find(is_meant).map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap())
+    };
+    assert!(count("success") >= Some(2) && count("failure") >= Some(1), "{page}");
+    for family in ["jwks_fetch_last_timestamp_seconds", "jwks_fetch_last_key_set_info"] {
+        assert!(page.contains(&format!("\n{name}{family}{{")), "{family}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn anonymous_requests_are_limited_to_paths() {
     let directory = tempfile::tempdir().unwrap();
     let issuer = TokenIssuer::start().await;

@@ -105,29 +105,44 @@ impl TypeTable {
             shape.always = places(&shape.fields, |field| field.absent != Absent::Omit);
             shape.wires = wire::layout(&shape.fields);
         }
-        self.find_defaults();
+        self.mark_types(
+            |ty| &mut ty.has_defaults,
+            |shape, leads| {
+                shape.defaulted = places(&shape.fields, |field| field.default.is_some() || leads(field.ty));
+                !shape.defaulted.is_empty()
+            },
+        );
+        self.mark_types(
+            |ty| &mut ty.has_nils,
+            |shape, leads| {
+                shape.nilled = places(&shape.fields, |field| field.traits.nil_when_empty || leads(field.ty));
+                !shape.nilled.is_empty()
+            },
+        );
         self
     }
 
-    /// Marks the types with defaults, iterating to a fixed point.
-    fn find_defaults(&mut self) {
+    /// Marks the types with a property that a struct has by itself or by its fields, iterating to a fixed point.
+    /// `of_struct` is given whether a type is marked, and returns whether the struct is.
+    fn mark_types(
+        &mut self,
+        mark: impl Fn(&mut Type) -> &mut bool,
+        of_struct: impl Fn(&mut Struct, &dyn Fn(TypeId) -> bool) -> bool,
+    ) {
         loop {
-            let known: Vec<bool> = self.types.iter().map(|ty| ty.has_defaults).collect();
+            let known: Vec<bool> = self.types.iter_mut().map(|ty| *mark(ty)).collect();
             let leads = |id: TypeId| known.get(id.0 as usize).copied().unwrap_or_default();
             let mut changed = false;
             for ty in &mut self.types {
                 let found = match &mut ty.shape {
-                    TypeShape::Struct(shape) => {
-                        shape.defaulted =
-                            places(&shape.fields, |field| field.default.is_some() || leads(field.ty));
-                        !shape.defaulted.is_empty()
-                    }
+                    TypeShape::Struct(shape) => of_struct(shape, &leads),
                     TypeShape::List { element, .. } => leads(*element),
                     TypeShape::Map { value, .. } => leads(*value),
                     TypeShape::Scalar(_) | TypeShape::SchemaOr { .. } => false,
                 };
-                changed |= found != ty.has_defaults;
-                ty.has_defaults = found;
+                let marked = mark(ty);
+                changed |= found != *marked;
+                *marked = found;
             }
             if !changed {
                 break;
@@ -169,6 +184,11 @@ impl Struct {
     /// Returns the fields that have defaults, or whose types do.
     pub(in crate::schema) fn defaulted_fields(&self) -> impl Iterator<Item = &Field> {
         self.defaulted.iter().filter_map(|place| self.fields.get(usize::from(*place)))
+    }
+
+    /// Returns the fields that are null in the stored form when they are empty, or that have such fields below them.
+    pub(in crate::schema) fn nilled_fields(&self) -> impl Iterator<Item = &Field> {
+        self.nilled.iter().filter_map(|place| self.fields.get(usize::from(*place)))
     }
 }
 

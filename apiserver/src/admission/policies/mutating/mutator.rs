@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `PolicyEvaluator` in `k8s.io/apiserver/pkg/admission/plugin/policy/mutating`.
 
+use std::time::Instant;
+
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
 use registry_core::cel::{CompositedVariables, Program, RUNTIME_COST_BUDGET};
@@ -11,6 +13,8 @@ use serde_json::Value;
 use crate::admission::conditions::MatchConditions;
 pub(super) use crate::admission::conditions::Verdict;
 use crate::admission::expressions::{Needs, Subject, Write};
+use crate::admission::policies::definitions::Policy;
+use crate::metrics::{AdmissionMetrics, WebhookKind};
 
 use super::patches::{self, Patch};
 
@@ -49,6 +53,18 @@ pub(super) enum Failure {
     Refused(String),
     /// The write fails, whatever the policy says about failures.
     Status(StatusError),
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// Returns what went wrong.
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Self::Refused(message) => message,
+            Self::Status(failure) => &failure.message,
+        }
+    }
 }
 
 // === impl Mutator ===
@@ -94,8 +110,21 @@ impl Mutator {
     }
 
     /// Evaluates the policy's match conditions.
-    pub(super) async fn matches(&self, write: &Write<'_>, subject: &Subject<'_>) -> Verdict {
-        self.conditions.check(write, subject, Some((&self.variables, self.needs))).await
+    pub(super) async fn matches(
+        &self,
+        policy: &Policy<Self>,
+        write: &Write<'_>,
+        subject: &Subject<'_>,
+        metrics: &AdmissionMetrics,
+    ) -> Verdict {
+        if self.conditions.is_empty() {
+            return Verdict::Match;
+        }
+        let begun = Instant::now();
+        let verdict = self.conditions.check(write, subject, Some((&self.variables, self.needs))).await;
+        let labels = (policy.name.as_str(), WebhookKind::Mutating, write.attributes.operation.as_str());
+        verdict.count(metrics, "policy", labels, begun.elapsed(), policy.ignores_failures);
+        verdict
     }
 
     /// Applies one of the mutations to the object of the subject. Returns the patched object, conformed and with defaults;

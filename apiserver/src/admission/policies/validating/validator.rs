@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::admission::conditions::{MatchConditions, Verdict};
 use crate::admission::expressions::{Needs, Subject, Write};
+use crate::admission::policies::definitions::Policy;
+use crate::metrics::{AdmissionMetrics, WebhookKind};
 
 /// Maximum length of a message that an expression makes, in bytes.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
@@ -59,6 +61,10 @@ pub(super) struct Outcome {
     pub(super) denials: Vec<(usize, Denial)>,
     /// Keys and values of audit annotations, or why there is none.
     pub(super) annotations: Vec<Annotated>,
+    /// What failed, and is ignored.
+    pub(super) ignored: Vec<String>,
+    /// The time that the validations took.
+    pub(super) time: Duration,
 }
 
 /// Why a validation refuses a write.
@@ -66,6 +72,8 @@ pub(super) struct Outcome {
 pub(super) struct Denial {
     pub(super) message: String,
     pub(super) reason: Reason,
+    /// Whether the validation could not be evaluated.
+    pub(super) is_error: bool,
 }
 
 // === impl Denial ===
@@ -73,7 +81,7 @@ pub(super) struct Denial {
 impl Denial {
     /// The denial of what could not be evaluated.
     pub(super) fn failed(message: String) -> Self {
-        Self { message, reason: Reason::Invalid }
+        Self { message, reason: Reason::Invalid, is_error: true }
     }
 }
 
@@ -142,21 +150,30 @@ impl Validator {
     /// Evaluates the policy for a write. What fails denies it, unless failures are ignored.
     pub(super) async fn validate(
         &self,
+        policy: &Policy<Self>,
         write: &Write<'_>,
         subject: &Subject<'_>,
-        ignores_failures: bool,
+        metrics: &AdmissionMetrics,
     ) -> Outcome {
-        let variables = Some((&self.variables, self.needs));
-        match self.conditions.check(write, subject, variables).await {
-            Verdict::Match => {}
-            Verdict::NoMatch { .. } => return Outcome::default(),
-            Verdict::Failed(message) => return Outcome::failed(message, ignores_failures),
+        let ignores_failures = policy.ignores_failures;
+        if !self.conditions.is_empty() {
+            let variables = Some((&self.variables, self.needs));
+            let begun = Instant::now();
+            let verdict = self.conditions.check(write, subject, variables).await;
+            let labels = (policy.name.as_str(), WebhookKind::Validating, write.attributes.operation.as_str());
+            verdict.count(metrics, "policy", labels, begun.elapsed(), ignores_failures);
+            match verdict {
+                Verdict::Match => {}
+                Verdict::NoMatch { .. } => return Outcome::default(),
+                Verdict::Failed(message) => return Outcome::failed(message, ignores_failures),
+            }
         }
         loop {
             let begun = Instant::now();
-            let outcome = self.validate_once(write, subject, ignores_failures);
+            let mut outcome = self.validate_once(write, subject, ignores_failures);
+            outcome.time = begun.elapsed();
             // Other tasks run between expensive policies.
-            if begun.elapsed() > MAX_UNINTERRUPTED {
+            if outcome.time > MAX_UNINTERRUPTED {
                 tokio::task::yield_now().await;
             }
             if !write.decide_pending().await {
@@ -183,19 +200,18 @@ impl Validator {
         let needs = Needs { authorizer: false, ..self.needs };
         if !failures.is_empty() {
             let activation = activation(needs);
-            let denials = failures.into_iter().filter_map(|(index, failure)| {
-                let validation = self.validations.get(index)?;
+            for (index, failure) in failures {
+                let Some(validation) = self.validations.get(index) else { continue };
                 let denial = match failure {
                     Failure::Error(message) => Err(message),
                     Failure::False => validation.denial(write, &activation, &mut remaining),
                 };
                 match denial {
-                    Ok(denial) => Some((index, denial)),
-                    Err(_) if ignores_failures => None,
-                    Err(message) => Some((index, Denial::failed(message))),
+                    Ok(denial) => outcome.denials.push((index, denial)),
+                    Err(message) if ignores_failures => outcome.ignored.push(message),
+                    Err(message) => outcome.denials.push((index, Denial::failed(message))),
                 }
-            });
-            outcome.denials = denials.collect();
+            }
         }
         if !self.annotations.is_empty() {
             match self.annotate(write, &activation(needs), ignores_failures) {
@@ -278,8 +294,10 @@ enum Failure {
 
 impl Outcome {
     fn failed(message: String, ignores_failures: bool) -> Self {
-        let denials = if ignores_failures { Vec::new() } else { vec![(0, Denial::failed(message))] };
-        Self { denials, annotations: Vec::new() }
+        if ignores_failures {
+            return Self { ignored: vec![message], ..Self::default() };
+        }
+        Self { denials: vec![(0, Denial::failed(message))], ..Self::default() }
     }
 }
 
@@ -307,7 +325,7 @@ impl Validation {
         let written = || Some(self.message.trim().to_owned()).filter(|message| !message.is_empty());
         let message =
             made.or_else(written).unwrap_or_else(|| format!("failed expression: {}", self.expression.trim()));
-        Ok(Denial { message, reason: self.reason })
+        Ok(Denial { message, reason: self.reason, is_error: false })
     }
 }
 

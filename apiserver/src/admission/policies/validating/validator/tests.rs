@@ -9,10 +9,14 @@ use serde_json::json;
 use super::*;
 use crate::admission::Attributes;
 use crate::admission::expressions::tests::{AllowLater, config_maps, subject};
+use crate::metrics::ServerMetrics;
 
 /// Evaluates a specification for a config map, a number of times.
 async fn outcome(spec: Value, ignores_failures: bool, times: u32) -> Outcome {
-    let validator = Validator::compile(&spec, false);
+    let mut policy = json!({"metadata": {"name": "p"}, "spec": spec});
+    policy["spec"]["failurePolicy"] = json!(if ignores_failures { "Ignore" } else { "Fail" });
+    let policy = Policy::new(&Object::from_value(policy).unwrap(), Validator::compile);
+    let metrics = ServerMetrics::new().unwrap();
     let context = RequestContext::system("default");
     let (resource, kind) = config_maps();
     let attributes = Attributes::new(Operation::Create, resource, kind, "c");
@@ -21,7 +25,7 @@ async fn outcome(spec: Value, ignores_failures: bool, times: u32) -> Outcome {
     let object = Object::from_value(json!({"metadata": {"name": "c"}, "data": {"a": "1"}})).unwrap();
     let mut outcome = Outcome::default();
     for _ in 0..times {
-        outcome = validator.validate(&write, &subject(&object), ignores_failures).await;
+        outcome = policy.evaluator.validate(&policy, &write, &subject(&object), metrics.admission()).await;
     }
     outcome
 }
