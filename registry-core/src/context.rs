@@ -18,6 +18,8 @@ pub struct RequestContext {
     pub user: UserInfo,
     /// The namespace in the request's path; empty for cluster-scoped requests and lists over all.
     pub namespace: String,
+    /// The API verb of the request; empty for the server's own requests.
+    pub verb: &'static str,
     /// The group, version and resource in the request's path. For a kind served in several versions, messages and
     /// version-dependent rules use it; `None` for the server's own requests.
     pub resource: Option<GroupVersionResource>,

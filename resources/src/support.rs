@@ -2,7 +2,6 @@
 
 pub(crate) mod conditions;
 pub(crate) mod defaulting;
-pub(crate) mod equality;
 pub(crate) mod field;
 pub(crate) mod go_diff;
 mod go_structs;

@@ -50,7 +50,7 @@ mod tests;
 
 pub use create::new_uid;
 pub use generate_name::generate_name;
-pub use hooks::{FinishHook, StoreHooks};
+pub use hooks::{FinishHook, PreparedWrite, StoreHooks};
 pub(super) use read::check_field_selector;
 pub use rules::{MainRules, StatusRules, UpdateRules};
 

@@ -17,7 +17,7 @@ use crate::storage::interface::{UpdateAction, UpdateOutcome};
 use crate::storage::{StoredObject, TryUpdate};
 
 use super::create::fill_system_fields;
-use super::hooks::Pending;
+use super::hooks::{Pending, PreparedWrite};
 use super::keys::match_name;
 use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version, validate_value};
 
@@ -121,7 +121,7 @@ impl Store {
 
     /// Prepares a changed object: restores the metadata that clients must not change from the stored object, and then
     /// applies the path's rules in order. (`rest.BeforeUpdate`.)
-    fn before_update(
+    async fn before_update(
         &self,
         context: &RequestContext,
         rules: &dyn UpdateRules,
@@ -142,6 +142,8 @@ impl Store {
         if self.strategy().repeats_metadata_errors() {
             errors.append(validate_object_meta_update(new, old, &path));
         }
+        let write = PreparedWrite { new, old: Some(old), is_status: rules.is_status() };
+        errors.append(self.check_by_hooks(context, write).await?);
         errors.append(rules.validate(&self.resource, context, new, old));
         validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
         if !errors.is_empty() {
@@ -208,7 +210,7 @@ impl Attempt<'_> {
         object.metadata_mut().remove("resourceVersion");
         fill_system_fields(&mut object);
         self.pending = self.store.begin_create(self.context, &mut object, self.dry_run).await?;
-        self.store.before_create(self.context, &mut object)?;
+        self.store.before_create(self.context, &mut object).await?;
         self.admission.validate(self.context, Some(&object), None).await?;
         Ok(Decision::Create(object))
     }
@@ -220,7 +222,7 @@ impl Attempt<'_> {
         self.store.match_revision(self.context, &new, self.name, entry.revision)?;
         set_resource_version(&mut new, entry.revision);
         self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
-        self.store.before_update(self.context, self.rules, &mut new, &mut old)?;
+        self.store.before_update(self.context, self.rules, &mut new, &mut old).await?;
         self.admission.validate(self.context, Some(&new), Some(&old)).await?;
         if removes_last_finalizer(self.store.strategy(), &new, &old) {
             return Ok(Decision::Remove(new));

@@ -8,7 +8,7 @@ use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use crate::core::address::{self, Network};
-use crate::support::equality;
+use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::go_text::internal;
 
@@ -98,7 +98,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
         errors.push(provider.forbidden(detail));
     }
     let external = "externalID";
-    if !equality::same(spec.get(external).value(), before.get(external).value()) {
+    if !semantic::equal(spec.get(external).value(), before.get(external).value()) {
         errors.push(spec.get(external).forbidden("may not be updated"));
     }
 }
