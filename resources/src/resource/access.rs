@@ -113,3 +113,6 @@ fn granted(claim: &Object) -> Option<FieldPath> {
     let path = FieldPath::new("status").child("allocation").child("devices").child("results");
     Some(path.index(index).child("adminAccess"))
 }
+
+#[cfg(test)]
+mod tests;
