@@ -17,6 +17,7 @@ use crate::api::{ErrorList, FieldPath};
 mod conform;
 mod defaults;
 mod descriptions;
+mod empty_fields;
 mod facts;
 pub mod go_regexp;
 mod json_schema;
@@ -31,6 +32,7 @@ mod times;
 mod types;
 mod validate;
 
+pub use empty_fields::EmptyFields;
 pub use facts::FactsError;
 pub use numbers::FieldNumbers;
 pub use order::FieldOrder;
@@ -113,15 +115,31 @@ impl Schema {
     /// # Errors
     /// Fails if a value has the wrong type.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
+        self.conform_noting(value, issues, None)
+    }
+
+    /// Like [`conform`](Self::conform), but also notes the empty lists and maps that are dropped, except those of the
+    /// metadata, for defaulting and validation.
+    ///
+    /// # Errors
+    /// Fails as `conform` does.
+    pub fn conform_noting(
+        &self,
+        value: &mut Value,
+        issues: &mut Vec<FieldIssue>,
+        mut empty: Option<&mut EmptyFields>,
+    ) -> Result<(), ConformError> {
         if let Some(structural) = &self.structural {
             return structural.conform(value, issues);
         }
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
-        conform::Walk { table: &self.table, issues, issue_bytes_left }.value(
-            self.root,
-            value,
-            conform::ConformContext::Root,
-        )
+        let mut walk =
+            conform::Walk { table: &self.table, issues, issue_bytes_left, empty: empty.as_deref_mut() };
+        walk.value(self.root, value, conform::ConformContext::Root)?;
+        if let Some(empty) = empty.filter(|empty| !empty.is_empty()) {
+            empty.set_type(value);
+        }
+        Ok(())
     }
 
     /// Sets the schema's defaults for absent fields.

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{capacity, names as device_names, taints};
 use crate::core::node_selector;
-use crate::support::semantic;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Maximum number of devices in a slice.
 const MAX_DEVICES: usize = 128;

@@ -28,8 +28,7 @@ pub(super) async fn check(
 ) -> ErrorList {
     let mut errors = ErrorList::default();
     let (status, before) = (Field::of(new, "status"), Field::of(old, "status"));
-    let changes =
-        |field: &str| !semantic::equal(status.get(field).value(), before.get(field).value());
+    let changes = |field: &str| !semantic::equal(status.get(field).value(), before.get(field).value());
     if changes("allocation") || changes("reservedFor") {
         let wanted = wanted(context.verb, "binding", "", "");
         if let Err(why) = decide(access, context, &wanted).await {

@@ -19,7 +19,7 @@ use crate::storage::{StoredObject, TryUpdate};
 use super::create::fill_system_fields;
 use super::hooks::{Pending, PreparedWrite};
 use super::keys::match_name;
-use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version, validate_value};
+use super::{MainRules, Store, UpdateRules, as_sent, claimed_revision, set_resource_version, validate_value};
 
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -144,12 +144,14 @@ impl Store {
         }
         let write = PreparedWrite { new, old: Some(old), is_status: rules.is_status() };
         errors.append(self.check_by_hooks(context, write).await?);
-        errors.append(rules.validate(&self.resource, context, new, old));
+        let is_partial = rules.changes_only().is_some();
+        let sent = as_sent(context, new, |root| !is_partial && (root == "status") == rules.is_status());
+        errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
         validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
         }
-        for warning in rules.warnings(&self.resource, context, new, old) {
+        for warning in rules.warnings(&self.resource, context, sent.as_ref().unwrap_or(new), old) {
             context.warn(warning);
         }
         self.strategy().canonicalize(new);

@@ -12,9 +12,9 @@ use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{each, fill, fill_absent, fill_at, with};
-use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
+use crate::support::semantic;
 
 /// A field of a feature that is off.
 const MAX_UNAVAILABLE: [&str; 4] = ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"];

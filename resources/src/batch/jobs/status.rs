@@ -8,8 +8,8 @@ use registry_core::api::{FieldError, Object, time};
 use serde_json::Value;
 
 use crate::batch::job_spec::{indexes, without_value};
-use crate::support::semantic;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// A job before or after a change.
 struct State<'v> {

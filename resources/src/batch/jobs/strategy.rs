@@ -10,9 +10,9 @@ use super::{status, template};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_at, is_empty_at, with_at};
-use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::label_selector;
+use crate::support::semantic;
 
 /// The labels with the uid of a pod's job; the second one precedes label prefixes.
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];

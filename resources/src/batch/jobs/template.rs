@@ -4,9 +4,9 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldPath};
 use serde_json::{Map, Value};
 
-use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 const NODE_AFFINITY: &str = "nodeAffinity";
 

@@ -11,9 +11,9 @@ use super::sources;
 use crate::core::persistentvolumes::spec::check_basic_amount;
 use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{fill_at, is_empty_at};
-use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::go_text::{difference, internal};
+use crate::support::semantic;
 
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{sources, spec};
 use crate::core::node_selector;
 use crate::support::defaulting::{self, fill_at, with};
-use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::go_text::{difference, internal};
+use crate::support::semantic;
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
 const SOURCE: &str = "<core.PersistentVolumeSource>";

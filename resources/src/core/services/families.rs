@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::cluster_ips::{self, family_of};
 use super::range::ServiceRange;
 use super::service_type::is_external_name;
-use crate::support::defaulting::{is_empty_at, is_unset};
-use crate::support::semantic;
+use crate::support::defaulting::is_empty_at;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
 const FAMILIES: [&str; 2] = ["spec", "ipFamilies"];
@@ -77,7 +77,7 @@ fn prefers_both_still(service: &Object, old: &Object) -> bool {
 }
 
 fn set_policy(service: &mut Object, old: Option<&Object>, is_free: bool) {
-    if !is_unset(service.get(&POLICY)) {
+    if service.get(&POLICY).is_some_and(|policy| !policy.is_null()) {
         return;
     }
     let before = old.and_then(|old| old.get(&POLICY)).cloned();

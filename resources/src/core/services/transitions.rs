@@ -11,8 +11,8 @@ use super::service_type::{
     has_node_ports, is_external_name, is_externally_accessible, kind, needs_health_check,
 };
 use crate::support::defaulting::{each, with};
-use crate::support::semantic;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Removes the policy for traffic inside of the cluster from a service that is an alias of an external name.
 pub(super) fn drop_policy_of_aliases(service: &mut Object) {

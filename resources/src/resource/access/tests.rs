@@ -53,8 +53,11 @@ impl UpdatedObject for Replace {
 
 async fn installed() -> InstalledApi {
     let installed = testing::installed(&["namespaces", "resourceclaims", "resourceclaimtemplates"]);
-    for (name, labels) in [("plain", json!({})), ("admin", json!({"resource.kubernetes.io/admin-access": "true"}))] {
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
+    for (name, labels) in
+        [("plain", json!({})), ("admin", json!({"resource.kubernetes.io/admin-access": "true"}))]
+    {
+        let namespace =
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
         testing::create::<Namespaces>(&installed, namespace).await;
     }
     let services = Services { access: Arc::new(ByGroups), ..Services::default() };
@@ -86,9 +89,8 @@ fn context(namespace: &str, name: &str, permissions: &[&str]) -> RequestContext 
 async fn create(installed: &InstalledApi, namespace: &str, admin_access: bool) -> Result<(), String> {
     let store = installed.store(ResourceClaims::TYPE).unwrap();
     let claim = claim(namespace, admin_access, &json!({}));
-    let created = store
-        .create(&context(namespace, "jane", &[]), claim, &AdmitAll, &CreateOptions::default())
-        .await;
+    let created =
+        store.create(&context(namespace, "jane", &[]), claim, &AdmitAll, &CreateOptions::default()).await;
     created.map(drop).map_err(|failure| failure.message)
 }
 
@@ -99,9 +101,8 @@ async fn set_status(
 ) -> Result<(), String> {
     let store = installed.store(ResourceClaims::TYPE).unwrap();
     let mut update = Replace(claim(&context.namespace, false, status));
-    let updated = store
-        .update_by(context, "c", &mut update, &AdmitAll, &UpdateOptions::default(), &StatusRules)
-        .await;
+    let updated =
+        store.update_by(context, "c", &mut update, &AdmitAll, &UpdateOptions::default(), &StatusRules).await;
     updated.map(drop).map_err(|failure| failure.message)
 }
 
@@ -117,8 +118,7 @@ fn allocation(admin_access: bool) -> Value {
 }
 
 const BIND: &str = "update resourceclaims/binding /";
-const LABEL: &str =
-    "Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace";
+const LABEL: &str = "Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace";
 
 #[tokio::test]
 async fn administrators_access_needs_the_label_of_the_namespace() {
@@ -126,13 +126,16 @@ async fn administrators_access_needs_the_label_of_the_namespace() {
     let refused = create(&installed, "plain", true).await.unwrap_err();
     assert_eq!(
         refused,
-        format!("ResourceClaim.resource.k8s.io \"c\" is invalid: spec.devices.requests[0].adminAccess: {LABEL}")
+        format!(
+            "ResourceClaim.resource.k8s.io \"c\" is invalid: spec.devices.requests[0].adminAccess: {LABEL}"
+        )
     );
     create(&installed, "admin", true).await.unwrap();
     create(&installed, "plain", false).await.unwrap();
 
     let by_scheduler = context("plain", "scheduler", &[BIND]);
-    let refused = set_status(&installed, &by_scheduler, &json!({"allocation": allocation(true)})).await.unwrap_err();
+    let refused =
+        set_status(&installed, &by_scheduler, &json!({"allocation": allocation(true)})).await.unwrap_err();
     assert_eq!(
         refused,
         format!(
@@ -159,8 +162,7 @@ async fn each_part_of_the_status_needs_its_permission() {
     set_status(&installed, &context("plain", "jane", &[BIND]), &allocated).await.unwrap();
 
     let mut with_device = allocated.clone();
-    with_device["devices"] =
-        json!([{"driver": "gpu.example.org", "pool": "p", "device": "d", "networkData": {"interfaceName": "e0"}}]);
+    with_device["devices"] = json!([{"driver": "gpu.example.org", "pool": "p", "device": "d", "networkData": {"interfaceName": "e0"}}]);
     let refused = set_status(&installed, &context("plain", "jane", &[BIND]), &with_device).await.unwrap_err();
     assert_eq!(
         refused,

@@ -6,8 +6,8 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::resource::{requests, selectors};
-use crate::support::semantic;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Validation of selectors and configurations.
 pub(super) struct DeviceClassStrategy;

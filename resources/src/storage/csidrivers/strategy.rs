@@ -9,8 +9,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 
 use crate::support::defaulting;
-use crate::support::semantic;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 const LEAST_SECONDS: i64 = 600;
 const MOST_SECONDS: i64 = 1 << 32;

@@ -9,9 +9,9 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use crate::core::persistentvolumes::sources;
-use crate::support::semantic;
 use crate::support::field::Field;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 /// Maximum length of a driver's node ID, in bytes.
 const MAX_NODE_ID_BYTES: usize = 256;

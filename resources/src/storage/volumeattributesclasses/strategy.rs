@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::storage::parameters;
-use crate::support::semantic;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Driver and parameters are immutable.
 pub(super) struct VolumeAttributesClassStrategy;

@@ -7,8 +7,8 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
 use super::{Field, PathStep, something};
-use crate::support::semantic;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 // === impl Field: going down ===
 
