@@ -447,6 +447,7 @@ fn context_of(
 ) -> RequestContext {
     let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
     let mut context = RequestContext::new(user, namespace);
+    context.verb = info.verb.as_str();
     context.received = Some(times.received);
     context.deadline = times.deadline;
     audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::api::{GroupResource, GroupVersionResource};
+use crate::api::{GroupResource, GroupVersionResource, Object};
+use crate::schema::EmptyFields;
 
 mod audit;
 mod warnings;
@@ -18,6 +19,8 @@ pub struct RequestContext {
     pub user: UserInfo,
     /// The namespace in the request's path; empty for cluster-scoped requests and lists over all.
     pub namespace: String,
+    /// The API verb of the request; empty for the server's own requests.
+    pub verb: &'static str,
     /// The group, version and resource in the request's path. For a kind served in several versions, messages and
     /// version-dependent rules use it; `None` for the server's own requests.
     pub resource: Option<GroupVersionResource>,
@@ -34,6 +37,8 @@ pub struct RequestContext {
     /// What the audit log records of the request; `None` if it is not audited.
     pub audit: Option<Arc<AuditRecord>>,
     warnings: Mutex<Warnings>,
+    /// What the client's object has beside its stored form.
+    empty_fields: Mutex<Option<Arc<EmptyFields>>>,
 }
 
 /// Cluster-specific policy, as configured by the operator.
@@ -94,6 +99,18 @@ impl RequestContext {
     /// Removes and returns all warnings added so far.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings()).into_texts()
+    }
+
+    /// Keeps the empty lists and maps of the request's object, in place of those of an object before.
+    pub fn keep_empty_fields(&self, fields: EmptyFields) {
+        let fields = (!fields.is_empty()).then(|| Arc::new(fields));
+        *self.empty_fields.lock().unwrap_or_else(PoisonError::into_inner) = fields;
+    }
+
+    /// Returns the empty lists and maps that the client's object of this kind has, if any.
+    pub fn empty_fields_of(&self, object: &Object) -> Option<Arc<EmptyFields>> {
+        let fields = self.empty_fields.lock().unwrap_or_else(PoisonError::into_inner);
+        fields.clone().filter(|fields| fields.are_of(object))
     }
 
     /// Returns whether the request is audited at this level or a higher one.

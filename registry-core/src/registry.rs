@@ -26,5 +26,7 @@ pub use storage_map::{
     ApiPath, Custom, Install, InstalledApi, InstalledPath, Main, MapEntry, MapVersion, OpenStorage, Scale,
     ServedKind, Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage, install_kinds,
 };
-pub use store::{FinishHook, MainRules, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules};
+pub use store::{
+    FinishHook, MainRules, PreparedWrite, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules,
+};
 pub use subresource::SubresourceStore;

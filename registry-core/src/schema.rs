@@ -17,10 +17,11 @@ use crate::api::{ErrorList, FieldPath};
 mod conform;
 mod defaults;
 mod descriptions;
-mod empties;
+mod empty_fields;
 mod facts;
 pub mod go_regexp;
 mod json_schema;
+mod nil_empties;
 mod numbers;
 pub mod openapi;
 mod order;
@@ -32,6 +33,7 @@ mod times;
 mod types;
 mod validate;
 
+pub use empty_fields::EmptyFields;
 pub use facts::FactsError;
 pub use numbers::FieldNumbers;
 pub use order::FieldOrder;
@@ -114,37 +116,41 @@ impl Schema {
     /// # Errors
     /// Fails if a value has the wrong type.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
-        self.normalise(value, issues, false)
+        self.normalise(value, issues, None)
     }
 
-    /// Like [`conform`](Self::conform), but keeps the empty lists and maps that the stored form has as null: they count as
-    /// set by the client. [`nil_empties`](Self::nil_empties) brings the object into the stored form.
+    /// Like [`conform`](Self::conform), but for an object that a client sent: keeps the empty lists and maps that the stored
+    /// form has as null, because they count as set by the client, until [`nil_empties`](Self::nil_empties) brings the object
+    /// into the stored form. Notes these and those that are dropped, except in the metadata, for defaulting and validation.
     ///
     /// # Errors
-    /// Fails if a value has the wrong type.
+    /// Fails as `conform` does.
     pub fn conform_as_sent(
         &self,
         value: &mut Value,
         issues: &mut Vec<FieldIssue>,
+        empty: &mut EmptyFields,
     ) -> Result<(), ConformError> {
-        self.normalise(value, issues, true)
+        self.normalise(value, issues, Some(empty))
     }
 
     fn normalise(
         &self,
         value: &mut Value,
         issues: &mut Vec<FieldIssue>,
-        keeps_empty: bool,
+        mut empty: Option<&mut EmptyFields>,
     ) -> Result<(), ConformError> {
         if let Some(structural) = &self.structural {
             return structural.conform(value, issues);
         }
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
-        conform::Walk { table: &self.table, issues, issue_bytes_left, keeps_empty }.value(
-            self.root,
-            value,
-            conform::ConformContext::Root,
-        )
+        let mut walk =
+            conform::Walk { table: &self.table, issues, issue_bytes_left, empty: empty.as_deref_mut() };
+        walk.value(self.root, value, conform::ConformContext::Root)?;
+        if let Some(empty) = empty.filter(|empty| !empty.is_empty()) {
+            empty.set_type(value);
+        }
+        Ok(())
     }
 
     /// Replaces the empty lists and maps of an object that have no stored form by null.

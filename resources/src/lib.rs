@@ -35,14 +35,12 @@ mod testing;
 
 pub use generated::storage_map::STORAGE_MAP;
 
-/// Attaches hooks to the stores of resources before they are served: services get addresses of this range, and ports, and
-/// claims of devices are restricted.
+/// Attaches hooks to the stores of resources before they are served: services get addresses of this range, and ports.
 /// Returns the hooks that repair the allocations while the server runs.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     service_range: core::services::ServiceRange,
 ) -> Vec<Box<dyn bootstrap::PostStartHook>> {
-    resource::restrict_admin_access(installed);
     let allocator = core::services::allocation::attach(installed, service_range);
     let repair = allocator.map(core::services::repair::AllocationRepair);
     repair.into_iter().map(|hook| Box::new(hook) as Box<dyn bootstrap::PostStartHook>).collect()

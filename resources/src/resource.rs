@@ -1,6 +1,6 @@
 //! The resources of `resource.k8s.io`.
 
-mod admin_access;
+mod access;
 mod allocation;
 mod capacity;
 pub mod deviceclasses;
@@ -11,6 +11,7 @@ pub mod resourceclaims;
 pub mod resourceclaimtemplates;
 pub mod resourceslices;
 mod selectors;
+mod status_access;
 mod taints;
 
-pub use admin_access::restrict_admin_access;
+pub use access::restrict_access;

@@ -2,10 +2,7 @@
 
 pub(crate) mod conditions;
 pub(crate) mod defaulting;
-pub(crate) mod equality;
 pub(crate) mod field;
-pub(crate) mod go_diff;
-mod go_structs;
 pub(crate) mod go_text;
 pub(crate) mod label_selector;
 pub(crate) mod lookup;

@@ -3,6 +3,10 @@
 //! Each line of `rules/GROUP/KIND.jsonl` is a case: `title`, `kind`, perhaps its `version`, `object`, perhaps `old` (then it
 //! is an update) and `subresource` (`status`), and the expected `errors` and `warnings`, in any order. A line with `base` has
 //! what the objects of the lines after it have in common; their own fields replace it, and lists replace lists.
+//!
+//! Objects that are not stored (reviews, bindings) are created by the kind's storage, by `user`, with `stored` pods beside
+//! them, on a server that knows [one token](TOKEN) and [a few permissions](Known::rules_of). A refusal without causes is its
+//! message. `answer` is the returned object; its times are left out.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,11 +20,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, Object};
-use registry_core::registry::{InstalledApi, InstalledPath, OpenStorage};
-use registry_core::resource::{ResourceType, Versions};
-use registry_core::rest::AdmitAll;
+use registry_core::context::UserInfo;
+use registry_core::registry::{
+    InstalledApi, InstalledPath, MainRules, OpenStorage, Services, StatusRules, UpdateRules as _,
+};
+use registry_core::resource::{Resource, ResourceType, Versions};
+use registry_core::rest::access::{
+    AccessDecision, AccessReviewer, AccessRules, KnownToken, PathRule, ResourceRule, WantedAccess,
+};
+use registry_core::rest::{AdmitAll, Answer, Creater as _};
+use registry_core::schema::EmptyFields;
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
@@ -36,6 +48,62 @@ impl OpenStorage for InMemory {
 
     fn prefix(&self) -> &'static str {
         "/registry"
+    }
+
+    fn services(&self) -> Services {
+        Services { access: Arc::new(Known), ..Services::default() }
+    }
+}
+
+/// The token of `jane`, for the audiences `a` and `b`; `a` is the server's own.
+const TOKEN: &str = "token-of-jane";
+
+/// The users and permissions that reviews ask about.
+struct Known;
+
+#[async_trait]
+impl AccessReviewer for Known {
+    async fn decide(&self, _: &UserInfo, _: &WantedAccess) -> AccessDecision {
+        AccessDecision::default()
+    }
+
+    async fn rules_of(&self, user: &UserInfo, namespace: &str) -> AccessRules {
+        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
+        let resource = ResourceRule {
+            verbs: texts(&["get", "list"]),
+            groups: texts(&["", "apps"]),
+            resources: texts(&["pods"]),
+            names: if namespace == "named" { texts(&["p"]) } else { Vec::new() },
+        };
+        let path = PathRule { verbs: texts(&["get"]), paths: texts(&["/healthz"]) };
+        AccessRules {
+            resources: vec![resource],
+            paths: if user.name == "jane" { vec![path] } else { Vec::new() },
+            incomplete: namespace == "unknown",
+            error: if namespace == "unknown" { "no such namespace".to_owned() } else { String::new() },
+        }
+    }
+
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+        let own = ["a".to_owned()];
+        let wanted = if audiences.is_empty() { &own } else { audiences };
+        let known: Vec<String> = wanted.iter().filter(|one| *one == "a" || *one == "b").cloned().collect();
+        if token != TOKEN || known.is_empty() {
+            return Err("invalid bearer token".to_owned());
+        }
+        Ok(KnownToken { user: user_of(&json!({"name": "jane", "uid": "1"})), audiences: known })
+    }
+}
+
+/// Returns the user of a case.
+fn user_of(user: &Value) -> UserInfo {
+    let text = |key: &str| user[key].as_str().unwrap_or_default().to_owned();
+    let extra = user["extra"].as_object().into_iter().flatten();
+    UserInfo {
+        name: text("name"),
+        uid: text("uid"),
+        groups: sorted(&user["groups"]),
+        extra: extra.map(|(key, values)| (key.clone(), sorted(values))).collect(),
     }
 }
 
@@ -62,17 +130,26 @@ fn merge(into: &mut Value, own: &Value) {
     }
 }
 
-/// Returns an object as a store gets it.
-fn decoded(resource: &ResourceType, value: &Value) -> Object {
+/// Returns an object as a store gets it, and the empty lists and maps that it has beside that.
+fn decoded_with_empty(resource: &ResourceType, value: &Value) -> (Object, EmptyFields) {
     let mut value = value.clone();
     value["apiVersion"] = resource.group_version().api_version().into();
     value["kind"] = resource.kind.kind.into();
     let schema = resource.schema();
-    schema.conform(&mut value, &mut Vec::new()).unwrap();
+    let mut empty = EmptyFields::default();
+    schema.conform_as_sent(&mut value, &mut Vec::new(), &mut empty).unwrap();
+    let mut object = Object::from_value(value).unwrap();
+    empty.put_back(&mut object, |_| true);
+    let mut value = object.into_value();
     schema.apply_defaults(&mut value);
     let mut object = Object::from_value(value).unwrap();
     resource.strategy.apply_defaults(&mut object);
-    object
+    empty.take_out(&mut object);
+    (object, empty)
+}
+
+fn decoded(resource: &ResourceType, value: &Value) -> Object {
+    decoded_with_empty(resource, value).0
 }
 
 /// Returns the sorted errors and warnings of a case.
@@ -80,28 +157,42 @@ fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>,
     let object = |key: &str| {
         let mut object = base.clone();
         merge(&mut object, &case[key]);
-        let mut object = decoded(resource, &object);
+        let (object, empty) = decoded_with_empty(resource, &object);
+        let mut object = resource.to_stored_blocking(object).unwrap();
         if case.get("old").is_some() {
             object.set(&["metadata", "uid"], "u".into());
         }
-        object
+        (object, empty)
     };
-    let context = RequestContext::default();
-    let strategy = &resource.strategy;
-    let mut new = object("object");
+    // Fields of another version are not those of the stored one.
+    let sent = |prepared: &Object, empty: &EmptyFields, is_status: bool| {
+        let mut sent = prepared.clone();
+        let keeps_status = case.get("old").is_none() && resource.strategy.keeps_status_on_create();
+        if std::ptr::eq(resource.stored(), resource) {
+            empty.put_back(&mut sent, |root| keeps_status || (root == "status") == is_status);
+        }
+        sent
+    };
+    let mut context = RequestContext::default();
+    context.resource = Some(resource.resource());
+    let strategy = &resource.stored().strategy;
+    let (mut new, empty) = object("object");
     let (errors, mut warnings) = if case.get("old").is_none() {
         strategy.prepare_for_create(&context, &mut new);
+        let new = sent(&new, &empty, false);
         (strategy.validate(&context, &new), strategy.warnings_on_create(&context, &new))
     } else {
-        let old = object("old");
+        let (old, _) = object("old");
         match case["subresource"].as_str() {
             None => {
-                strategy.prepare_for_update(&context, &mut new, &old);
+                MainRules.prepare(resource.stored(), &context, &mut new, &old);
+                let new = sent(&new, &empty, false);
                 let warnings = strategy.warnings_on_update(&context, &new, &old);
                 (strategy.validate_update(&context, &new, &old), warnings)
             }
             Some("status") => {
-                strategy.prepare_for_status_update(&context, &mut new, &old);
+                StatusRules.prepare(resource.stored(), &context, &mut new, &old);
+                let new = sent(&new, &empty, true);
                 (strategy.validate_status_update(&context, &new, &old), Vec::new())
             }
             Some(other) => panic!("tables do not reach the subresource {other}"),
@@ -118,20 +209,46 @@ fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>,
     (errors, warnings)
 }
 
-/// Returns the sorted errors of something that is created but not stored, such as a review.
-async fn errors_of_review(path: &InstalledPath, base: &Value, case: &Value) -> Vec<String> {
+/// Returns the sorted errors of something that is created but not stored, such as a review, and what it answered.
+async fn outcome_of_action(
+    storage: &InMemory,
+    path: &InstalledPath,
+    base: &Value,
+    case: &Value,
+) -> (Vec<String>, Value) {
+    let installed = resources::STORAGE_MAP.install(storage, &|_| true).unwrap();
+    for pod in case["stored"].as_array().into_iter().flatten() {
+        let store = installed.store(<resources::core::pods::Pods as Resource>::TYPE).unwrap();
+        let pod = decoded(store.resource(), pod);
+        let context = RequestContext::system(pod.namespace());
+        store.create(&context, pod, &AdmitAll, &CreateOptions::default()).await.unwrap();
+    }
+    let is_same = |one: &&InstalledPath| one.subresource.is_none() && one.resource.kind == path.resource.kind;
+    let path = installed.paths.iter().find(is_same).unwrap();
     let mut object = base.clone();
     merge(&mut object, &case["object"]);
     let object = decoded(&path.resource, &object);
-    let mut context = RequestContext::default();
-    context.namespace = object.namespace().into();
+    let mut context = RequestContext::new(user_of(&case["user"]), "");
+    if path.resource.is_namespaced() {
+        context.namespace = object.namespace().into();
+    }
     let creater = path.capabilities.creater.as_ref().unwrap();
-    let created = creater.create(&context, object, &AdmitAll, &CreateOptions::default()).await;
-    let causes = created.err().and_then(|failure| failure.details).map(|details| details.causes);
-    let texts = causes.into_iter().flatten().map(|cause| format!("{}: {}", cause.field, cause.message));
+    let failure = match creater.create(&context, object, &AdmitAll, &CreateOptions::default()).await {
+        Ok(Answer::Object(mut object)) => {
+            object.remove(&["metadata", "creationTimestamp"]);
+            return (Vec::new(), object.into_value());
+        }
+        Ok(_) => return (Vec::new(), Value::Null),
+        Err(failure) => failure,
+    };
+    let causes = failure.details.map(|details| details.causes).unwrap_or_default();
+    if causes.is_empty() {
+        return (vec![format!("{} {}", failure.code, failure.message)], Value::Null);
+    }
+    let texts = causes.into_iter().map(|cause| format!("{}: {}", cause.field, cause.message));
     let mut texts: Vec<String> = texts.collect();
     texts.sort();
-    texts
+    (texts, Value::Null)
 }
 
 fn sorted(list: &Value) -> Vec<String> {
@@ -160,7 +277,12 @@ async fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
         let (errors, warnings) = if installed.store.is_some() {
             outcome(&installed.resource, &base, &case)
         } else {
-            (errors_of_review(installed, &base, &case).await, Vec::new())
+            let storage = InMemory(Embedded::in_memory());
+            let (errors, answer) = outcome_of_action(&storage, installed, &base, &case).await;
+            if case.get("answer").is_some_and(|expected| *expected != answer) {
+                failures.push(format!("{}:{} {}: {answer}", path.display(), number + 1, case["title"]));
+            }
+            (errors, Vec::new())
         };
         if errors != sorted(&case["errors"]) || warnings != sorted(&case["warnings"]) {
             let found = json!({"errors": errors, "warnings": warnings});
@@ -186,6 +308,51 @@ async fn objects_get_the_errors_and_warnings_of_the_tables() {
         failures.extend(check(&installed, &path).await);
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The kinds with the greatest numbers of rules.
+const GREATEST: [&str; 10] = [
+    "Job",
+    "Node",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Pod",
+    "ResourceClaim",
+    "ResourceSlice",
+    "Service",
+    "StatefulSet",
+    "ValidatingAdmissionPolicy",
+];
+
+/// Versions before the first stable one have the rules of the stable version, or are off by default.
+#[test]
+fn each_kind_has_a_table() {
+    let storage = InMemory(Embedded::in_memory());
+    let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
+    let counts = counts();
+    let mut missing = Vec::new();
+    for path in &installed.paths {
+        let kind = path.resource.kind;
+        let is_stable = !kind.version.contains("alpha") && !kind.version.contains("beta");
+        if path.subresource.is_some() || path.capabilities.creater.is_none() || !is_stable {
+            continue;
+        }
+        let count_of = |version: &str| {
+            counts
+                .get(&(kind.kind.to_owned(), version.to_owned()))
+                .map_or(0, |(accepted, refused)| accepted + refused)
+        };
+        let cases = count_of("") + count_of(kind.version);
+        let wanted = if GREATEST.contains(&kind.kind) { 40 } else { 10 };
+        if cases < wanted {
+            missing.push(format!(
+                "{} {}: {cases} of {wanted}",
+                kind.group_version().api_version(),
+                kind.kind
+            ));
+        }
+    }
+    assert!(missing.is_empty(), "cases are missing:\n{}", missing.join("\n"));
 }
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/rules.md");

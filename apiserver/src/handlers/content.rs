@@ -12,7 +12,7 @@ use registry_core::api::{FieldValidation, Object, Reason, Scope, StatusError};
 use registry_core::apply::keep_reset;
 use registry_core::codec::protobuf::Envelope;
 use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, yaml};
-use registry_core::schema::{FieldIssue, Schema, TypeTable};
+use registry_core::schema::{EmptyFields, FieldIssue, Schema, TypeTable};
 use serde_json::{Map, Value};
 
 use crate::responses::negotiation::Format;
@@ -107,8 +107,9 @@ fn decode_conforming(
     let mut value = object.into_value();
     keep_reset(&mut value);
     let mut unknown: Vec<FieldIssue> = Vec::new();
+    let mut empty = EmptyFields::default();
     schema
-        .conform_as_sent(&mut value, &mut unknown)
+        .conform_as_sent(&mut value, &mut unknown, &mut empty)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
     let is_sorted = matches!(format, Format::Json) && validation != FieldValidation::Ignore;
     let is_custom = call.route.is_custom();
@@ -124,6 +125,7 @@ fn decode_conforming(
     bound_issues(&mut issues);
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
+    call.context.keep_empty_fields(empty);
     Ok(Object::from_value(value).unwrap_or_default())
 }
 
@@ -240,11 +242,18 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
 }
 
 /// Returns the object with the defaults of its schema and its resource.
-pub(super) fn set_defaults(call: &Call<'_>, object: Object) -> Object {
+pub(super) fn set_defaults(call: &Call<'_>, mut object: Object) -> Object {
     let storage = &call.route.path.capabilities.storage;
+    let empty = call.context.empty_fields_of(&object);
+    if let Some(empty) = &empty {
+        empty.put_back(&mut object, |_| true);
+    }
     let mut value = object.into_value();
     storage.schema().apply_defaults(&mut value);
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
+    if let Some(empty) = &empty {
+        empty.take_out(&mut object);
+    }
     object
 }

@@ -10,7 +10,7 @@ use registry_core::api::{
 };
 use registry_core::apply::keep_reset;
 use registry_core::rest::UpdatedObject;
-use registry_core::schema::FieldIssue;
+use registry_core::schema::{EmptyFields, FieldIssue};
 use serde_json::Value;
 
 use crate::admission::Operation;
@@ -218,8 +218,9 @@ impl Patched<'_> {
         let mut value = object.into_value();
         let mut odd: Vec<FieldIssue> = Vec::new();
         let schema = call.route.path.capabilities.storage.schema();
+        let mut empty = EmptyFields::default();
         schema
-            .conform_as_sent(&mut value, &mut odd)
+            .conform_as_sent(&mut value, &mut odd, &mut empty)
             .map_err(|fault| if is_strategic { fault.of_map().to_owned() } else { fault.text })?;
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {
@@ -230,6 +231,7 @@ impl Patched<'_> {
             bound_issues(&mut issues);
         }
         settle_issues(call, &issues, self.options.field_validation).map_err(|strict| strict.to_string())?;
+        call.context.keep_empty_fields(empty);
         Ok(Object::from_value(value).unwrap_or_default())
     }
 

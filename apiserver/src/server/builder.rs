@@ -212,6 +212,7 @@ impl ServerBuilder {
         let flow_control = flow_control(options, &metrics);
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
         resources::rbac::prevent_escalation(&installed, &dependencies.services);
+        resources::resource::restrict_access(&installed, &dependencies.services);
         let counted = metrics.admission();
         let admission = admission::chain(&known, &dependencies, counted, options, self.is_extension)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: following };

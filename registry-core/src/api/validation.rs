@@ -178,6 +178,11 @@ impl FieldError {
         Self { kind: FieldErrorKind::Forbidden, field, value: None, shown: None, detail: detail.into() }
     }
 
+    /// The field cannot be checked.
+    pub fn internal(field: FieldPath, detail: impl Into<String>) -> Self {
+        Self { kind: FieldErrorKind::Internal, field, value: None, shown: None, detail: detail.into() }
+    }
+
     /// The value refers to something that does not exist.
     pub fn not_found(field: FieldPath, value: impl Into<Value>) -> Self {
         Self {

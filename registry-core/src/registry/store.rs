@@ -50,7 +50,7 @@ mod tests;
 
 pub use create::new_uid;
 pub use generate_name::generate_name;
-pub use hooks::{FinishHook, StoreHooks};
+pub use hooks::{FinishHook, PreparedWrite, StoreHooks};
 pub(super) use read::check_field_selector;
 pub use rules::{MainRules, StatusRules, UpdateRules};
 
@@ -238,6 +238,15 @@ pub(super) fn validate_value(
         }),
     });
     errors.append(found);
+}
+
+/// Returns the object with the empty lists and maps that the client sent, below the top-level fields that `is_wanted`
+/// accepts; `None` if it sent none.
+fn as_sent(context: &RequestContext, object: &Object, is_wanted: impl Fn(&str) -> bool) -> Option<Object> {
+    let empty = context.empty_fields_of(object)?;
+    let mut sent = object.clone();
+    empty.put_back(&mut sent, is_wanted);
+    Some(sent)
 }
 
 /// Lends an object as a JSON value, without copying it.

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::empty_fields::{EmptyFields, Step};
 use super::scalars::{self, Mismatch};
 use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Struct, Type, TypeId, TypeShape, TypeTable};
 use super::{ConformError, FieldIssue};
@@ -14,8 +15,9 @@ pub(super) struct Walk<'a> {
     pub(super) issues: &'a mut Vec<FieldIssue>,
     /// Number of bytes of paths that may still be added to `issues`.
     pub(super) issue_bytes_left: usize,
-    /// Whether empty lists and maps remain where the stored form has null.
-    pub(super) keeps_empty: bool,
+    /// Where to note the empty lists and maps that the stored form does not have; those that it has as null remain. `None` if
+    /// the value gets its stored form at once.
+    pub(super) empty: Option<&'a mut EmptyFields>,
 }
 
 /// Maximum total length of the paths in the issues of a value, in bytes: hostile bodies have many fields below long
@@ -68,8 +70,10 @@ impl Walk<'_> {
             (TypeShape::SchemaOr { schema, or }, _) => {
                 // Go decodes these with custom code, which does not support strict decoding.
                 let bytes_left = std::mem::take(&mut self.issue_bytes_left);
+                let empty = self.empty.take();
                 let outcome = self.schema_or(*schema, *or, value);
                 self.issue_bytes_left = bytes_left;
+                self.empty = empty;
                 outcome
             }
             (TypeShape::Scalar(scalar), value) => {
@@ -174,7 +178,15 @@ impl Walk<'_> {
         if is_struct {
             return Ok(Entry::Keep);
         }
-        if traits.nil_when_empty && !self.keeps_empty && !value.is_string() {
+        if let Some(empty) = &mut self.empty
+            && (value.is_array() || value.is_object())
+            && (traits.omit_empty || traits.nil_when_empty)
+            && !place.is_in_selector()
+            && place.root() != Some("metadata")
+        {
+            empty.note(place.steps(), value, !traits.omit_empty);
+        }
+        if traits.nil_when_empty && self.empty.is_none() && !value.is_string() {
             *value = Value::Null;
         }
         Ok(if traits.omit_empty { Entry::Drop } else { Entry::Keep })
@@ -293,6 +305,47 @@ impl ConformContext<'_> {
             }
             None => format!("json: cannot unmarshal {found} into Go value of type {go_name}"),
         }
+    }
+
+    /// Returns the name of the top-level field.
+    fn root(&self) -> Option<&str> {
+        match self {
+            Self::Root => None,
+            Self::Field { parent: Self::Root, name: step, .. }
+            | Self::Key { parent: Self::Root, key: step } => Some(step),
+            Self::Field { parent, .. } | Self::Key { parent, .. } | Self::Index { parent, .. } => {
+                parent.root()
+            }
+        }
+    }
+
+    /// Whether the current value is a field of a label selector. Messages show selectors in the stored form.
+    fn is_in_selector(self) -> bool {
+        matches!(self, Self::Field { holder: "LabelSelector" | "LabelSelectorRequirement", .. })
+    }
+
+    fn steps(self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut place = &self;
+        loop {
+            place = match place {
+                Self::Root => break,
+                Self::Field { parent, name, .. } => {
+                    steps.push(Step::Field((*name).to_owned()));
+                    parent
+                }
+                Self::Key { parent, key } => {
+                    steps.push(Step::Field((*key).to_owned()));
+                    parent
+                }
+                Self::Index { parent, index } => {
+                    steps.push(Step::Index(*index));
+                    parent
+                }
+            };
+        }
+        steps.reverse();
+        steps
     }
 
     fn innermost_struct(&self) -> Option<&str> {

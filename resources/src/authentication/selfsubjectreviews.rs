@@ -9,10 +9,11 @@ use registry_core::registry::{Services, VirtualStorage};
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 use registry_core::rest::access::AccessReviewer;
+use registry_core::schema::Schema;
 use registry_derive::Resource;
 use serde_json::{Value, json};
 
-use crate::support::review::{Review, ReviewStorage, user_info};
+use crate::support::review::{Review, ReviewStorage, blank, user_info};
 
 /// `selfsubjectreviews` of `authentication.k8s.io/v1`.
 #[derive(Resource)]
@@ -44,7 +45,9 @@ impl Review for WhoAmI {
         Ok(json!({ "userInfo": user_info(&context.user) }))
     }
 
-    fn prepare(question: &mut Object) {
-        question.metadata_mut().insert("creationTimestamp".to_owned(), time::now().into());
+    fn response(question: Object, schema: &Schema) -> Object {
+        let mut response = blank(&question, schema);
+        response.metadata_mut().insert("creationTimestamp".to_owned(), time::now().into());
+        response
     }
 }

@@ -9,10 +9,11 @@ use registry_core::registry::{Services, VirtualStorage};
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 use registry_core::rest::access::AccessReviewer;
+use registry_core::schema::Schema;
 use registry_derive::Resource;
 use serde_json::{Value, json};
 
-use crate::support::review::{Review, ReviewStorage};
+use crate::support::review::{Review, ReviewStorage, blank};
 
 /// `selfsubjectrulesreviews` of `authorization.k8s.io/v1`.
 #[derive(Resource)]
@@ -71,5 +72,9 @@ impl Review for SelfSubjectRules {
             fields.insert("evaluationError".to_owned(), rules.error.into());
         }
         Ok(status)
+    }
+
+    fn response(question: Object, schema: &Schema) -> Object {
+        blank(&question, schema)
     }
 }

@@ -61,10 +61,12 @@ impl Creater for BindingStorage {
     async fn create(
         &self,
         context: &RequestContext,
-        object: Object,
+        mut object: Object,
         admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
+        // The uid is a precondition in `pods/binding` only.
+        object.metadata_mut().remove("uid");
         bind(Lookup::within::<Pods>(&self.stores)?.store(), context, &object, admission, options).await
     }
 }

@@ -20,7 +20,8 @@ pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn key_complaints(key: &str) -> Vec<String> {
+/// Returns the complaints about a key of a config map or of a secret.
+pub(crate) fn key_complaints(key: &str) -> Vec<String> {
     const MAX_CHARACTERS: usize = 253;
     let mut complaints = Vec::new();
     if key.len() > MAX_CHARACTERS {
@@ -69,4 +70,20 @@ pub(crate) fn check_immutable(new: &Object, old: &Object, data: &[&str], errors:
 /// new one.
 pub(super) fn repeated_metadata_errors(new: &Object) -> ErrorList {
     validate_object_meta(new, true, NameRule::DnsSubdomain, &FieldPath::new("metadata"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_names_of_files() {
+        for key in ["a", "A_b-c.d", "...x"] {
+            let complaints = key_complaints(key);
+            assert_eq!(complaints.is_empty(), key != "...x", "{key}: {complaints:?}");
+        }
+        for key in ["", ".", "..", "a/b", "..x", &"a".repeat(254)] {
+            assert!(!key_complaints(key).is_empty(), "{key}");
+        }
+    }
 }

@@ -28,15 +28,16 @@ const MAX_HARDWARE_ADDRESS_BYTES: usize = 128;
 
 /// What identifies a device, or a share of it.
 #[derive(PartialEq, Eq, Hash)]
-struct DeviceId<'v> {
-    driver: &'v str,
+pub(super) struct DeviceId<'v> {
+    pub(super) driver: &'v str,
     pool: &'v str,
     device: &'v str,
     share: &'v str,
 }
 
 impl<'v> DeviceId<'v> {
-    fn of(device: &Field<'v, '_>) -> Self {
+    /// Returns the identifier of an allocated device, or of its status.
+    pub(super) fn of(device: &Field<'v, '_>) -> Self {
         let text = |name: &str| device.get(name).text();
         Self { driver: text("driver"), pool: text("pool"), device: text("device"), share: text("shareID") }
     }

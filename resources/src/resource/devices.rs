@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::{capacity, names as device_names, taints};
 use crate::core::node_selector;
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Maximum number of devices in a slice.
 const MAX_DEVICES: usize = 128;
@@ -45,7 +45,7 @@ pub(super) fn check(spec: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &
     let per_device = spec.get("perDeviceNodeSelection").is_true();
     for device in devices.elements() {
         let before = known.get(device.get("name").text());
-        let keeps_taints = before.is_some_and(|known| equality::same(*known, device.get("taints").value()));
+        let keeps_taints = before.is_some_and(|known| semantic::equal(*known, device.get("taints").value()));
         check_device(&device, per_device, keeps_taints, errors);
     }
     devices.check_unique(

@@ -68,6 +68,8 @@ impl Lookup {
                 // A store answers with what is stored.
                 Ok(Answer::Object(_) | Answer::Success(_)) => {}
                 Err(failure) if failure.is_not_found() => {}
+                // No object has such a name.
+                Err(failure) if failure.reason == Reason::BadRequest => return Ok(None),
                 Err(failure) => return Err(failure),
             }
         }

@@ -30,8 +30,10 @@ pub(crate) trait Review: Send + Sync + 'static {
         question: &Object,
     ) -> Result<Value, StatusError>;
 
-    /// Sets the fields of the review that the server determines.
-    fn prepare(_question: &mut Object) {}
+    /// Returns the object that the answer is added to: the review. Reviews of the requesting user return none of its fields.
+    fn response(question: Object, _schema: &Schema) -> Object {
+        question
+    }
 }
 
 /// Serves a kind of review, which can only be created.
@@ -73,15 +75,26 @@ impl<R: Review> Creater for ReviewStorage<R> {
     async fn create(
         &self,
         context: &RequestContext,
-        mut object: Object,
+        object: Object,
         admission: &dyn ValidateObject,
         _options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         let status = R::answer(self.access.as_ref(), context, &object).await?;
         admission.validate(context, Some(&object), None).await?;
-        R::prepare(&mut object);
-        object.set(&["status"], status);
-        Ok(Answer::Object(object))
+        let mut response = R::response(object, &self.resource.schema());
+        response.set(&["status"], status);
+        Ok(Answer::Object(response))
+    }
+}
+
+/// Returns an object of a review's kind without any field set.
+pub(crate) fn blank(question: &Object, schema: &Schema) -> Object {
+    let mut blank = Object::default();
+    blank.set_type(question.api_version(), question.kind());
+    let mut value = blank.clone().into_value();
+    match schema.conform(&mut value, &mut Vec::new()) {
+        Ok(()) => Object::from_value(value).unwrap_or(blank),
+        Err(_) => blank,
     }
 }
 

@@ -6,7 +6,7 @@ use registry_core::schema::Quantity;
 use serde_json::{Map, Value};
 
 /// Fields that are maps. An empty map is as good as none, but an empty struct is not.
-const MAPS: [&str; 14] = [
+const MAPS: [&str; 13] = [
     "nodeSelector",
     "overhead",
     "limits",
@@ -20,8 +20,6 @@ const MAPS: [&str; 14] = [
     "capacity",
     "allocatable",
     "allocatedResources",
-    // A value, not a pointer, in containers.
-    "resources",
 ];
 
 /// Maps of amounts.

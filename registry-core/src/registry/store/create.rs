@@ -11,7 +11,8 @@ use crate::rest::{Answer, Creater, ValidateObject};
 use crate::storage::{StorageError, StoredObject};
 
 use super::generate_name::generate_name;
-use super::{Store, claimed_revision, validate_value};
+use super::hooks::PreparedWrite;
+use super::{Store, as_sent, claimed_revision, validate_value};
 
 /// Number of attempts to generate a name: with a million names from one base, eight consecutive collisions happen in
 /// only one of a thousand creations.
@@ -49,7 +50,7 @@ impl Store {
         let dry_run = options.dry_run.is_on();
         fill_system_fields(&mut object);
         let pending = self.begin_create(context, &mut object, dry_run).await?;
-        self.before_create(context, &mut object)?;
+        self.before_create(context, &mut object).await?;
         admission.validate(context, Some(&object), None).await?;
 
         let name = object.name().to_owned();
@@ -79,7 +80,7 @@ impl Store {
 
     /// Prepares a new object: sets the namespace, clears the status, sets generation 1, and then calls the strategy's
     /// hooks in order. (`rest.BeforeCreate`.)
-    pub(super) fn before_create(
+    pub(super) async fn before_create(
         &self,
         context: &RequestContext,
         object: &mut Object,
@@ -109,12 +110,16 @@ impl Store {
             errors.append(validate_finalizer_names(object, &FieldPath::new("metadata").child("finalizers")));
         }
         errors.append(self.schema_errors(object));
-        errors.append(strategy.validate(context, object));
+        let write = PreparedWrite { new: object, old: None, is_status: false };
+        errors.append(self.check_by_hooks(context, write).await?);
+        let keeps_status = !self.resource.has_status || strategy.keeps_status_on_create();
+        let sent = as_sent(context, object, |root| keeps_status || root != "status");
+        errors.append(strategy.validate(context, sent.as_ref().unwrap_or(object)));
         validate_value(strategy, context, object, None, false, &mut errors);
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, object.name(), &errors));
         }
-        for warning in strategy.warnings_on_create(context, object) {
+        for warning in strategy.warnings_on_create(context, sent.as_ref().unwrap_or(object)) {
             context.warn(warning);
         }
         strategy.canonicalize(object);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::api::{Object, StatusError};
+use crate::api::{ErrorList, Object, StatusError};
 use crate::context::RequestContext;
 use crate::storage::StoredObject;
 
@@ -49,6 +49,18 @@ pub trait StoreHooks: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Called when a prepared object is validated. The errors are reported together with those of the kind's rules.
+    ///
+    /// # Errors
+    /// Fails if the write cannot be checked.
+    async fn check(
+        &self,
+        _context: &RequestContext,
+        _write: PreparedWrite<'_>,
+    ) -> Result<ErrorList, StatusError> {
+        Ok(ErrorList::default())
+    }
+
     /// Called after an object was created.
     fn after_create(&self, _object: &StoredObject) {}
 
@@ -57,6 +69,17 @@ pub trait StoreHooks: Send + Sync + 'static {
 
     /// Called after an object was removed, with its last state.
     fn after_delete(&self, _object: &StoredObject) {}
+}
+
+/// A write that is about to be validated.
+#[derive(Clone, Copy, Debug)]
+pub struct PreparedWrite<'a> {
+    /// The prepared object.
+    pub new: &'a Object,
+    /// The stored object; `None` for a creation.
+    pub old: Option<&'a Object>,
+    /// Whether the write goes through the `status` subresource.
+    pub is_status: bool,
 }
 
 /// Commits or releases the reservations of a `begin` hook.
@@ -130,5 +153,18 @@ impl Store {
             pending.0.extend(hooks.begin_update(context, new, old, dry_run).await?);
         }
         Ok(pending)
+    }
+
+    /// Returns the errors that the hooks have for a write.
+    pub(super) async fn check_by_hooks(
+        &self,
+        context: &RequestContext,
+        write: PreparedWrite<'_>,
+    ) -> Result<ErrorList, StatusError> {
+        let mut errors = ErrorList::default();
+        for hooks in self.hooks.load_full().iter() {
+            errors.append(hooks.check(context, write).await?);
+        }
+        Ok(errors)
     }
 }

@@ -17,9 +17,9 @@ use crate::storage::interface::{UpdateAction, UpdateOutcome};
 use crate::storage::{StoredObject, TryUpdate};
 
 use super::create::fill_system_fields;
-use super::hooks::Pending;
+use super::hooks::{Pending, PreparedWrite};
 use super::keys::match_name;
-use super::{MainRules, Store, UpdateRules, claimed_revision, set_resource_version, validate_value};
+use super::{MainRules, Store, UpdateRules, as_sent, claimed_revision, set_resource_version, validate_value};
 
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -121,7 +121,7 @@ impl Store {
 
     /// Prepares a changed object: restores the metadata that clients must not change from the stored object, and then
     /// applies the path's rules in order. (`rest.BeforeUpdate`.)
-    fn before_update(
+    async fn before_update(
         &self,
         context: &RequestContext,
         rules: &dyn UpdateRules,
@@ -142,12 +142,16 @@ impl Store {
         if self.strategy().repeats_metadata_errors() {
             errors.append(validate_object_meta_update(new, old, &path));
         }
-        errors.append(rules.validate(&self.resource, context, new, old));
+        let write = PreparedWrite { new, old: Some(old), is_status: rules.is_status() };
+        errors.append(self.check_by_hooks(context, write).await?);
+        let is_partial = rules.changes_only().is_some();
+        let sent = as_sent(context, new, |root| !is_partial && (root == "status") == rules.is_status());
+        errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
         validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
         }
-        for warning in rules.warnings(&self.resource, context, new, old) {
+        for warning in rules.warnings(&self.resource, context, sent.as_ref().unwrap_or(new), old) {
             context.warn(warning);
         }
         self.strategy().canonicalize(new);
@@ -208,7 +212,7 @@ impl Attempt<'_> {
         object.metadata_mut().remove("resourceVersion");
         fill_system_fields(&mut object);
         self.pending = self.store.begin_create(self.context, &mut object, self.dry_run).await?;
-        self.store.before_create(self.context, &mut object)?;
+        self.store.before_create(self.context, &mut object).await?;
         self.admission.validate(self.context, Some(&object), None).await?;
         Ok(Decision::Create(object))
     }
@@ -220,7 +224,7 @@ impl Attempt<'_> {
         self.store.match_revision(self.context, &new, self.name, entry.revision)?;
         set_resource_version(&mut new, entry.revision);
         self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
-        self.store.before_update(self.context, self.rules, &mut new, &mut old)?;
+        self.store.before_update(self.context, self.rules, &mut new, &mut old).await?;
         self.admission.validate(self.context, Some(&new), Some(&old)).await?;
         if removes_last_finalizer(self.store.strategy(), &new, &old) {
             return Ok(Decision::Remove(new));

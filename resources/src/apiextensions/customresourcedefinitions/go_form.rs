@@ -4,7 +4,7 @@
 use registry_core::codec::json::escape_for_pages;
 use serde_json::Value;
 
-use super::view::{Parts, Version};
+use super::view::{Parts, Spec, Version};
 
 /// Length after which no more is written, in bytes: each schema, however small, is more than a kilobyte long.
 const MAX_BYTES: usize = 256 << 10;
@@ -139,8 +139,9 @@ pub(super) fn items_text(items: Option<&Value>) -> String {
 }
 
 /// Returns versions as messages show them.
-pub(super) fn versions_text(versions: &[Version<'_>]) -> String {
-    if versions.is_empty() {
+pub(super) fn versions_text(spec: &Spec<'_>) -> String {
+    let versions = &spec.versions;
+    if spec.get("versions").is_none() {
         return "null".to_owned();
     }
     let mut writer = Writer("[".to_owned());

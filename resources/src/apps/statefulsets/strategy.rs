@@ -12,9 +12,9 @@ use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{each, fill, fill_absent, fill_at, with};
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
+use crate::support::semantic;
 
 /// A field of a feature that is off.
 const MAX_UNAVAILABLE: [&str; 4] = ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"];
@@ -99,7 +99,7 @@ impl ObjectStrategy for StatefulSetStrategy {
         for field in MUTABLE {
             allowed.copy_field(old, &["spec", field]);
         }
-        if !equality::same(allowed.0.get("spec"), old.0.get("spec")) {
+        if !semantic::equal(allowed.0.get("spec"), old.0.get("spec")) {
             errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
         }
         errors

@@ -8,8 +8,8 @@ use registry_core::api::{FieldError, Object, time};
 use serde_json::Value;
 
 use crate::batch::job_spec::{indexes, without_value};
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// A job before or after a change.
 struct State<'v> {
@@ -63,7 +63,7 @@ struct Change<'v> {
 
 impl Change<'_> {
     fn of(&self, field: &str) -> bool {
-        !equality::same(self.new.get(field), self.old.get(field))
+        !semantic::equal(self.new.get(field), self.old.get(field))
     }
 
     fn of_condition(&self, kind: &str) -> bool {
@@ -244,7 +244,7 @@ fn check_kept(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorLis
             push_condition(status, &format!("cannot disable the terminal {kind}=True condition"), errors);
         }
     }
-    let is_elastic = new.is_indexed() && equality::same(new.spec("completions"), new.spec("parallelism"));
+    let is_elastic = new.is_indexed() && semantic::equal(new.spec("completions"), new.spec("parallelism"));
     for (count, applies) in [("failed", true), ("succeeded", !is_elastic)] {
         if applies && new.number(count) < old.number(count) {
             let detail = format!("cannot decrease the {count} counter");

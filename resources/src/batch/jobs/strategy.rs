@@ -10,9 +10,9 @@ use super::{status, template};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_at, is_empty_at, with_at};
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::label_selector;
+use crate::support::semantic;
 
 /// The labels with the uid of a pod's job; the second one precedes label prefixes.
 const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller-uid"];
@@ -238,7 +238,7 @@ fn check_completions(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut 
         completions.check_immutable(&old, errors);
         return;
     }
-    let is_same = equality::same(completions.value(), old.value());
+    let is_same = semantic::equal(completions.value(), old.value());
     if !is_same && completions.exists() && completions.number() != spec.get("parallelism").number() {
         errors.push(completions.invalid("can only be modified in tandem with spec.parallelism"));
     }

@@ -4,9 +4,9 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldPath};
 use serde_json::{Map, Value};
 
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 const NODE_AFFINITY: &str = "nodeAffinity";
 
@@ -17,7 +17,7 @@ pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     let Some(before) = old.get(&["spec", "template"]) else { return };
     let is_suspended = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true));
     if !is_suspended || !is_mutable(old) {
-        if !equality::same(template.value(), Some(before)) {
+        if !semantic::equal(template.value(), Some(before)) {
             errors.push(template.invalid_as("<core.PodTemplateSpec>", "field is immutable"));
         }
         return;
@@ -28,7 +28,7 @@ pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     take_scheduling(&mut expected, after);
     take_resources(&mut expected, after);
     let after_spec = after.get("spec");
-    if !equality::same(after_spec, expected.get("spec")) {
+    if !semantic::equal(after_spec, expected.get("spec")) {
         // The path is one name with a dot.
         let path = FieldPath::new("spec").child("template.spec");
         let shown = internal::text(after_spec, "<core.PodSpec>");

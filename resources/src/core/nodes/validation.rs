@@ -8,9 +8,9 @@ use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use crate::core::address::{self, Network};
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 const AVOIDED_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
 /// Maximum length of the name of a feature, in bytes.
@@ -62,6 +62,15 @@ pub(super) fn check_networks(networks: &Field<'_, '_>, errors: &mut ErrorList) {
     if networks.len() < 2 {
         return;
     }
+    let unreadable =
+        networks.elements().enumerate().find(|(_, network)| Network::parse(network.text()).is_none());
+    if let Some((index, network)) = unreadable {
+        let detail = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{index}]: <nil> (invalid CIDR address: {})",
+            network.text()
+        );
+        errors.push(FieldError::internal(networks.path(), detail));
+    }
     let families: HashSet<_> =
         networks.elements().map(|network| Network::parse(network.text()).map(Network::is_ipv6)).collect();
     let are_both = families.contains(&Some(true)) && families.contains(&Some(false));
@@ -98,7 +107,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
         errors.push(provider.forbidden(detail));
     }
     let external = "externalID";
-    if !equality::same(spec.get(external).value(), before.get(external).value()) {
+    if !semantic::equal(spec.get(external).value(), before.get(external).value()) {
         errors.push(spec.get(external).forbidden("may not be updated"));
     }
 }

@@ -11,9 +11,9 @@ use super::sources;
 use crate::core::persistentvolumes::spec::check_basic_amount;
 use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{fill_at, is_empty_at};
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::{difference, internal};
+use crate::support::semantic;
 
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];
@@ -54,7 +54,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         volume_claim::check_spec(&spec, Tolerated::of(&Field::of(old, "spec")), &mut errors);
         check_spec_kept(new, old, &mut errors);
         check_growth(new, old, &mut errors);
-        if !equality::same(new.get(&["spec", "volumeMode"]), old.get(&["spec", "volumeMode"])) {
+        if !semantic::equal(new.get(&["spec", "volumeMode"]), old.get(&["spec", "volumeMode"])) {
             let value = spec.get("volumeMode").value().cloned().unwrap_or_default();
             // The path is without the spec.
             errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
@@ -128,7 +128,7 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
         }
         after.copy_field(&before, &ATTRIBUTES_CLASS);
     }
-    if !equality::same(after.0.get("spec"), before.0.get("spec")) {
+    if !semantic::equal(after.0.get("spec"), before.0.get("spec")) {
         let shown =
             |object: &Object| internal::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
         let difference = difference::difference(&shown(&before), &shown(&after));

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{sources, spec};
 use crate::core::node_selector;
 use crate::support::defaulting::{self, fill_at, with};
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::{difference, internal};
+use crate::support::semantic;
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
 const SOURCE: &str = "<core.PersistentVolumeSource>";
@@ -140,7 +140,7 @@ fn check_source_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
 
 fn check_kept(spec: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList) {
     // The paths of these two are without the spec.
-    if !equality::same(spec.get("volumeMode").value(), old.get("volumeMode").value()) {
+    if !semantic::equal(spec.get("volumeMode").value(), old.get("volumeMode").value()) {
         let value = spec.get("volumeMode").value().cloned().unwrap_or_default();
         errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
     }
@@ -178,7 +178,7 @@ fn is_same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
             }
         }
     }
-    equality::same(Some(new), Some(&old))
+    semantic::equal(Some(new), Some(&old))
 }
 
 // === warnings ===

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{
-    CreateOptions, FieldError, FieldPath, GroupResource, GroupVersionKind, Object, Preconditions, Scope,
-    StatusError, time,
+    CreateOptions, FieldError, FieldPath, GroupResource, GroupVersionKind, Object, Preconditions, Reason,
+    Scope, StatusError, time,
 };
 use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, UpdateRules};
@@ -91,7 +91,8 @@ pub(crate) async fn bind(
     let name = binding.name();
     let errors = validate(binding);
     if !errors.is_empty() {
-        return Err(StatusError::invalid(BINDING, name, &errors));
+        // The code and the missing reason are kube-apiserver's.
+        return Err(StatusError::new(Reason::Unknown, errors.to_string()));
     }
     admission.validate(context, Some(binding), None).await?;
     let mut assignment = Assignment { name, binding };

@@ -17,7 +17,8 @@ use registry_core::rest::Capabilities;
 use super::{Pods, partial_update, spec_change};
 use crate::core::pod_spec::validation;
 use crate::support::field::Field;
-use crate::support::{go_diff, semantic};
+use crate::support::go_text::difference;
+use crate::support::semantic;
 
 /// The `ephemeralcontainers` subresource of pods: ephemeral containers may only be added.
 pub struct EphemeralContainers;
@@ -69,7 +70,7 @@ impl UpdateRules for EphemeralContainersRules {
             let detail = match now {
                 None => format!("existing ephemeral containers {:?} may not be removed\n", name.text()),
                 Some(now) if !semantic::equal(*now, before.value()) => {
-                    let diff = go_diff::of(before.value(), *now, "EphemeralContainer");
+                    let diff = difference::of(before.value(), *now, "*<core.EphemeralContainer>");
                     format!("existing ephemeral containers {:?} may not be changed\n{diff}", name.text())
                 }
                 Some(_) => continue,

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use crate::core::pod_spec::validation::{self, Options, annotations};
 use crate::support::defaulting::Fields;
 use crate::support::field::Field;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
-use crate::support::{go_diff, semantic};
+use crate::support::go_text::{GoShape, OPTIONAL, TEXT, difference};
+use crate::support::semantic;
 
 /// The fields of a pod's spec that may change, in a message.
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
@@ -159,7 +159,7 @@ fn check_other_fields(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut
     }
     let allowed = Value::Object(allowed);
     if !semantic::equal(Some(&allowed), before.value()) {
-        let diff = go_diff::of(before.value(), Some(&allowed), "PodSpec");
+        let diff = difference::of(before.value(), Some(&allowed), "*<core.PodSpec>");
         errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{MUTABLE}\n{diff}")));
     }
 }

@@ -28,7 +28,7 @@ use super::{families, node_ports};
 use crate::core::address;
 use crate::networking::ipaddresses::IPAddresses;
 use crate::support::defaulting::is_empty_at;
-use crate::support::equality;
+use crate::support::semantic;
 use crate::support::system_writer::SystemWriter;
 
 /// Maximum number of addresses that are tried for one service if other servers claim them first.
@@ -219,7 +219,7 @@ fn keep_allocated(new: &mut Object, old: &Object) {
     node_ports::keep(new, old);
     let text = |object: &Object| object.get_str(&ONE).unwrap_or_default().to_owned();
     let (before, now) = (text(old), text(new));
-    let are_same = |new: &Object| equality::same(new.get(&ALL), old.get(&ALL));
+    let are_same = |new: &Object| semantic::equal(new.get(&ALL), old.get(&ALL));
     if before == now {
         if is_empty_at(new, &ALL) && !is_empty_at(old, &ALL) {
             new.copy_field(old, &ALL);

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::cluster_ips::{self, family_of};
 use super::range::ServiceRange;
 use super::service_type::is_external_name;
-use crate::support::defaulting::{is_empty_at, is_unset};
-use crate::support::equality;
+use crate::support::defaulting::is_empty_at;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
 const FAMILIES: [&str; 2] = ["spec", "ipFamilies"];
@@ -68,7 +68,7 @@ fn families_of(service: &Object) -> Vec<String> {
 /// Whether a service preferred both families before and does so with the same addresses and families.
 fn prefers_both_still(service: &Object, old: &Object) -> bool {
     const PREFERS: &str = "PreferDualStack";
-    let is_same = |path: &[&str]| equality::same(service.get(path), old.get(path));
+    let is_same = |path: &[&str]| semantic::equal(service.get(path), old.get(path));
     policy(service) == PREFERS
         && matches!(policy(old), "" | PREFERS)
         && is_same(&["spec", "type"])
@@ -77,7 +77,7 @@ fn prefers_both_still(service: &Object, old: &Object) -> bool {
 }
 
 fn set_policy(service: &mut Object, old: Option<&Object>, is_free: bool) {
-    if !is_unset(service.get(&POLICY)) {
+    if service.get(&POLICY).is_some_and(|policy| !policy.is_null()) {
         return;
     }
     let before = old.and_then(|old| old.get(&POLICY)).cloned();
@@ -94,7 +94,7 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
         let count = |object: &Object| object.get(&path).and_then(Value::as_array).map_or(0, Vec::len);
         let now = count(service);
         if let Some(old) = old {
-            let is_kept = equality::same(service.get(&path), old.get(&path));
+            let is_kept = semantic::equal(service.get(&path), old.get(&path));
             if is_single && is_kept && now > 1 {
                 if let Some(list) = service.get(&path).and_then(Value::as_array) {
                     let first: Vec<Value> = list.iter().take(1).cloned().collect();

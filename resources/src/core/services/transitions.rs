@@ -11,8 +11,8 @@ use super::service_type::{
     has_node_ports, is_external_name, is_externally_accessible, kind, needs_health_check,
 };
 use crate::support::defaulting::{each, with};
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Removes the policy for traffic inside of the cluster from a service that is an alias of an external name.
 pub(super) fn drop_policy_of_aliases(service: &mut Object) {
@@ -24,7 +24,7 @@ pub(super) fn drop_policy_of_aliases(service: &mut Object) {
 /// Removes fields that the new type does not have, unless the client changed them.
 pub(super) fn drop_what_the_type_had(new: &mut Object, old: &Object) {
     let is_same =
-        |new: &Object, field: &str| equality::same(new.get(&["spec", field]), old.get(&["spec", field]));
+        |new: &Object, field: &str| semantic::equal(new.get(&["spec", field]), old.get(&["spec", field]));
     let mut dropped: Vec<&str> = Vec::new();
     if !is_external_name(old) && is_external_name(new) {
         if is_same(new, "clusterIP") && is_same(new, "clusterIPs") {

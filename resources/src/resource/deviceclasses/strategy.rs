@@ -6,8 +6,8 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::resource::{requests, selectors};
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Validation of selectors and configurations.
 pub(super) struct DeviceClassStrategy;
@@ -28,7 +28,7 @@ fn check(object: &Object, old: Option<&Object>) -> ErrorList {
     selectors::check(&spec.get("selectors"), &mut errors);
     let configurations = spec.get("config");
     let is_stored = old.is_some_and(|old| {
-        equality::same(configurations.value(), Field::of(old, "spec").get("config").value())
+        semantic::equal(configurations.value(), Field::of(old, "spec").get("config").value())
     });
     if configurations.check_count(requests::MAX_CONFIGURATIONS, &mut errors) {
         for configuration in configurations.elements() {

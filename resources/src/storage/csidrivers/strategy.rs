@@ -9,8 +9,8 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::json;
 
 use crate::support::defaulting;
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 const LEAST_SECONDS: i64 = 600;
 const MOST_SECONDS: i64 = 1 << 32;
@@ -51,7 +51,7 @@ impl ObjectStrategy for CSIDriverStrategy {
             new.remove(&DISABLED);
         }
         // Only changes are counted: a new driver has no generation.
-        if !equality::same(new.0.get("spec"), old.0.get("spec")) {
+        if !semantic::equal(new.0.get("spec"), old.0.get("spec")) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }
     }
@@ -79,7 +79,7 @@ impl ObjectStrategy for CSIDriverStrategy {
     }
 
     fn warnings_on_update(&self, context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        if equality::same(new.get(&TOKENS), old.get(&TOKENS)) {
+        if semantic::equal(new.get(&TOKENS), old.get(&TOKENS)) {
             return Vec::new();
         }
         self.warnings_on_create(context, new)

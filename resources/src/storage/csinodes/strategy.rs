@@ -9,9 +9,9 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use crate::core::persistentvolumes::sources;
-use crate::support::equality;
 use crate::support::field::Field;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 /// Maximum length of a driver's node ID, in bytes.
 const MAX_NODE_ID_BYTES: usize = 256;
@@ -50,7 +50,7 @@ impl ObjectStrategy for CSINodeStrategy {
         // Drivers may be added and removed, but only their number of volumes may change.
         for driver in spec.get("drivers").elements() {
             let Some(now) = by_name.get(driver.get("name").text()).copied().flatten() else { continue };
-            let is_same = |field: &str| equality::same(now.get(field), driver.get(field).value());
+            let is_same = |field: &str| semantic::equal(now.get(field), driver.get(field).value());
             if !["nodeID", "topologyKeys"].into_iter().all(is_same) {
                 let mut shown = now.clone();
                 shown.as_object_mut().and_then(|fields| fields.remove("allocatable"));

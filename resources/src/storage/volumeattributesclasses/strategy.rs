@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
 use crate::storage::parameters;
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Driver and parameters are immutable.
 pub(super) struct VolumeAttributesClassStrategy;
@@ -24,7 +24,7 @@ impl ObjectStrategy for VolumeAttributesClassStrategy {
         let mut errors = ErrorList::default();
         for field in ["driverName", "parameters"] {
             let new = Field::of(new, field);
-            if !equality::same(new.value(), Field::of(old, field).value()) {
+            if !semantic::equal(new.value(), Field::of(old, field).value()) {
                 errors.push(new.forbidden(format!("updates to {field} are forbidden.")));
             }
         }

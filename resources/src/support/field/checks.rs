@@ -7,8 +7,8 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
 use super::{Field, PathStep, something};
-use crate::support::equality;
 use crate::support::go_text::internal;
+use crate::support::semantic;
 
 // === impl Field: going down ===
 
@@ -36,7 +36,7 @@ impl<'v> Field<'v, '_> {
 
     /// Adds an error if the value differs from the old one, which is shown as Kubernetes' internal type.
     pub(crate) fn check_immutable_as(&self, shape: &str, old: &Field<'_, '_>, errors: &mut ErrorList) {
-        if !equality::same(self.value, old.value) {
+        if !semantic::equal(self.value, old.value) {
             errors.push(self.invalid_as(shape, "field is immutable"));
         }
     }

@@ -77,6 +77,10 @@ impl Parser<'_> {
         }
         let token = self.take_literal()?;
         let text = self.reader.text(token);
+        // A literal is missing: this is an error already.
+        if token.kind == T::Int && !text.starts_with(|first: char| first.is_ascii_digit()) {
+            return Ok(self.add(start, Expr::Error));
+        }
         let value = match token.kind {
             T::True => Ok(Literal::Bool(true)),
             T::False => Ok(Literal::Bool(false)),

@@ -24,6 +24,7 @@ fn syntax_errors_read_as_antlr_words_them() {
         ("func{{a}}", vec![(6, "Syntax error: extraneous input '{' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}".into()), (8, "Syntax error: mismatched input '}' expecting ':'".into()), (9, "Syntax error: extraneous input '}' expecting <EOF>".into())]),
         ("in", vec![(1, format!("Syntax error: mismatched input 'in' {EXPECTED}")), (3, format!("Syntax error: mismatched input '<EOF>' {EXPECTED}"))]),
         ("a.true", vec![(3, "Syntax error: mismatched input 'true' expecting IDENTIFIER".into())]),
+        ("?!#$", vec![(1, format!("Syntax error: extraneous input '?' {EXPECTED}")), (3, "Syntax error: token recognition error at: '#'".into()), (4, "Syntax error: token recognition error at: '$'".into()), (5, format!("Syntax error: extraneous input '<EOF>' {EXPECTED}"))]),
         ("size(a", vec![(7, "Syntax error: missing ')' at '<EOF>'".into())]),
     ];
     for (source, expected) in cases {

@@ -124,11 +124,11 @@ fn check_version_list(spec: &Spec<'_>, place: &Place, findings: &mut Findings) {
     }
     let mut seen = HashSet::new();
     if !spec.versions.iter().all(|version| seen.insert(version.name)) {
-        let text = || go_form::versions_text(&spec.versions);
+        let text = || go_form::versions_text(spec);
         findings.invalid_shown(&versions_place, text, "must contain unique version names");
     }
     if spec.versions.iter().filter(|version| version.storage).count() != 1 {
-        let text = || go_form::versions_text(&spec.versions);
+        let text = || go_form::versions_text(spec);
         let detail = "must have exactly one version marked as storage version";
         findings.invalid_shown(&versions_place, text, detail);
     }

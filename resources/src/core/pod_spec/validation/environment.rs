@@ -7,6 +7,7 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::schema::Quantity;
 
 use super::text_rules;
+use crate::core::config_data;
 use crate::support::field::Field;
 
 /// The fields that environment variables can show.
@@ -86,7 +87,7 @@ fn check_source(variable: &Field<'_, '_>, errors: &mut ErrorList) {
         if reference.exists() {
             sources += 1;
             reference.get("name").check(names::dns_subdomain, errors);
-            reference.get("key").check_named(text_rules::data_key, errors);
+            reference.get("key").check_named(config_data::key_complaints, errors);
         }
     }
     let file = source.get("fileKeyRef");

@@ -5,7 +5,6 @@ use registry_core::api::validation::names;
 
 use crate::support::field::Field;
 
-const MAX_KEY_CHARACTERS: usize = 253;
 const MAX_SYSCTL_CHARACTERS: usize = 253;
 
 /// The name of an environment variable, or a prefix of such names.
@@ -17,25 +16,6 @@ pub(super) fn variable_name(name: &str) -> Vec<String> {
     if !name.chars().all(|character| (' '..='~').contains(&character) && character != '=') {
         let text = "a valid environment variable name must consist only of printable ASCII characters other than '='";
         complaints.push(text.to_owned());
-    }
-    complaints
-}
-
-/// A key of a config map or of a secret.
-pub(super) fn data_key(key: &str) -> Vec<String> {
-    let mut complaints = Vec::new();
-    if key.len() > MAX_KEY_CHARACTERS {
-        complaints.push(format!("must be no more than {MAX_KEY_CHARACTERS} characters"));
-    }
-    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    if key.is_empty() || !key.bytes().all(is_known) {
-        let text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-        complaints.push(text.to_owned());
-    }
-    match key {
-        "." | ".." => complaints.push(format!("must not be '{key}'")),
-        _ if key.starts_with("..") => complaints.push("must not start with '..'".to_owned()),
-        _ => {}
     }
     complaints
 }
@@ -151,7 +131,6 @@ mod tests {
         type Rule = fn(&str) -> Vec<String>;
         let table: &[(Rule, &[&str], &[&str])] = &[
             (variable_name, &["A", "a b", "1", "..x"], &["", "a=b", "ä", "a\tb"]),
-            (data_key, &["a", "A_b-c.d", "...x"], &["", ".", "..", "a/b"]),
             (header_name, &["X-A"], &["", "X A", "X_A"]),
             (search_domain, &["a", "_a.b_c", "a-b.c"], &["", ".", "a_", "-a", "__a", "A"]),
             (sysctl_name, &["a", "net.ipv4.x", "net/ipv4/a.b"], &["", "a.", "A", "a..b", "-a"]),
