@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use crate::api::Object;
+use crate::turns;
 
 use super::{Resource, ResourceDescription, ResourceType};
 
@@ -228,6 +229,8 @@ impl ResourceType {
 
 /// Waits for a conversion on this thread.
 fn blocking<T>(converting: impl Future<Output = T>) -> T {
+    // The thread waits: others may run meanwhile.
+    turns::give_up();
     tokio::task::block_in_place(|| Handle::current().block_on(converting))
 }
 
