@@ -18,6 +18,7 @@ use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
 use registry_core::stage;
+use registry_core::turns::FlowKey;
 use tracing::Instrument as _;
 
 use crate::audit::{Auditor, Origin, Recording};
@@ -95,10 +96,14 @@ pub(crate) struct Peer {
     certificates: Option<PeerCertificates>,
     address: Option<SocketAddr>,
     is_authenticated: AtomicBool,
+    /// The flow of the connection: that of its last request.
+    flow: Arc<FlowKey>,
 }
 
 /// Results of the filters that the response or the log line needs.
-struct Findings {
+struct Findings<'a> {
+    /// Where the flow is noted in which the request takes its turns, and the connection does.
+    turns: [&'a FlowKey; 2],
     /// `None` while requests are not logged.
     log: Option<Box<request_log::Entry>>,
     flow: Option<Arc<Flow>>,
@@ -117,8 +122,12 @@ struct Times {
 
 impl Peer {
     /// Returns a client with these certificates, at this address.
-    pub(crate) fn new(certificates: Option<PeerCertificates>, address: SocketAddr) -> Self {
-        Self { certificates, address: Some(address), is_authenticated: AtomicBool::new(false) }
+    pub(crate) fn new(
+        certificates: Option<PeerCertificates>,
+        address: SocketAddr,
+        flow: Arc<FlowKey>,
+    ) -> Self {
+        Self { certificates, address: Some(address), is_authenticated: AtomicBool::new(false), flow }
     }
 
     /// Returns whether a request over this connection has been authenticated, other than as anonymous.
@@ -185,8 +194,8 @@ impl<D: Dispatch> Filters<D> {
         &self.health
     }
 
-    /// Responds to a request of this client.
-    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response<Body> {
+    /// Responds to a request of this client. `turns` is set to the flow of the request.
+    pub(crate) async fn serve(&self, peer: &Peer, turns: &FlowKey, request: Request<Body>) -> Response<Body> {
         // Audit id: outermost, so that every response, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
@@ -199,7 +208,7 @@ impl<D: Dispatch> Filters<D> {
             Ok(token) => token,
             Err(refusal) => return logged(log, with_audit_id(*refusal, audit_id)),
         };
-        let mut findings = Findings { log, flow: None, audit: None };
+        let mut findings = Findings { turns: [turns, &peer.flow], log, flow: None, audit: None };
 
         // Browsers: may pages of this origin call the server?
         let origin = self.browser.origin(request.headers());
@@ -250,7 +259,7 @@ impl<D: Dispatch> Filters<D> {
         peer: &Peer,
         request: Request<Body>,
         audit_id: &HeaderValue,
-        findings: &mut Findings,
+        findings: &mut Findings<'_>,
     ) -> Result<Response<Body>, StatusError> {
         // Bounds: requests that are too large are refused before their body is read.
         let request = bounds::bounded(request).await?;
@@ -285,7 +294,7 @@ impl<D: Dispatch> Filters<D> {
         mut request: Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
-        findings: &mut Findings,
+        findings: &mut Findings<'_>,
     ) -> Result<Response<Body>, StatusError> {
         // Authentication: determines the user.
         let begun = self.sampler.map(|_| Instant::now());
@@ -321,7 +330,7 @@ impl<D: Dispatch> Filters<D> {
         mut request: Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
-        findings: &mut Findings,
+        findings: &mut Findings<'_>,
     ) -> Result<Response<Body>, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
@@ -336,6 +345,9 @@ impl<D: Dispatch> Filters<D> {
         if let (Some(entry), Some(flow)) = (&mut findings.log, &findings.flow) {
             entry.set_flow(flow);
         }
+
+        // Turns: from here on, the work for the request is work for its flow, and so is that of the connection.
+        self.take_turns(&user, &info, findings);
 
         // Authorization: checks that the user may do this.
         let attributes = Attributes::of(&user, &info);

@@ -8,6 +8,7 @@ mod budget;
 mod client;
 mod closed_loop;
 mod extension;
+mod flood;
 mod machine;
 mod measurement;
 mod objects;
@@ -74,6 +75,8 @@ pub(crate) struct Options {
     output: PathBuf,
     #[command(flatten)]
     suite: suite::SuiteOptions,
+    #[command(flatten)]
+    flood: flood::FloodOptions,
 }
 
 /// Measures, and writes the report.
@@ -86,6 +89,11 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
         .enable_all()
         .build()
         .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    if let (Some(path), Some(url), Some(token)) =
+        (&arguments.flood.flood, &arguments.server, &arguments.token)
+    {
+        return runtime.block_on(flood::run(url, token, path, &arguments.flood));
+    }
     if arguments.suite.suite {
         return runtime.block_on(suite::run(&arguments.suite, &arguments.output));
     }

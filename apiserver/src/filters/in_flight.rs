@@ -7,6 +7,7 @@
 //!
 //! Kubernetes concept: `WithPriorityAndFairness` and `WithMaxInFlightLimit`.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
+use registry_core::turns::FIRST;
 
 use crate::authorization::MASTERS;
 use crate::flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
@@ -60,6 +62,7 @@ pub(super) struct InFlight {
     limits: [usize; 2],
     reads: Arc<Numbers>,
     writes: Arc<Numbers>,
+    hasher: RandomState,
 }
 
 /// Numbers of requests of one kind.
@@ -167,12 +170,19 @@ impl InFlight {
             limits: [limits.max_requests_inflight, limits.max_mutating_requests_inflight],
             reads: Arc::default(),
             writes: Arc::default(),
+            hasher: RandomState::new(),
         }
     }
 
     /// Returns the numbers of reads and of writes.
     pub(super) fn numbers(&self) -> (InFlightNumbers, InFlightNumbers) {
         (self.reads.now(), self.writes.now())
+    }
+
+    /// Returns the flow in which requests of this user take turns if they have no other.
+    pub(super) fn turns_of(&self, user: &UserInfo) -> u64 {
+        let is_exempt = user.groups.iter().any(|group| group == MASTERS);
+        if is_exempt { FIRST } else { self.hasher.hash_one(holder_of(&user.name)).max(FIRST + 1) }
     }
 
     /// Returns the shares of this user.

@@ -87,6 +87,11 @@ impl Measurement {
         self.p99.as_secs_f64() * 1e3
     }
 
+    /// Returns the number of processors that the server used.
+    pub(crate) fn processors(&self) -> f64 {
+        self.counted.cpu_seconds / self.counted.elapsed.as_secs_f64()
+    }
+
     /// The measurement as a row of a Markdown table.
     pub(crate) fn row(&self) -> String {
         let stands = match budget::of(self.workload, self.size) {

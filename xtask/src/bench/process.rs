@@ -118,6 +118,11 @@ impl ServerProcess {
         Client::new(&self.url, token)
     }
 
+    /// Returns the server's URL.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Returns the time from the server's start until it was ready.
     pub(crate) fn ready_after(&self) -> Option<Duration> {
         self.own.as_ref().map(|own| own.ready_after)
