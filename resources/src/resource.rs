@@ -5,6 +5,7 @@ mod allocation;
 mod capacity;
 pub mod deviceclasses;
 mod devices;
+mod flat;
 mod names;
 mod requests;
 pub mod resourceclaims;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use clap::CommandFactory;
+use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 use resources::admission::AdmissionSettings;
 
@@ -212,7 +213,7 @@ fn admission_plugins_are_configured_by_a_file() {
 #[test]
 fn feature_gates_are_as_kubernetes_has_them_unless_switched() {
     let is_enabled =
-        |flags: &[&str]| parse(flags).unwrap().feature_gates().is_enabled(Feature::CborServingAndStorage);
+        |flags: &[&str]| parse(flags).unwrap().feature_gates().is_enabled(Feature::CBORServingAndStorage);
     assert!(!is_enabled(&[]));
     assert!(is_enabled(&["--feature-gates=CBORServingAndStorage=true"]));
     assert!(!is_enabled(&["--feature-gates=CBORServingAndStorage=true,CBORServingAndStorage=false"]));

@@ -126,6 +126,11 @@ registry_core::storage_map! {
                 "servicecidrs" => Main<crate::networking::servicecidrs::ServiceCIDRs>,
                 "servicecidrs/status" => Status<crate::networking::servicecidrs::ServiceCIDRs>,
             },
+            "v1beta1" => {
+                "ipaddresses" => Main<crate::networking::ipaddresses::v1beta1::IPAddressesV1beta1>,
+                "servicecidrs" => Main<crate::networking::servicecidrs::v1beta1::ServiceCIDRsV1beta1>,
+                "servicecidrs/status" => Status<crate::networking::servicecidrs::v1beta1::ServiceCIDRsV1beta1>,
+            },
         },
         "policy" => {
             "v1" => {
@@ -151,6 +156,9 @@ registry_core::storage_map! {
                 "volumeattachments/status" => Status<crate::storage::volumeattachments::VolumeAttachments>,
                 "volumeattributesclasses" => Main<crate::storage::volumeattributesclasses::VolumeAttributesClasses>,
             },
+            "v1beta1" => {
+                "volumeattributesclasses" => Main<crate::storage::volumeattributesclasses::v1beta1::VolumeAttributesClassesV1beta1>,
+            },
         },
         "admissionregistration.k8s.io" => {
             "v1" => {
@@ -161,6 +169,14 @@ registry_core::storage_map! {
                 "validatingadmissionpolicies/status" => Status<crate::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies>,
                 "validatingadmissionpolicybindings" => Main<crate::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings>,
                 "validatingwebhookconfigurations" => Main<crate::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations>,
+            },
+            "v1alpha1" => {
+                "mutatingadmissionpolicies" => Main<crate::admissionregistration::mutatingadmissionpolicies::v1alpha1::MutatingAdmissionPoliciesV1alpha1>,
+                "mutatingadmissionpolicybindings" => Main<crate::admissionregistration::mutatingadmissionpolicybindings::v1alpha1::MutatingAdmissionPolicyBindingsV1alpha1>,
+            },
+            "v1beta1" => {
+                "mutatingadmissionpolicies" => Main<crate::admissionregistration::mutatingadmissionpolicies::v1beta1::MutatingAdmissionPoliciesV1beta1>,
+                "mutatingadmissionpolicybindings" => Main<crate::admissionregistration::mutatingadmissionpolicybindings::v1beta1::MutatingAdmissionPolicyBindingsV1beta1>,
             },
         },
         "apiextensions.k8s.io" => {
@@ -196,6 +212,20 @@ registry_core::storage_map! {
                 "resourceclaims/status" => Status<crate::resource::resourceclaims::ResourceClaims>,
                 "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::ResourceClaimTemplates>,
                 "resourceslices" => Main<crate::resource::resourceslices::ResourceSlices>,
+            },
+            "v1beta1" => {
+                "deviceclasses" => Main<crate::resource::deviceclasses::v1beta1::DeviceClassesV1beta1>,
+                "resourceclaims" => Main<crate::resource::resourceclaims::v1beta1::ResourceClaimsV1beta1>,
+                "resourceclaims/status" => Status<crate::resource::resourceclaims::v1beta1::ResourceClaimsV1beta1>,
+                "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::v1beta1::ResourceClaimTemplatesV1beta1>,
+                "resourceslices" => Main<crate::resource::resourceslices::v1beta1::ResourceSlicesV1beta1>,
+            },
+            "v1beta2" => {
+                "deviceclasses" => Main<crate::resource::deviceclasses::v1beta2::DeviceClassesV1beta2>,
+                "resourceclaims" => Main<crate::resource::resourceclaims::v1beta2::ResourceClaimsV1beta2>,
+                "resourceclaims/status" => Status<crate::resource::resourceclaims::v1beta2::ResourceClaimsV1beta2>,
+                "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::v1beta2::ResourceClaimTemplatesV1beta2>,
+                "resourceslices" => Main<crate::resource::resourceslices::v1beta2::ResourceSlicesV1beta2>,
             },
         },
         "flowcontrol.apiserver.k8s.io" => {
