@@ -471,7 +471,7 @@ impl Options {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
         self.limits.validate()?;
-        self.check_fairness()?;
+        self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.http.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;
@@ -479,18 +479,6 @@ impl Options {
         self.encryption.validate()?;
         self.authorization.validate()?;
         self.storage.choose(self.storage_directory())
-    }
-
-    /// Checks that priority and fairness has the kinds of its configuration.
-    fn check_fairness(&self) -> Result<(), OptionsError> {
-        let disabling =
-            self.runtime_config().disabling(("flowcontrol.apiserver.k8s.io", "v1")).map(str::to_owned);
-        match disabling.filter(|_| self.limits.enable_priority_and_fairness) {
-            Some(key) => Err(OptionsError(format!(
-                "--runtime-config={key}=false conflicts with --enable-priority-and-fairness=true"
-            ))),
-            None => Ok(()),
-        }
     }
 }
 

@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use registry_core::resource::ResourceDescription;
 
+use super::OptionsError;
+
 /// One `key=value` of `--runtime-config`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeSwitch {
@@ -144,16 +146,24 @@ impl RuntimeConfig {
         matching.map_or(resource.enabled_by_default, |switch| switch.enabled)
     }
 
-    /// Returns the switch that disables a version that is on by default, as it was written.
-    pub fn disabling(&self, (group, version): (&str, &str)) -> Option<&str> {
+    /// Checks that the kinds that configure priority and fairness are served if it is enabled.
+    ///
+    /// # Errors
+    /// Fails if a switch disables them.
+    pub(super) fn check_fairness(&self, is_enabled: bool) -> Result<(), OptionsError> {
+        let version = ("flowcontrol.apiserver.k8s.io", "v1");
         let covers = |target: &Target| match target {
-            Target::Everything => true,
-            Target::Stability(stability) => *stability == Stability::of(version),
-            Target::Version { .. } => target.version() == Some((group, version)),
-            Target::Resource { .. } => false,
+            Target::Everything | Target::Stability(Stability::Stable) => true,
+            Target::Version { .. } => target.version() == Some(version),
+            Target::Stability(_) | Target::Resource { .. } => false,
         };
-        let switch = self.switches.iter().rev().find(|switch| covers(&switch.target))?;
-        (!switch.enabled).then_some(switch.key.as_str())
+        match self.switches.iter().rev().find(|switch| covers(&switch.target)) {
+            Some(switch) if is_enabled && !switch.enabled => Err(OptionsError(format!(
+                "--runtime-config={}=false conflicts with --enable-priority-and-fairness=true",
+                switch.key
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the switches name versions that the server has, or that Kubernetes still knows without serving anything

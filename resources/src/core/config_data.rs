@@ -20,7 +20,8 @@ pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn key_complaints(key: &str) -> Vec<String> {
+/// Returns what is wrong with a key.
+pub(crate) fn key_complaints(key: &str) -> Vec<String> {
     const MAX_CHARACTERS: usize = 253;
     let mut complaints = Vec::new();
     if key.len() > MAX_CHARACTERS {

@@ -115,6 +115,14 @@ registry_core::storage_map! {
                 "certificatesigningrequests/approval" => Custom<crate::certificates::certificatesigningrequests::approval::Approval>,
                 "certificatesigningrequests/status" => Status<crate::certificates::certificatesigningrequests::CertificateSigningRequests>,
             },
+            "v1alpha1" => {
+                "clustertrustbundles" => Main<crate::certificates::clustertrustbundles::v1alpha1::ClusterTrustBundlesV1alpha1>,
+            },
+            "v1beta1" => {
+                "clustertrustbundles" => Main<crate::certificates::clustertrustbundles::ClusterTrustBundles>,
+                "podcertificaterequests" => Main<crate::certificates::podcertificaterequests::PodCertificateRequests>,
+                "podcertificaterequests/status" => Status<crate::certificates::podcertificaterequests::PodCertificateRequests>,
+            },
         },
         "networking.k8s.io" => {
             "v1" => {
@@ -189,10 +197,21 @@ registry_core::storage_map! {
             "v1" => {
                 "priorityclasses" => Main<crate::scheduling::priorityclasses::PriorityClasses>,
             },
+            "v1alpha2" => {
+                "podgroups" => Main<crate::scheduling::podgroups::PodGroups>,
+                "podgroups/status" => Status<crate::scheduling::podgroups::PodGroups>,
+                "workloads" => Main<crate::scheduling::workloads::Workloads>,
+            },
         },
         "coordination.k8s.io" => {
             "v1" => {
                 "leases" => Main<crate::coordination::leases::Leases>,
+            },
+            "v1alpha2" => {
+                "leasecandidates" => Main<crate::coordination::leasecandidates::v1alpha2::LeaseCandidatesV1alpha2>,
+            },
+            "v1beta1" => {
+                "leasecandidates" => Main<crate::coordination::leasecandidates::LeaseCandidates>,
             },
         },
         "node.k8s.io" => {
@@ -213,6 +232,12 @@ registry_core::storage_map! {
                 "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::ResourceClaimTemplates>,
                 "resourceslices" => Main<crate::resource::resourceslices::ResourceSlices>,
             },
+            "v1alpha3" => {
+                "devicetaintrules" => Main<crate::resource::devicetaintrules::DeviceTaintRules>,
+                "devicetaintrules/status" => Status<crate::resource::devicetaintrules::DeviceTaintRules>,
+                "resourcepoolstatusrequests" => Main<crate::resource::resourcepoolstatusrequests::ResourcePoolStatusRequests>,
+                "resourcepoolstatusrequests/status" => Status<crate::resource::resourcepoolstatusrequests::ResourcePoolStatusRequests>,
+            },
             "v1beta1" => {
                 "deviceclasses" => Main<crate::resource::deviceclasses::v1beta1::DeviceClassesV1beta1>,
                 "resourceclaims" => Main<crate::resource::resourceclaims::v1beta1::ResourceClaimsV1beta1>,
@@ -222,6 +247,8 @@ registry_core::storage_map! {
             },
             "v1beta2" => {
                 "deviceclasses" => Main<crate::resource::deviceclasses::v1beta2::DeviceClassesV1beta2>,
+                "devicetaintrules" => Main<crate::resource::devicetaintrules::v1beta2::DeviceTaintRulesV1beta2>,
+                "devicetaintrules/status" => Status<crate::resource::devicetaintrules::v1beta2::DeviceTaintRulesV1beta2>,
                 "resourceclaims" => Main<crate::resource::resourceclaims::v1beta2::ResourceClaimsV1beta2>,
                 "resourceclaims/status" => Status<crate::resource::resourceclaims::v1beta2::ResourceClaimsV1beta2>,
                 "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::v1beta2::ResourceClaimTemplatesV1beta2>,
@@ -234,6 +261,18 @@ registry_core::storage_map! {
                 "flowschemas/status" => Status<crate::flowcontrol::flowschemas::FlowSchemas>,
                 "prioritylevelconfigurations" => Main<crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations>,
                 "prioritylevelconfigurations/status" => Status<crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations>,
+            },
+        },
+        "internal.apiserver.k8s.io" => {
+            "v1alpha1" => {
+                "storageversions" => Main<crate::internal::storageversions::StorageVersions>,
+                "storageversions/status" => Status<crate::internal::storageversions::StorageVersions>,
+            },
+        },
+        "storagemigration.k8s.io" => {
+            "v1beta1" => {
+                "storageversionmigrations" => Main<crate::storagemigration::storageversionmigrations::StorageVersionMigrations>,
+                "storageversionmigrations/status" => Status<crate::storagemigration::storageversionmigrations::StorageVersionMigrations>,
             },
         },
     };
