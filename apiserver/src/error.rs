@@ -10,7 +10,7 @@ use registry_core::storage::StorageError;
 use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
 use crate::encryption::EncryptionError;
-use crate::options::{OptionsError, TracingError};
+use crate::options::{OptionsError, RuntimeConfigError, TracingError};
 use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
 use crate::storage::EngineError;
@@ -22,8 +22,8 @@ pub enum ServerError {
     #[error(transparent)]
     Options(#[from] OptionsError),
     /// `--runtime-config` names an API that the server does not have. Not retryable.
-    #[error("--runtime-config: there is no {0}")]
-    UnknownApi(String),
+    #[error("--runtime-config: {0}")]
+    RuntimeConfig(#[from] RuntimeConfigError),
     /// Two storage maps use the same path, name or keys. Not retryable.
     #[error(transparent)]
     Maps(#[from] MapConflict),

@@ -47,13 +47,13 @@ pub use command::{
 pub use delegation::DelegationOptions;
 pub use duration::parse_duration;
 pub use encryption::EncryptionOptions;
-pub use feature_gates::{Feature, FeatureGates, FeatureSwitch};
+pub use feature_gates::{FeatureGates, FeatureSwitch};
 pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
 pub use resources::core::services::ServiceRange;
-pub use runtime_config::{RuntimeConfig, RuntimeSwitch};
+pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
 pub use shutdown::ShutdownOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
@@ -325,11 +325,13 @@ pub struct StorageOptions {
 #[command(next_help_heading = "APIs")]
 pub struct ApiOptions {
     /// Enable or disable APIs: `group/version[/resource]=BOOL`, `v1=BOOL` for the core group, or one of
-    /// api/all, api/ga, api/beta, api/alpha; separated by commas
+    /// api/all, api/ga, api/beta, api/alpha; separated by commas. Beta and alpha versions are off by default
     #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
     pub runtime_config: Vec<RuntimeSwitch>,
 
-    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR
+    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR. Kinds that are served if
+    /// `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
+    /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off)
     #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
     pub feature_gates: Vec<FeatureSwitch>,
 }
@@ -469,6 +471,7 @@ impl Options {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
         self.limits.validate()?;
+        self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.http.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;

@@ -8,9 +8,10 @@ use axum::body::Body;
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use jiff::Timestamp;
+use registry_core::features::Feature;
 use serde_json::{Map, Value, json};
 
-use crate::options::{Feature, Options};
+use crate::options::Options;
 use crate::request_info::Query;
 use crate::responses;
 
@@ -95,7 +96,7 @@ impl Zpages {
 
     /// Returns the pages of a server with these options that starts now.
     pub(crate) fn of(options: &Options) -> Self {
-        Self::new(options.flags(), options.feature_gates().is_enabled(Feature::CborServingAndStorage))
+        Self::new(options.flags(), options.feature_gates().is_enabled(Feature::CBORServingAndStorage))
     }
 
     /// Returns a page in the form that the client accepts.

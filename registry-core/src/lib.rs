@@ -15,6 +15,7 @@
 //! | [`codec`] | encoding and decoding of objects |
 //! | [`schema`] | the compiled schema of a kind: types, defaults, list keys |
 //! | [`directory_lock`] | exclusive lock of a directory |
+//! | [`features`] | the features that an operator can enable or disable |
 //! | [`durable_file`] | files that are written atomically, flushed to disk and readable only by their owner |
 //! | [`metrics`] | storage metrics with Kubernetes' names |
 //! | [`spans`] | spans of the stages of a request, for distributed tracing |
@@ -32,6 +33,7 @@ pub mod directory_lock;
 pub mod durable_file;
 #[doc(hidden)]
 pub mod expansion;
+pub mod features;
 pub mod metrics;
 pub mod patch;
 pub mod registry;

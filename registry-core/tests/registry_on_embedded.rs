@@ -37,6 +37,8 @@ static ANIMALS: ResourceDescription = ResourceDescription {
     categories: &[],
     scope: Scope::Namespaced,
     storage_prefix: "zoo.example.dev/animals",
+    enabled_by_default: true,
+    feature: None,
     selectable: &[SelectableField {
         name: "spec.keeper",
         path: &["spec", "keeper"],

@@ -3,7 +3,7 @@
 pub(crate) mod address;
 pub mod bindings;
 pub mod componentstatuses;
-mod config_data;
+pub(crate) mod config_data;
 pub mod configmaps;
 pub mod endpoints;
 pub mod events;

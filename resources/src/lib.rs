@@ -21,6 +21,7 @@ pub mod discovery;
 pub mod events;
 pub mod flowcontrol;
 pub mod generated;
+pub mod internal;
 pub mod networking;
 pub mod node;
 pub mod policy;
@@ -29,6 +30,7 @@ pub mod resource;
 pub mod scheduling;
 pub mod schema;
 pub mod storage;
+pub mod storagemigration;
 mod support;
 #[cfg(test)]
 mod testing;

@@ -6,6 +6,7 @@ pub(crate) mod field;
 pub(crate) mod go_text;
 pub(crate) mod label_selector;
 pub(crate) mod lookup;
+pub(crate) mod older_version;
 pub(crate) mod printers;
 pub(crate) mod review;
 pub(crate) mod semantic;

@@ -379,7 +379,9 @@ fn reference(installed: &InstalledApi) -> String {
     for path in installed.paths.iter().filter(|path| path.subresource.is_none()) {
         let resource = &path.resource;
         let of = |version: &str| counts.get(&(resource.kind.kind.to_owned(), version.to_owned()));
-        let Some((accepted, refused)) = of("").or_else(|| of(resource.kind.version)) else { continue };
+        // Cases without a version are those of the stored one.
+        let of_any = of("").filter(|_| resource.hub.is_none());
+        let Some((accepted, refused)) = of_any.or_else(|| of(resource.kind.version)) else { continue };
         let place = resource.declared_at.split(':').next().unwrap_or_default();
         let place = place.trim_end_matches(".rs");
         rows.push(format!(

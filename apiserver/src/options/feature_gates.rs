@@ -5,12 +5,7 @@
 
 use std::str::FromStr;
 
-/// A feature with a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature {
-    /// `CBORServingAndStorage` (alpha, off): CBOR in requests and responses. Storage remains JSON.
-    CborServingAndStorage,
-}
+use registry_core::features::Feature;
 
 /// One `Feature=BOOL` of `--feature-gates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,25 +19,6 @@ pub struct FeatureSwitch {
 /// The enabled features. The last switch of a feature takes precedence.
 #[derive(Clone, Debug, Default)]
 pub struct FeatureGates(Vec<FeatureSwitch>);
-
-// === impl Feature ===
-
-impl Feature {
-    const ALL: [Self; 1] = [Self::CborServingAndStorage];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::CborServingAndStorage => "CBORServingAndStorage",
-        }
-    }
-
-    /// Returns kube-apiserver's default.
-    const fn is_enabled_by_default(self) -> bool {
-        match self {
-            Self::CborServingAndStorage => false,
-        }
-    }
-}
 
 // === impl FeatureSwitch ===
 

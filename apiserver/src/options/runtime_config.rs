@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use registry_core::resource::ResourceDescription;
 
+use super::OptionsError;
+
 /// One `key=value` of `--runtime-config`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeSwitch {
@@ -16,7 +18,8 @@ pub struct RuntimeSwitch {
     target: Target,
 }
 
-/// The APIs that are served: all but those that a switch disables. The most specific switch takes precedence.
+/// The APIs that are served: those that are on by default, as the switches change them. The most specific switch takes
+/// precedence.
 #[derive(Clone, Debug, Default)]
 pub struct RuntimeConfig {
     switches: Vec<RuntimeSwitch>,
@@ -41,6 +44,46 @@ enum Stability {
     Alpha,
 }
 
+/// Versions that Kubernetes knows (clients may send objects in them) but does not serve: enabling them has no effect.
+const WITHOUT_KINDS: &[(&str, &str)] = &[
+    ("admission.k8s.io", "v1"),
+    ("admission.k8s.io", "v1beta1"),
+    ("apps", "v1beta1"),
+    ("apps", "v1beta2"),
+    ("authentication.k8s.io", "v1alpha1"),
+    ("authentication.k8s.io", "v1beta1"),
+    ("authorization.k8s.io", "v1beta1"),
+    ("batch", "v1beta1"),
+    ("discovery.k8s.io", "v1beta1"),
+    ("events.k8s.io", "v1beta1"),
+    ("extensions", "v1beta1"),
+    ("flowcontrol.apiserver.k8s.io", "v1beta1"),
+    ("flowcontrol.apiserver.k8s.io", "v1beta2"),
+    ("flowcontrol.apiserver.k8s.io", "v1beta3"),
+    ("imagepolicy.k8s.io", "v1alpha1"),
+    ("node.k8s.io", "v1alpha1"),
+    ("node.k8s.io", "v1beta1"),
+    ("policy", "v1beta1"),
+    ("rbac.authorization.k8s.io", "v1alpha1"),
+    ("rbac.authorization.k8s.io", "v1beta1"),
+    ("scheduling.k8s.io", "v1beta1"),
+    ("storage.k8s.io", "v1alpha1"),
+];
+
+/// Error of `--runtime-config`. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeConfigError {
+    /// Everything is disabled.
+    #[error("invalid runtime-config with only {0}=false")]
+    Nothing(String),
+    /// The server does not have these groups.
+    #[error("unknown api groups {0}")]
+    Groups(String),
+    /// The server does not have this version of a group that it has.
+    #[error("group version {0} that has not been registered")]
+    Version(String),
+}
+
 // === impl RuntimeSwitch ===
 
 impl FromStr for RuntimeSwitch {
@@ -48,11 +91,7 @@ impl FromStr for RuntimeSwitch {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (key, value) = text.split_once('=').unwrap_or((text, "true"));
-        let enabled = match value {
-            "true" | "" => true,
-            "false" => false,
-            other => return Err(format!("\"{other}\" is neither true nor false")),
-        };
+        let (key, value) = (key.trim(), value.trim());
         let parts: Vec<&str> = key.split('/').collect();
         let owned = |text: &str| text.to_owned();
         let target = match parts[..] {
@@ -78,6 +117,14 @@ impl FromStr for RuntimeSwitch {
                 ));
             }
         };
+        if let Target::Resource { resource, .. } = &target
+            && resource.chars().any(char::is_uppercase)
+        {
+            return Err(format!(
+                "invalid key {key}: group/version/resource and resource is always lowercase plural, not \"{resource}\""
+            ));
+        }
+        let enabled = target.switched(key, value)?;
         Ok(Self { key: owned(key), enabled, target })
     }
 }
@@ -96,16 +143,65 @@ impl RuntimeConfig {
     /// Returns whether a resource is served. (ResourceEnabled.)
     pub fn is_enabled(&self, resource: &ResourceDescription) -> bool {
         let matching = self.switches.iter().rev().find(|switch| switch.target.covers(resource));
-        matching.is_none_or(|switch| switch.enabled)
+        matching.map_or(resource.enabled_by_default, |switch| switch.enabled)
     }
 
-    /// Returns the switches whose version or resource is not among these: typing errors.
-    pub fn unknown_keys<'a>(&'a self, resources: &[&'static ResourceDescription]) -> Vec<&'a str> {
-        let unknown = self.switches.iter().filter(|switch| {
-            matches!(switch.target, Target::Version { .. } | Target::Resource { .. })
-                && !resources.iter().any(|resource| switch.target.covers(resource))
-        });
-        unknown.map(|switch| switch.key.as_str()).collect()
+    /// Checks that the kinds that configure priority and fairness are served if it is enabled.
+    ///
+    /// # Errors
+    /// Fails if a switch disables them.
+    pub(super) fn check_fairness(&self, is_enabled: bool) -> Result<(), OptionsError> {
+        let version = ("flowcontrol.apiserver.k8s.io", "v1");
+        let covers = |target: &Target| match target {
+            Target::Everything | Target::Stability(Stability::Stable) => true,
+            Target::Version { .. } => target.version() == Some(version),
+            Target::Stability(_) | Target::Resource { .. } => false,
+        };
+        match self.switches.iter().rev().find(|switch| covers(&switch.target)) {
+            Some(switch) if is_enabled && !switch.enabled => Err(OptionsError(format!(
+                "--runtime-config={}=false conflicts with --enable-priority-and-fairness=true",
+                switch.key
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the switches name versions that the server has, or that Kubernetes still knows without serving anything
+    /// in them. Logs a warning for resources that the server does not have.
+    ///
+    /// # Errors
+    /// Fails as kube-apiserver does for unknown groups and versions, and if everything is disabled.
+    pub fn check(&self, resources: &[&'static ResourceDescription]) -> Result<(), RuntimeConfigError> {
+        if let [RuntimeSwitch { enabled: false, target: Target::Everything, key }] = self.switches.as_slice()
+        {
+            return Err(RuntimeConfigError::Nothing(key.clone()));
+        }
+        let versions = || {
+            let served = resources.iter().map(|resource| (resource.kind.group, resource.kind.version));
+            served.chain(WITHOUT_KINDS.iter().copied())
+        };
+        let named = || self.switches.iter().filter_map(|switch| Some((switch, switch.target.version()?)));
+        let mut groups: Vec<String> = named()
+            .filter(|(_, (group, _))| !versions().any(|(known, _)| known == *group))
+            .map(|(_, (group, version))| format!("{group}/{version}"))
+            .collect();
+        groups.sort_unstable();
+        groups.dedup();
+        if !groups.is_empty() {
+            return Err(RuntimeConfigError::Groups(groups.join(",")));
+        }
+        if let Some((_, (group, version))) =
+            named().find(|(_, wanted)| !versions().any(|known| known == *wanted))
+        {
+            return Err(RuntimeConfigError::Version(format!("{group}/{version}")));
+        }
+        for (switch, _) in named() {
+            let is_resource = matches!(switch.target, Target::Resource { .. });
+            if is_resource && !resources.iter().any(|resource| switch.target.covers(resource)) {
+                tracing::warn!("--runtime-config: {} is not served and has no effect", switch.key);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -119,6 +215,28 @@ impl Target {
             Self::Stability(_) => 1,
             Self::Version { .. } => 2,
             Self::Resource { .. } => 3,
+        }
+    }
+
+    /// Returns the group and version that it names.
+    fn version(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Everything | Self::Stability(_) => None,
+            Self::Version { group, version } | Self::Resource { group, version, .. } => {
+                Some((group, version))
+            }
+        }
+    }
+
+    /// Returns whether a value enables it. Those of single versions are read as Go reads truth values.
+    fn switched(&self, key: &str, value: &str) -> Result<bool, String> {
+        let is_single = self.version().is_some();
+        match value {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            "" | "1" | "t" | "T" | "TRUE" | "True" if is_single => Ok(true),
+            "0" | "f" | "F" | "FALSE" | "False" if is_single => Ok(false),
+            other => Err(format!("invalid value {key}={other}: neither true nor false")),
         }
     }
 

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use clap::CommandFactory;
+use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 use resources::admission::AdmissionSettings;
 
@@ -62,6 +63,14 @@ fn contradictions_are_refused_by_name() {
         (&["--request-timeout=0"], "--request-timeout"),
         (&["--event-ttl=5"], "is no duration"),
         (&["--runtime-config=zork"], "is no API"),
+        (&["--runtime-config=api/all=1"], "invalid value api/all=1"),
+        (&["--runtime-config=apps/v1=yes"], "invalid value apps/v1=yes"),
+        (
+            &["--runtime-config=apps/v1/Deployments=true"],
+            "resource is always lowercase plural, not \"Deployments\"",
+        ),
+        (&["--runtime-config=api/ga=false"], "--runtime-config=api/ga=false conflicts with"),
+        (&["--runtime-config=flowcontrol.apiserver.k8s.io/v1=false"], "--enable-priority-and-fairness=true"),
         (&["--watch-cache-sizes=pods"], "has no #"),
         (&["--service-cluster-ip-range=10.0.0.0/32"], "leaves no room"),
         (&["--disable-admission-plugins=Zork"], "is no admission plug-in"),
@@ -212,9 +221,10 @@ fn admission_plugins_are_configured_by_a_file() {
 #[test]
 fn feature_gates_are_as_kubernetes_has_them_unless_switched() {
     let is_enabled =
-        |flags: &[&str]| parse(flags).unwrap().feature_gates().is_enabled(Feature::CborServingAndStorage);
+        |flags: &[&str]| parse(flags).unwrap().feature_gates().is_enabled(Feature::CBORServingAndStorage);
     assert!(!is_enabled(&[]));
     assert!(is_enabled(&["--feature-gates=CBORServingAndStorage=true"]));
+    assert!(!is_enabled(&["--feature-gates=GenericWorkload=true,ClusterTrustBundle=false"]));
     assert!(!is_enabled(&["--feature-gates=CBORServingAndStorage=true,CBORServingAndStorage=false"]));
     assert!(refusal(&["--feature-gates=Zork=true"]).contains("unrecognized feature gate: Zork"));
     assert!(refusal(&["--feature-gates=CBORServingAndStorage=maybe"]).contains("neither true nor false"));

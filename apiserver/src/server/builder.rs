@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use registry_core::context::ClusterPolicy;
+use registry_core::features::Feature;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
@@ -29,7 +30,7 @@ use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::metrics::ServerMetrics;
-use crate::options::{Feature, Options};
+use crate::options::Options;
 use crate::storage::{Engine, Storages};
 use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
@@ -276,13 +277,15 @@ impl ServerBuilder {
         let runtime_config = self.options.runtime_config();
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
         let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
-        let unknown = runtime_config.unknown_keys(&resources);
-        if !unknown.is_empty() {
-            return Err(ServerError::UnknownApi(unknown.join(", ")));
-        }
+        runtime_config.check(&resources)?;
+        let gates = self.options.feature_gates();
+        let is_served = |resource: &ResourceDescription| {
+            runtime_config.is_enabled(resource)
+                && resource.feature.is_none_or(|feature| gates.is_enabled(feature))
+        };
         let mut installed = InstalledApi::default();
         for map in maps {
-            let paths = map.install(storages, &|resource| runtime_config.is_enabled(resource))?.paths;
+            let paths = map.install(storages, &is_served)?.paths;
             installed.paths.extend(paths);
         }
         Ok(installed)
@@ -401,7 +404,7 @@ fn api_config(
 ) -> ApiConfig {
     ApiConfig {
         descriptions: resources::schema::descriptions,
-        cbor: options.feature_gates().is_enabled(Feature::CborServingAndStorage),
+        cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
         encodings: storages.encodings().clone(),
         metrics: metrics.requests().clone(),
         watches: WatchTimes {

@@ -171,3 +171,31 @@ async fn complaints(kubectl: &Kubectl) {
     let invalid = kubectl.fail_with_input("apply -f -", &WEB.replace("name: settings", "name: Set")).await;
     assert!(invalid.contains("metadata.name: Invalid value: \"Set\""), "{invalid}");
 }
+
+/// Versions that are off by default are as good as any other once they are enabled.
+#[tokio::test]
+async fn kubectl_explains_and_applies_optional_kinds() {
+    const CLAIM: &str = "
+apiVersion: resource.k8s.io/v1beta1
+kind: ResourceClaim
+metadata: {name: gpu}
+spec: {devices: {requests: [{name: one, deviceClassName: gpu}]}}
+";
+    let gate = "--feature-gates=GenericWorkload=true";
+    let builder = TestServer::builder().flag("--runtime-config=api/all=true").flag(gate);
+    let server = builder.start().await.unwrap();
+    let kubectl = server.kubectl();
+    let explained = kubectl.run("explain workloads.spec").await;
+    assert!(
+        explained.contains("VERSION:    v1alpha2") && explained.contains("<WorkloadSpec>"),
+        "{explained}"
+    );
+    let older = "explain resourceclaims.spec.devices.requests --api-version=resource.k8s.io/v1beta1";
+    assert!(kubectl.run(older).await.contains("deviceClassName"));
+    assert!(kubectl.run_with_input("apply -f -", CLAIM).await.contains("gpu created"));
+    assert!(kubectl.run_with_input("apply -f -", CLAIM).await.contains("gpu unchanged"));
+    let newer = "get resourceclaims.v1.resource.k8s.io gpu -o jsonpath={.spec.devices.requests[0].exactly.deviceClassName}";
+    assert_eq!(kubectl.run(newer).await, "gpu");
+    assert!(kubectl.run("get resourceclaims.v1beta1.resource.k8s.io").await.contains("pending"));
+    server.stop().await;
+}

@@ -32,6 +32,7 @@ mod identities;
 mod large_bodies;
 mod metrics;
 mod nodes;
+mod optional_apis;
 mod overload;
 mod peer;
 mod policies;
@@ -214,9 +215,14 @@ async fn contradictions_and_taken_ports_are_told() {
     let port = format!("--secure-port={}", taken.address().port());
     let refused = Box::pin(TestServer::builder().flag(port).start()).await.map(|_| ()).unwrap_err();
     assert!(refused.to_string().contains("cannot listen on 127.0.0.1"), "{refused}");
-    let unknown = TestServer::builder().flag("--runtime-config=zork.example.dev/v1=true");
-    let refused = unknown.start().await.map(|_| ()).unwrap_err();
-    assert!(refused.to_string().contains("zork.example.dev/v1"), "{refused}");
+    for (switch, message) in [
+        ("zork.example.dev/v1=true", "unknown api groups zork.example.dev/v1"),
+        ("apps/v3=true", "group version apps/v3 that has not been registered"),
+    ] {
+        let unknown = TestServer::builder().flag(format!("--runtime-config={switch}"));
+        let refused = unknown.start().await.map(|_| ()).unwrap_err();
+        assert!(refused.to_string().contains(message), "{refused}");
+    }
 }
 
 async fn kube_client(server: &TestServer) -> kube::Client {

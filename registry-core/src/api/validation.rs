@@ -219,6 +219,12 @@ impl FieldError {
         Self { shown: Some(text.into()), ..self }
     }
 
+    /// Leaves the value out of the message.
+    #[must_use]
+    pub fn without_value(self) -> Self {
+        Self { value: None, shown: None, ..self }
+    }
+
     /// Sets the human-readable detail.
     #[must_use]
     pub fn detailed(self, detail: impl Into<String>) -> Self {

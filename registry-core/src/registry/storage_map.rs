@@ -3,7 +3,7 @@
 //! `cargo xtask codegen` writes one `storage_map!` per crate from the annotated structs; the compiler rejects an
 //! inconsistent map, and the server installs it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -270,7 +270,7 @@ impl StorageMap {
     ) -> Result<InstalledApi, StorageError> {
         let mut installed = InstalledApi::default();
         let services = storage.services();
-        let types = self.instantiate();
+        let types = self.instantiate(enabled);
         for entry in self.versions.iter().flat_map(|version| version.entries) {
             if !enabled(entry.resource) {
                 continue;
@@ -296,21 +296,28 @@ impl StorageMap {
         Ok(installed)
     }
 
-    /// Creates the run-time type of every resource of the map once; spokes share their hub.
-    fn instantiate(&self) -> ResourceTypes {
+    /// Creates the run-time type of every enabled resource, and of all other versions of the enabled kinds that are stored;
+    /// spokes share their hub.
+    fn instantiate(&self, enabled: &dyn Fn(&ResourceDescription) -> bool) -> ResourceTypes {
+        let resources =
+            || self.versions.iter().flat_map(|version| version.entries).map(|entry| entry.resource);
+        let kinds: BTreeSet<GroupVersionResource> = resources()
+            .filter(|resource| enabled(resource))
+            .map(|resource| resource.stored().resource())
+            .collect();
         let mut types = ResourceTypes::new();
-        for entry in self.versions.iter().flat_map(|version| version.entries) {
-            let hub = entry.resource.hub.map(|conversion| {
+        for resource in resources().filter(|resource| kinds.contains(&resource.stored().resource())) {
+            let hub = resource.hub.map(|conversion| {
                 let hub = conversion.hub;
                 types.entry(hub.resource()).or_insert_with(|| hub.instantiate()).clone()
             });
-            types.entry(entry.resource.resource()).or_insert_with(|| entry.resource.instantiate_below(hub));
+            types.entry(resource.resource()).or_insert_with(|| resource.instantiate_below(hub));
         }
         types
     }
 }
 
-/// The run-time types of a map's resources, enabled or not: objects stored in a disabled version are still readable.
+/// The run-time types of the enabled kinds, in all versions: objects stored in a disabled version are still readable.
 type ResourceTypes = BTreeMap<GroupVersionResource, Arc<ResourceType>>;
 
 /// Returns the store of a resource's objects (for a spoke, its hub's), opened for its first path.

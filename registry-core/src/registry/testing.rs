@@ -254,6 +254,8 @@ pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> Resour
         categories: &[],
         scope: Scope::Namespaced,
         storage_prefix: "widgets",
+        enabled_by_default: true,
+        feature: None,
         selectable: &[SelectableField {
             name: "spec.color",
             path: &["spec", "color"],

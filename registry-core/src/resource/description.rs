@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
+use crate::features::Feature;
 use crate::schema::Schema;
 
 use super::conversion::{Conversion, ConversionDescription};
@@ -30,6 +31,11 @@ pub struct ResourceDescription {
     pub scope: Scope,
     /// Storage prefix below the store's prefix, without leading and trailing slashes: `pods`, `services/specs`.
     pub storage_prefix: &'static str,
+    /// Whether the resource is served unless the operator disables it. Otherwise it is served if the operator enables it,
+    /// and nothing is allocated for it while it is not.
+    pub enabled_by_default: bool,
+    /// The feature that must be enabled, in addition, for the resource to be served; `None` if it belongs to none.
+    pub feature: Option<Feature>,
     /// The selectable fields in addition to `metadata.name` and `metadata.namespace`, which all resources have.
     pub selectable: &'static [SelectableField],
     /// Names of selectable fields with an index for lists and watches.

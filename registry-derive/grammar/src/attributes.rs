@@ -38,6 +38,8 @@ pub(crate) struct Attributes {
     pub(crate) cluster: Flag,
     pub(crate) storage_prefix: Option<SpannedValue<String>>,
     pub(crate) hub: Option<syn::Path>,
+    pub(crate) off_by_default: Flag,
+    pub(crate) feature_gate: Option<syn::Path>,
 
     // --- what it is made of
     pub(crate) object: Option<syn::Path>,

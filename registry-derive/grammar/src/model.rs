@@ -44,6 +44,10 @@ pub struct ResourceModel {
     pub scope: ResourceScope,
     /// Storage prefix below the store's prefix.
     pub storage_prefix: String,
+    /// Whether the resource is served only if the operator enables it.
+    pub is_off_by_default: bool,
+    /// The feature that the resource belongs to; `None` if it belongs to none.
+    pub feature_gate: Option<Path>,
     /// The stored version, if objects are converted; `None` if they are stored as they are.
     pub hub: Option<Path>,
     /// The function that returns the schema; `None` means the default for the kind of object.
@@ -167,6 +171,8 @@ impl ResourceModel {
             categories: texts(&attributes.categories.0),
             scope: scope(&attributes),
             hub: attributes.hub,
+            is_off_by_default: attributes.off_by_default.is_present(),
+            feature_gate: attributes.feature_gate,
             schema: attributes.schema,
             selectable: attributes.selectable.0,
             indexes: attributes.index.0,

@@ -27,6 +27,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     };
     let storage_prefix = storage_prefix(model);
     let hub = conversion::constant(model);
+    let enabled_by_default = !model.is_off_by_default;
+    let feature = feature(model);
     let fields = fields(model);
     let columns = columns(model);
     let row_conditions = optional(model.row_conditions.as_ref().map(|function| quote!(#function)));
@@ -51,6 +53,8 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 categories: &[#(#categories),*],
                 scope: ::registry_core::api::Scope::#scope,
                 storage_prefix: #storage_prefix,
+                enabled_by_default: #enabled_by_default,
+                feature: #feature,
                 #fields
                 columns: #columns,
                 row_conditions: #row_conditions,
@@ -78,6 +82,16 @@ fn storage_prefix(model: &ResourceModel) -> TokenStream {
     } else {
         quote!(#storage_prefix)
     }
+}
+
+/// Generates the feature that the resource belongs to.
+fn feature(model: &ResourceModel) -> TokenStream {
+    optional(
+        model
+            .feature_gate
+            .as_ref()
+            .map(|feature| quote_spanned!(feature.span()=> ::registry_core::features::Feature::#feature)),
+    )
 }
 
 /// Generates the selectable fields, their names, and the indexes.

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 
 use super::refusal::forbidden;
 use crate::certificates::certificatesigningrequests::CertificateSigningRequests;
+use crate::certificates::podcertificaterequests::PodCertificateRequests;
+use crate::support::equality;
 
 const GROUP: &str = "certificates.k8s.io";
 const BUNDLES: GroupResource = GroupResource { group: GROUP, resource: "clustertrustbundles" };
@@ -22,7 +25,7 @@ pub(super) struct CertificateApproval(pub(super) Arc<dyn AccessReviewer>);
 /// Checks who issues certificates.
 pub(super) struct CertificateSigning(pub(super) Arc<dyn AccessReviewer>);
 
-/// Checks who publishes the trust anchors of a signer. Has no effect while bundles are not served.
+/// Checks who publishes the trust anchors of a signer.
 pub(super) struct TrustBundleAttest(pub(super) Arc<dyn AccessReviewer>);
 
 impl AdmissionPlugin for CertificateApproval {
@@ -65,6 +68,16 @@ impl ValidatingAdmission for CertificateSigning {
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let (Some(new), Some(old)) = (object, old) else { return Ok(()) };
+        if ends_pod_request(attributes, new, old) && !may(&self.0, context, "sign", signer(old)).await {
+            let detail = format!(
+                "User {:?} is not permitted to \"sign\" for signer {:?}",
+                context.user.name,
+                signer(old)
+            );
+            let path = FieldPath::new("spec").child("signerName");
+            let errors = ErrorList::from(FieldError::forbidden(path, detail));
+            return Err(StatusError::invalid(PodCertificateRequests::TYPE.kind, new.name(), &errors));
+        }
         let is_same = [["status", "certificate"], ["status", "conditions"]]
             .iter()
             .all(|path| new.get(path) == old.get(path));
@@ -107,6 +120,13 @@ impl ValidatingAdmission for TrustBundleAttest {
         let why = format!("user not permitted to attest for signerName {name:?}");
         Err(forbidden(attributes, object, why))
     }
+}
+
+/// Whether a write changes the status of a PodCertificateRequest. Kubernetes checks the signer of these without a plug-in.
+fn ends_pod_request(attributes: &Attributes<'_>, new: &Object, old: &Object) -> bool {
+    attributes.resource.group_resource() == PodCertificateRequests::TYPE.group_resource()
+        && attributes.subresource == "status"
+        && !equality::same(new.get(&["status"]), old.get(&["status"]))
 }
 
 fn changes_request(attributes: &Attributes<'_>, subresource: &str) -> bool {

@@ -1,6 +1,8 @@
 //! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicy`: MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain.
 
 mod strategy;
+pub mod v1alpha1;
+pub mod v1beta1;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -1,6 +1,8 @@
 //! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding`: MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources.
 
 mod strategy;
+pub mod v1alpha1;
+pub mod v1beta1;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

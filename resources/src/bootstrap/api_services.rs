@@ -39,8 +39,8 @@ impl ApiServices {
             known.into_iter().map(|object| (object.name().to_owned(), object)).collect();
         let of = |(group, version): &(&str, &str)| {
             let name = format!("{version}.{group}");
-            let custom = || LocalSpec::of_custom(group, version).object(Automanaged::OnStart);
-            known.remove(&name).unwrap_or_else(custom)
+            let other = || LocalSpec::of_map(group, version).object(Automanaged::OnStart);
+            known.remove(&name).unwrap_or_else(other)
         };
         self.served.iter().map(of).collect()
     }

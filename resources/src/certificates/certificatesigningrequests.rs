@@ -2,7 +2,6 @@
 
 pub mod approval;
 mod conditions;
-mod pem;
 mod strategy;
 pub(crate) mod subject;
 mod validation;

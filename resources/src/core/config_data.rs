@@ -20,7 +20,7 @@ pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Returns the complaints about a key of a config map or of a secret.
+/// Returns what is wrong with a key.
 pub(crate) fn key_complaints(key: &str) -> Vec<String> {
     const MAX_CHARACTERS: usize = 253;
     let mut complaints = Vec::new();

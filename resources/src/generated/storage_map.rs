@@ -115,6 +115,14 @@ registry_core::storage_map! {
                 "certificatesigningrequests/approval" => Custom<crate::certificates::certificatesigningrequests::approval::Approval>,
                 "certificatesigningrequests/status" => Status<crate::certificates::certificatesigningrequests::CertificateSigningRequests>,
             },
+            "v1alpha1" => {
+                "clustertrustbundles" => Main<crate::certificates::clustertrustbundles::v1alpha1::ClusterTrustBundlesV1alpha1>,
+            },
+            "v1beta1" => {
+                "clustertrustbundles" => Main<crate::certificates::clustertrustbundles::ClusterTrustBundles>,
+                "podcertificaterequests" => Main<crate::certificates::podcertificaterequests::PodCertificateRequests>,
+                "podcertificaterequests/status" => Status<crate::certificates::podcertificaterequests::PodCertificateRequests>,
+            },
         },
         "networking.k8s.io" => {
             "v1" => {
@@ -125,6 +133,11 @@ registry_core::storage_map! {
                 "networkpolicies" => Main<crate::networking::networkpolicies::NetworkPolicies>,
                 "servicecidrs" => Main<crate::networking::servicecidrs::ServiceCIDRs>,
                 "servicecidrs/status" => Status<crate::networking::servicecidrs::ServiceCIDRs>,
+            },
+            "v1beta1" => {
+                "ipaddresses" => Main<crate::networking::ipaddresses::v1beta1::IPAddressesV1beta1>,
+                "servicecidrs" => Main<crate::networking::servicecidrs::v1beta1::ServiceCIDRsV1beta1>,
+                "servicecidrs/status" => Status<crate::networking::servicecidrs::v1beta1::ServiceCIDRsV1beta1>,
             },
         },
         "policy" => {
@@ -151,6 +164,9 @@ registry_core::storage_map! {
                 "volumeattachments/status" => Status<crate::storage::volumeattachments::VolumeAttachments>,
                 "volumeattributesclasses" => Main<crate::storage::volumeattributesclasses::VolumeAttributesClasses>,
             },
+            "v1beta1" => {
+                "volumeattributesclasses" => Main<crate::storage::volumeattributesclasses::v1beta1::VolumeAttributesClassesV1beta1>,
+            },
         },
         "admissionregistration.k8s.io" => {
             "v1" => {
@@ -161,6 +177,14 @@ registry_core::storage_map! {
                 "validatingadmissionpolicies/status" => Status<crate::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies>,
                 "validatingadmissionpolicybindings" => Main<crate::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings>,
                 "validatingwebhookconfigurations" => Main<crate::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations>,
+            },
+            "v1alpha1" => {
+                "mutatingadmissionpolicies" => Main<crate::admissionregistration::mutatingadmissionpolicies::v1alpha1::MutatingAdmissionPoliciesV1alpha1>,
+                "mutatingadmissionpolicybindings" => Main<crate::admissionregistration::mutatingadmissionpolicybindings::v1alpha1::MutatingAdmissionPolicyBindingsV1alpha1>,
+            },
+            "v1beta1" => {
+                "mutatingadmissionpolicies" => Main<crate::admissionregistration::mutatingadmissionpolicies::v1beta1::MutatingAdmissionPoliciesV1beta1>,
+                "mutatingadmissionpolicybindings" => Main<crate::admissionregistration::mutatingadmissionpolicybindings::v1beta1::MutatingAdmissionPolicyBindingsV1beta1>,
             },
         },
         "apiextensions.k8s.io" => {
@@ -173,10 +197,21 @@ registry_core::storage_map! {
             "v1" => {
                 "priorityclasses" => Main<crate::scheduling::priorityclasses::PriorityClasses>,
             },
+            "v1alpha2" => {
+                "podgroups" => Main<crate::scheduling::podgroups::PodGroups>,
+                "podgroups/status" => Status<crate::scheduling::podgroups::PodGroups>,
+                "workloads" => Main<crate::scheduling::workloads::Workloads>,
+            },
         },
         "coordination.k8s.io" => {
             "v1" => {
                 "leases" => Main<crate::coordination::leases::Leases>,
+            },
+            "v1alpha2" => {
+                "leasecandidates" => Main<crate::coordination::leasecandidates::v1alpha2::LeaseCandidatesV1alpha2>,
+            },
+            "v1beta1" => {
+                "leasecandidates" => Main<crate::coordination::leasecandidates::LeaseCandidates>,
             },
         },
         "node.k8s.io" => {
@@ -197,6 +232,28 @@ registry_core::storage_map! {
                 "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::ResourceClaimTemplates>,
                 "resourceslices" => Main<crate::resource::resourceslices::ResourceSlices>,
             },
+            "v1alpha3" => {
+                "devicetaintrules" => Main<crate::resource::devicetaintrules::DeviceTaintRules>,
+                "devicetaintrules/status" => Status<crate::resource::devicetaintrules::DeviceTaintRules>,
+                "resourcepoolstatusrequests" => Main<crate::resource::resourcepoolstatusrequests::ResourcePoolStatusRequests>,
+                "resourcepoolstatusrequests/status" => Status<crate::resource::resourcepoolstatusrequests::ResourcePoolStatusRequests>,
+            },
+            "v1beta1" => {
+                "deviceclasses" => Main<crate::resource::deviceclasses::v1beta1::DeviceClassesV1beta1>,
+                "resourceclaims" => Main<crate::resource::resourceclaims::v1beta1::ResourceClaimsV1beta1>,
+                "resourceclaims/status" => Status<crate::resource::resourceclaims::v1beta1::ResourceClaimsV1beta1>,
+                "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::v1beta1::ResourceClaimTemplatesV1beta1>,
+                "resourceslices" => Main<crate::resource::resourceslices::v1beta1::ResourceSlicesV1beta1>,
+            },
+            "v1beta2" => {
+                "deviceclasses" => Main<crate::resource::deviceclasses::v1beta2::DeviceClassesV1beta2>,
+                "devicetaintrules" => Main<crate::resource::devicetaintrules::v1beta2::DeviceTaintRulesV1beta2>,
+                "devicetaintrules/status" => Status<crate::resource::devicetaintrules::v1beta2::DeviceTaintRulesV1beta2>,
+                "resourceclaims" => Main<crate::resource::resourceclaims::v1beta2::ResourceClaimsV1beta2>,
+                "resourceclaims/status" => Status<crate::resource::resourceclaims::v1beta2::ResourceClaimsV1beta2>,
+                "resourceclaimtemplates" => Main<crate::resource::resourceclaimtemplates::v1beta2::ResourceClaimTemplatesV1beta2>,
+                "resourceslices" => Main<crate::resource::resourceslices::v1beta2::ResourceSlicesV1beta2>,
+            },
         },
         "flowcontrol.apiserver.k8s.io" => {
             "v1" => {
@@ -204,6 +261,18 @@ registry_core::storage_map! {
                 "flowschemas/status" => Status<crate::flowcontrol::flowschemas::FlowSchemas>,
                 "prioritylevelconfigurations" => Main<crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations>,
                 "prioritylevelconfigurations/status" => Status<crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations>,
+            },
+        },
+        "internal.apiserver.k8s.io" => {
+            "v1alpha1" => {
+                "storageversions" => Main<crate::internal::storageversions::StorageVersions>,
+                "storageversions/status" => Status<crate::internal::storageversions::StorageVersions>,
+            },
+        },
+        "storagemigration.k8s.io" => {
+            "v1beta1" => {
+                "storageversionmigrations" => Main<crate::storagemigration::storageversionmigrations::StorageVersionMigrations>,
+                "storageversionmigrations/status" => Status<crate::storagemigration::storageversionmigrations::StorageVersionMigrations>,
             },
         },
     };

@@ -1,6 +1,7 @@
 //! `networking.k8s.io/v1 IPAddress`: IPAddress represents a single IP of a single IP Family.
 
 mod strategy;
+pub mod v1beta1;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

@@ -1,6 +1,7 @@
 //! `networking.k8s.io/v1 ServiceCIDR`: ServiceCIDR defines a range of IP addresses using CIDR format (e.g.
 
 mod strategy;
+pub mod v1beta1;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

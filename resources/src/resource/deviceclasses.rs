@@ -1,6 +1,8 @@
 //! `resource.k8s.io/v1 DeviceClass`: DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors.
 
 mod strategy;
+pub mod v1beta1;
+pub mod v1beta2;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -1,6 +1,8 @@
 //! `resource.k8s.io/v1 ResourceClaim`: ResourceClaim describes a request for access to resources in the cluster, for use by workloads.
 
 mod strategy;
+pub mod v1beta1;
+pub mod v1beta2;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

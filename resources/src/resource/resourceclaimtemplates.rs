@@ -1,6 +1,8 @@
 //! `resource.k8s.io/v1 ResourceClaimTemplate`: ResourceClaimTemplate is used to produce ResourceClaim objects.
 
 mod strategy;
+pub mod v1beta1;
+pub mod v1beta2;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -1,6 +1,8 @@
 //! `resource.k8s.io/v1 ResourceSlice`: ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver.
 
 mod strategy;
+pub mod v1beta1;
+pub mod v1beta2;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -19,9 +19,17 @@ pub(super) fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
         return;
     }
     for taint in taints.elements() {
-        taint.get("key").check(names::qualified_name, errors);
-        taint.get("value").check_if_set(names::label_value, errors);
-        taint.get("effect").check_word(&EFFECTS, errors);
+        check_taint(&taint, None, errors);
+    }
+}
+
+/// Checks a taint. The effect that it had before an update is tolerated.
+pub(super) fn check_taint(taint: &Field<'_, '_>, known_effect: Option<&str>, errors: &mut ErrorList) {
+    taint.get("key").check(names::qualified_name, errors);
+    taint.get("value").check_if_set(names::label_value, errors);
+    let effect = taint.get("effect");
+    if known_effect != Some(effect.text()) {
+        effect.check_word(&EFFECTS, errors);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `storage.k8s.io/v1 VolumeAttributesClass`: VolumeAttributesClass represents a specification of mutable volume attributes defined by the CSI driver.
 
 mod strategy;
+pub mod v1beta1;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

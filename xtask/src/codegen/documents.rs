@@ -16,7 +16,8 @@ const HEAD: &str = "<!-- Written by `cargo xtask codegen` from the annotated str
 
 Every resource the workspace declares, package by package. `metadata.name` and `metadata.namespace` can be
 selected everywhere; fields in *italics* are indexed. A resource itself serves `create`, `delete`, `deletecollection`,
-`get`, `list`, `patch`, `update` and `watch`; `status` and `scale` serve `get`, `patch` and `update`.
+`get`, `list`, `patch`, `update` and `watch`; `status` and `scale` serve `get`, `patch` and `update`. What is not `on` is
+served only if `--runtime-config` enables it, and, where a feature is named, `--feature-gates` too.
 ";
 
 /// The reference.
@@ -31,9 +32,9 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
         // Writing to a String cannot fail.
         let _ = write!(text, "\n## `{}`\n\n", found.package.name);
         text.push_str(
-            "| group/version | kind | resource | short | scope | subresources | selectable | declared |\n",
+            "| group/version | kind | resource | short | scope | default | subresources | selectable | declared |\n",
         );
-        text.push_str("|---|---|---|---|---|---|---|---|\n");
+        text.push_str("|---|---|---|---|---|---|---|---|---|\n");
         for one in declared {
             text.push_str(&row(one));
         }
@@ -68,10 +69,19 @@ fn row(declared: &Declared) -> String {
         format!("`{}`", model.plural),
         model.short_names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
         scope.to_owned(),
+        default(declared),
         subresources.join(", "),
         selectable.collect::<Vec<_>>().join(", "),
         // No line numbers: they would go stale with every edit above the declaration.
         format!("[{}](../../{})", declared.file, declared.file),
     ];
     format!("| {} |\n", cells.join(" | "))
+}
+
+/// Returns whether the resource is served by default, and its feature.
+fn default(declared: &Declared) -> String {
+    let model = &declared.model;
+    let default = if model.is_off_by_default { "off" } else { "on" };
+    let feature = model.feature_gate.as_ref().and_then(syn::Path::get_ident);
+    feature.map_or_else(|| default.to_owned(), |feature| format!("{default}, `{feature}`"))
 }

@@ -13,7 +13,7 @@ const PREAMBLE: &str = "// Written by `cargo xtask codegen` from the annotated s
 
 /// Kubernetes' own groups, most preferred first, in the order of kube-apiserver's aggregator: discovery has the order
 /// of the map. Other groups follow by name.
-const GROUP_ORDER: [&str; 21] = [
+const GROUP_ORDER: [&str; 23] = [
     "",
     "apiregistration.k8s.io",
     "apps",
@@ -35,6 +35,8 @@ const GROUP_ORDER: [&str; 21] = [
     "discovery.k8s.io",
     "resource.k8s.io",
     "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "storagemigration.k8s.io",
 ];
 
 /// The sort key of a group in the map.

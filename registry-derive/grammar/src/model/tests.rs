@@ -72,6 +72,22 @@ fn a_foreign_type_takes_its_names_from_the_type() {
 }
 
 #[test]
+fn a_resource_is_served_unless_it_is_off_by_default() {
+    let on = model(&parse_quote! {
+        #[resource(group = "zoo.example.dev", version = "v1")]
+        pub struct Enclosure { pub metadata: ObjectMeta }
+    });
+    assert!(!on.is_off_by_default && on.feature_gate.is_none());
+    let off = model(&parse_quote! {
+        #[resource(group = "zoo.example.dev", version = "v1alpha1", off_by_default, feature_gate = GenericWorkload)]
+        pub struct Enclosure { pub metadata: ObjectMeta }
+    });
+    assert!(
+        off.is_off_by_default && off.feature_gate.is_some_and(|feature| feature.is_ident("GenericWorkload"))
+    );
+}
+
+#[test]
 fn every_mistake_is_told_at_once() {
     let told = complaints(&parse_quote! {
         #[resource(

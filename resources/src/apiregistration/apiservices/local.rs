@@ -18,6 +18,24 @@ const CUSTOM_VERSION_PRIORITY: i64 = 100;
 const OWN_GROUP: &str = "apiregistration.k8s.io";
 const OWN_GROUP_PRIORITY: i64 = 20000;
 
+/// The priorities of the versions that are off by default: of the group, and of the version.
+const OFF_BY_DEFAULT: &[(&str, &str, i64, i64)] = &[
+    ("certificates.k8s.io", "v1beta1", 17300, 9),
+    ("certificates.k8s.io", "v1alpha1", 17300, 1),
+    ("networking.k8s.io", "v1beta1", 17200, 9),
+    ("storage.k8s.io", "v1beta1", 16800, 9),
+    ("admissionregistration.k8s.io", "v1beta1", 16700, 12),
+    ("admissionregistration.k8s.io", "v1alpha1", 16700, 9),
+    ("scheduling.k8s.io", "v1alpha2", 16600, 2),
+    ("coordination.k8s.io", "v1beta1", 16500, 13),
+    ("coordination.k8s.io", "v1alpha2", 16500, 12),
+    ("resource.k8s.io", "v1beta2", 16200, 15),
+    ("resource.k8s.io", "v1beta1", 16200, 9),
+    ("resource.k8s.io", "v1alpha3", 16200, 1),
+    ("internal.apiserver.k8s.io", "v1alpha1", 16000, 9),
+    ("storagemigration.k8s.io", "v1beta1", 15800, 9),
+];
+
 /// How the server manages an APIService.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Automanaged {
@@ -52,7 +70,11 @@ pub fn priorities(group: &str, version: &str) -> Priorities {
     let known = KNOWN.get_or_init(|| {
         let specs = crate::bootstrap::api_services().into_iter();
         let specs = specs.filter_map(|object| LocalSpec::read(&object));
-        specs.map(|spec| ((spec.group, spec.version), spec.priorities)).collect()
+        let others = OFF_BY_DEFAULT.iter().map(|&(group, version, of_group, of_version)| {
+            let priorities = Priorities { group: of_group, version: of_version };
+            ((group.to_owned(), version.to_owned()), priorities)
+        });
+        specs.map(|spec| ((spec.group, spec.version), spec.priorities)).chain(others).collect()
     });
     if group == OWN_GROUP {
         return Priorities { group: OWN_GROUP_PRIORITY, version: 0 };
@@ -89,6 +111,15 @@ impl LocalSpec {
     pub(crate) fn of_custom(group: &str, version: &str) -> Self {
         let priorities = Priorities { group: CUSTOM_GROUP_PRIORITY, version: CUSTOM_VERSION_PRIORITY };
         Self { group: group.to_owned(), version: version.to_owned(), priorities }
+    }
+
+    /// Returns the specification for a group version that this server serves by a storage map.
+    pub(crate) fn of_map(group: &str, version: &str) -> Self {
+        // The group of APIServices comes before all others whatever its own APIService says.
+        if group == OWN_GROUP {
+            return Self::of_custom(group, version);
+        }
+        Self { group: group.to_owned(), version: version.to_owned(), priorities: priorities(group, version) }
     }
 
     /// Reads the specification of an APIService; `None` if another server serves its group version, or if it has more than
@@ -131,6 +162,7 @@ mod tests {
     fn group_versions_have_the_priorities_of_kubernetes() {
         assert_eq!(priorities("", "v1"), Priorities { group: 18000, version: 1 });
         assert_eq!(priorities("apps", "v1"), Priorities { group: 17800, version: 15 });
+        assert_eq!(priorities("resource.k8s.io", "v1beta2"), Priorities { group: 16200, version: 15 });
         let custom = Priorities { group: 1000, version: 100 };
         assert_eq!(priorities("zoo.example.com", "v1"), custom);
         let object = LocalSpec::of_custom("zoo.example.com", "v1").object(Automanaged::Always);

@@ -1,6 +1,6 @@
 //! The user and the groups that a request asks a certificate for.
 
-use super::pem;
+use crate::certificates::pem;
 
 /// What a request asks for.
 #[derive(Debug, Default, PartialEq, Eq)]

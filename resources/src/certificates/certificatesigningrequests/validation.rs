@@ -4,18 +4,15 @@ use std::collections::HashSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 
-use super::{conditions, pem};
+use super::conditions;
+use crate::certificates::{pem, signers};
 use crate::support::field::Field;
 
 /// Minimum requested duration of a certificate.
 const LEAST_SECONDS: i64 = 600;
-/// Maximum length of the domain of a signer, in bytes.
-const MAX_DOMAIN_BYTES: usize = 253;
-/// Maximum length of the name of a signer, in bytes.
-const MAX_SIGNER_BYTES: usize = 571;
 const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 /// The known key usages.
 const USAGES: [&str; 23] = [
@@ -127,45 +124,11 @@ fn check_usages(usages: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mu
     }
 }
 
-/// Checks `example.com/signer-name`: a domain of at least two labels, and a path of at least one segment.
+/// Checks the name of a signer. The legacy one is tolerated if it was there before.
 fn check_signer(signer: &Field<'_, '_>, keeps_legacy: bool, errors: &mut ErrorList) {
     if signer.text() == LEGACY_SIGNER && !keeps_legacy {
         errors.push(signer.invalid("the legacy signerName is not allowed via this API version"));
         return;
     }
-    if !signer.check_present(errors) {
-        return;
-    }
-    let Some((domain, path)) = signer.text().split_once('/').filter(|(_, path)| !path.contains('/')) else {
-        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        errors.push(signer.invalid(detail));
-        return;
-    };
-    if domain.len() > MAX_DOMAIN_BYTES {
-        errors.push(FieldError::too_long(signer.path(), MAX_DOMAIN_BYTES));
-    }
-    check_labels(signer, domain, names::dns_label, errors);
-    if !domain.contains('.') {
-        let detail = "should be a domain with at least two segments separated by dots";
-        errors.push(FieldError::invalid(signer.path(), domain, detail));
-    }
-    check_labels(signer, path, names::dns_subdomain, errors);
-    signer.check_length(MAX_SIGNER_BYTES, errors);
-}
-
-/// Checks the labels of a part of a signer's name; only the first bad one is reported.
-fn check_labels(
-    signer: &Field<'_, '_>,
-    part: &str,
-    rule: impl Fn(&str) -> Vec<String>,
-    errors: &mut ErrorList,
-) {
-    let complaints = part.split('.').map(|label| (label, rule(label)));
-    let bad = complaints.into_iter().find(|(_, complaints)| !complaints.is_empty());
-    for (label, complaint) in
-        bad.into_iter().flat_map(|(label, all)| all.into_iter().map(move |one| (label, one)))
-    {
-        let detail = format!("validating label {label:?}: {complaint}");
-        errors.push(FieldError::invalid(signer.path(), part, detail));
-    }
+    signers::check(signer, errors);
 }

@@ -2,9 +2,10 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::{ErrorList, FieldError, names};
+use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 
+use crate::coordination::election;
 use crate::support::field::Field;
 
 /// The duration is positive; transitions are counted.
@@ -55,19 +56,10 @@ fn drop_election(object: &mut Object, old: Option<&Object>) {
 
 /// Checks the strategy of the election: one that Kubernetes defines, or one with a domain.
 fn check_election(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    const KNOWN: [&str; 1] = ["OldestEmulationVersion"];
     let strategy = spec.get("strategy");
     let preferred = spec.get("preferredHolder");
     if strategy.exists() {
-        // The error's path is below the field itself.
-        let place = strategy.path().child("strategy");
-        if strategy.text().contains('/') {
-            for complaint in names::qualified_name(strategy.text()) {
-                errors.push(FieldError::invalid(place.clone(), strategy.text(), complaint));
-            }
-        } else if !KNOWN.contains(&strategy.text()) {
-            errors.push(FieldError::not_supported(place, strategy.text(), &KNOWN));
-        }
+        election::check_strategy(&strategy, errors);
     }
     if !preferred.text().is_empty() && strategy.text().is_empty() {
         errors.push(preferred.forbidden("may only be specified if `strategy` is defined"));

@@ -15,6 +15,8 @@ pub(super) const PODS: ResourceDescription = ResourceDescription {
     categories: &[],
     scope: Scope::Namespaced,
     storage_prefix: "pods",
+    enabled_by_default: true,
+    feature: None,
     selectable: &[],
     indexes: &[],
     field_names: &[],
@@ -40,6 +42,8 @@ pub(super) const NODES: ResourceDescription = ResourceDescription {
     short_names: &["no"],
     scope: Scope::Cluster,
     storage_prefix: "minions",
+    enabled_by_default: true,
+    feature: None,
     declared_at: "src/nodes.rs:3",
     ..PODS
 };

@@ -11,6 +11,8 @@ const SHIPS: ResourceDescription = ResourceDescription {
     singular: "ship",
     short_names: &["sh"],
     storage_prefix: "sea.example.dev/ships",
+    enabled_by_default: true,
+    feature: None,
     declared_at: "src/ship.rs:3",
     ..PODS
 };

@@ -23,10 +23,23 @@ const CONFIGURATION: GeneralPurposeConfig =
 const BASE64: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, CONFIGURATION);
 
 /// A block between its lines of dashes.
-struct Block<'t> {
-    kind: &'t str,
-    has_headers: bool,
-    bytes: Vec<u8>,
+pub(super) struct Block<'t> {
+    /// The words after `BEGIN`.
+    pub(super) kind: &'t str,
+    /// Whether lines with a colon precede the content.
+    pub(super) has_headers: bool,
+    /// The content.
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Returns the well-formed blocks of a text.
+pub(super) fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (block, after) = next_block(rest)?;
+        rest = after;
+        Some(block)
+    })
 }
 
 /// Returns the next well-formed block of a text, and the rest.

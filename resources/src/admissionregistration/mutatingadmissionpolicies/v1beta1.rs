@@ -1,0 +1,27 @@
+//! `admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicy`: the fields of `v1`, as which it is stored.
+
+use registry_derive::Resource;
+
+use super::strategy::MutatingPolicyStrategy;
+use super::{COLUMNS, MutatingAdmissionPolicies};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `mutatingadmissionpolicies` of `admissionregistration.k8s.io/v1beta1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::admissionregistration::v1beta1::MutatingAdmissionPolicy,
+    group = "admissionregistration.k8s.io",
+    version = "v1beta1",
+    plural = "mutatingadmissionpolicies",
+    off_by_default,
+    categories("api-extensions"),
+    cluster,
+    hub = MutatingAdmissionPolicies,
+    columns = COLUMNS,
+    strategy = MutatingPolicyVersion,
+)]
+pub struct MutatingAdmissionPoliciesV1beta1;
+
+older_version!(MutatingPolicyVersion, stored with MutatingPolicyStrategy);
+
+same_fields!(MutatingAdmissionPoliciesV1beta1, stored as MutatingAdmissionPolicies);

@@ -1,0 +1,27 @@
+//! `admissionregistration.k8s.io/v1beta1 MutatingAdmissionPolicyBinding`: the fields of `v1`, as which it is stored.
+
+use registry_derive::Resource;
+
+use super::strategy::MutatingBindingStrategy;
+use super::{COLUMNS, MutatingAdmissionPolicyBindings};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `mutatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1beta1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::admissionregistration::v1beta1::MutatingAdmissionPolicyBinding,
+    group = "admissionregistration.k8s.io",
+    version = "v1beta1",
+    plural = "mutatingadmissionpolicybindings",
+    off_by_default,
+    categories("api-extensions"),
+    cluster,
+    hub = MutatingAdmissionPolicyBindings,
+    columns = COLUMNS,
+    strategy = MutatingBindingVersion,
+)]
+pub struct MutatingAdmissionPolicyBindingsV1beta1;
+
+older_version!(MutatingBindingVersion, stored with MutatingBindingStrategy);
+
+same_fields!(MutatingAdmissionPolicyBindingsV1beta1, stored as MutatingAdmissionPolicyBindings);

@@ -1,0 +1,97 @@
+//! Rules of LeaseCandidates.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use semver::Version;
+
+use crate::coordination::election;
+use crate::core::config_data;
+use crate::support::field::Field;
+
+/// The versions are semantic versions; the lease is immutable.
+pub(super) struct LeaseCandidateStrategy;
+
+impl ObjectStrategy for LeaseCandidateStrategy {
+    fn name_rule(&self) -> NameRule {
+        NameRule::Any
+    }
+
+    fn requires_qualified_finalizers(&self) -> bool {
+        false
+    }
+
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
+    fn deprecation(&self) -> Option<&'static str> {
+        Some("coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+")
+    }
+
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        for complaint in config_data::key_complaints(object.name()) {
+            let place = FieldPath::new("metadata").child("name");
+            errors.push(FieldError::invalid(place, object.name(), complaint));
+        }
+        check(&Field::of(object, "spec"), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let spec = Field::of(new, "spec");
+        let before = Field::of(old, "spec");
+        spec.get("leaseName").check_immutable(&before.get("leaseName"), &mut errors);
+        errors
+    }
+}
+
+fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+    spec.get("leaseName").check_present(errors);
+    let emulated = version(&spec.get("emulationVersion"), errors);
+    let binary = spec.get("binaryVersion");
+    binary.check_present(errors);
+    let own = version(&binary, errors);
+    let is_older = own.as_ref().zip(emulated.as_ref()).is_some_and(|(own, emulated)| own < emulated);
+    if is_older && !spec.get("emulationVersion").text().is_empty() && !binary.text().is_empty() {
+        errors.push(binary.invalid("must be greater than or equal to `emulationVersion`"));
+    }
+    let strategy = spec.get("strategy");
+    if strategy.check_present(errors) {
+        if strategy.text() == election::OLDEST_EMULATION_VERSION
+            && emulated.is_none_or(|version| is_zero(&version))
+        {
+            let detail = "must be specified when `strategy` is 'OldestEmulationVersion'";
+            errors.push(spec.get("emulationVersion").required(detail));
+        }
+        election::check_strategy(&strategy, errors);
+    }
+}
+
+/// Returns the version in a field: 0.0.0 if it is empty, or none that is valid, which is an error.
+fn version(field: &Field<'_, '_>, errors: &mut ErrorList) -> Option<Version> {
+    if field.text().is_empty() {
+        return Some(Version::new(0, 0, 0));
+    }
+    let version = Version::parse(field.text());
+    if version.is_err() {
+        errors.push(field.invalid("must be a valid semantic version"));
+    }
+    Some(version.unwrap_or(Version::new(0, 0, 0)))
+}
+
+fn is_zero(version: &Version) -> bool {
+    *version == Version::new(0, 0, 0)
+}

@@ -1,0 +1,29 @@
+//! `coordination.k8s.io/v1alpha2 LeaseCandidate`: the fields of `v1beta1`, as which it is stored.
+
+use registry_derive::Resource;
+
+use super::strategy::LeaseCandidateStrategy;
+use super::{COLUMNS, LeaseCandidates};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `leasecandidates` of `coordination.k8s.io/v1alpha2`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::coordination::v1alpha2::LeaseCandidate,
+    group = "coordination.k8s.io",
+    version = "v1alpha2",
+    plural = "leasecandidates",
+    off_by_default,
+    hub = LeaseCandidates,
+    columns = COLUMNS,
+    strategy = LeaseCandidateVersion,
+)]
+pub struct LeaseCandidatesV1alpha2;
+
+older_version!(
+    LeaseCandidateVersion,
+    stored with LeaseCandidateStrategy,
+    "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+"
+);
+
+same_fields!(LeaseCandidatesV1alpha2, stored as LeaseCandidates);

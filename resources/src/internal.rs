@@ -1,0 +1,3 @@
+//! The resources of `internal.apiserver.k8s.io`.
+
+pub mod storageversions;

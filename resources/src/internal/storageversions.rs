@@ -1,0 +1,49 @@
+//! `internal.apiserver.k8s.io/v1alpha1 StorageVersion`: the versions in which the servers of a cluster store a resource.
+
+mod strategy;
+mod validation;
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::support::printers;
+
+/// `storageversions` of `internal.apiserver.k8s.io/v1alpha1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::apiserverinternal::v1alpha1::StorageVersion,
+    group = "internal.apiserver.k8s.io",
+    version = "v1alpha1",
+    plural = "storageversions",
+    off_by_default,
+    cluster,
+    status,
+    storage_prefix = "storageversions",
+    columns = COLUMNS,
+    strategy = strategy::StorageVersionStrategy,
+)]
+pub struct StorageVersions;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("CommonEncodingVersion", |object| {
+        printers::text_or(object, &["status", "commonEncodingVersion"], "<unset>")
+    })
+    .documented_by(&["status", "commonEncodingVersion"]),
+    Column::text("StorageVersions", versions).documented_by(&["status", "storageVersions"]),
+    Column::AGE,
+];
+
+/// Returns the version of each server: `server-a=apps/v1,server-b=apps/v1`; the first three, and the number of further
+/// ones.
+fn versions(object: &Object) -> Value {
+    const SHOWN: usize = 3;
+    let part =
+        |version: &Value, field| version.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let all: Vec<String> = printers::elements(object, &["status", "storageVersions"])
+        .map(|version| format!("{}={}", part(version, "apiServerID"), part(version, "encodingVersion")))
+        .collect();
+    printers::some_of(&all, SHOWN)
+}

@@ -1,0 +1,47 @@
+//! Rules of StorageVersions.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
+use registry_core::resource::ObjectStrategy;
+
+use super::validation;
+use crate::support::defaulting;
+
+/// The servers report their versions in the status.
+pub(super) struct StorageVersionStrategy;
+
+impl ObjectStrategy for StorageVersionStrategy {
+    fn name_rule(&self) -> NameRule {
+        NameRule::Any
+    }
+
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["metadata"], &["spec"]]
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        validation::check_name(object.name(), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> ErrorList {
+        ErrorList::default()
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        validation::check_status(new, &mut errors);
+        errors
+    }
+}

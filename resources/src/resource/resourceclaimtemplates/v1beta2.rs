@@ -1,0 +1,26 @@
+//! `resource.k8s.io/v1beta2 ResourceClaimTemplate`: the fields of `v1`, as which it is stored.
+
+use registry_derive::Resource;
+
+use super::strategy::ResourceClaimTemplateStrategy;
+use super::{COLUMNS, ResourceClaimTemplates};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `resourceclaimtemplates` of `resource.k8s.io/v1beta2`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1beta2::ResourceClaimTemplate,
+    group = "resource.k8s.io",
+    version = "v1beta2",
+    plural = "resourceclaimtemplates",
+    off_by_default,
+    returns_deleted_object,
+    hub = ResourceClaimTemplates,
+    columns = COLUMNS,
+    strategy = ResourceClaimTemplateVersion,
+)]
+pub struct ResourceClaimTemplatesV1beta2;
+
+older_version!(ResourceClaimTemplateVersion, stored with ResourceClaimTemplateStrategy, "resource.k8s.io/v1beta2 ResourceClaimTemplate is deprecated in v1.36+, unavailable in v1.39+");
+
+same_fields!(ResourceClaimTemplatesV1beta2, stored as ResourceClaimTemplates);

@@ -1,0 +1,28 @@
+//! `resource.k8s.io/v1beta2 ResourceSlice`: the fields of `v1`, as which it is stored.
+
+use registry_derive::Resource;
+
+use super::strategy::ResourceSliceStrategy;
+use super::{COLUMNS, ResourceSlices};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `resourceslices` of `resource.k8s.io/v1beta2`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1beta2::ResourceSlice,
+    group = "resource.k8s.io",
+    version = "v1beta2",
+    plural = "resourceslices",
+    off_by_default,
+    cluster,
+    returns_deleted_object,
+    selectable(spec.node_name, spec.driver),
+    hub = ResourceSlices,
+    columns = COLUMNS,
+    strategy = ResourceSliceVersion,
+)]
+pub struct ResourceSlicesV1beta2;
+
+older_version!(ResourceSliceVersion, stored with ResourceSliceStrategy, "resource.k8s.io/v1beta2 ResourceSlice is deprecated in v1.36+, unavailable in v1.39+");
+
+same_fields!(ResourceSlicesV1beta2, stored as ResourceSlices);

@@ -1,0 +1,62 @@
+//! `scheduling.k8s.io/v1alpha2 PodGroup`: pods that are scheduled together.
+
+mod strategy;
+
+use registry_core::api::Object;
+use registry_core::resource::Column;
+use registry_derive::Resource;
+use serde_json::Value;
+
+use crate::support::printers;
+
+/// `podgroups` of `scheduling.k8s.io/v1alpha2`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::scheduling::v1alpha2::PodGroup,
+    group = "scheduling.k8s.io",
+    version = "v1alpha2",
+    plural = "podgroups",
+    off_by_default,
+    feature_gate = GenericWorkload,
+    status,
+    storage_prefix = "podgroups",
+    columns = COLUMNS,
+    strategy = strategy::PodGroupStrategy,
+)]
+pub struct PodGroups;
+
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("Policy", policy).documented_by(&["spec", "schedulingPolicy"]),
+    Column::text("Workload", workload).described("Name of the referenced Workload object"),
+    Column::text("Status", status).described("Status of the PodGroup"),
+    Column::AGE,
+];
+
+fn policy(object: &Object) -> Value {
+    let is_gang = object.get(&["spec", "schedulingPolicy", "gang"]).is_some_and(|gang| !gang.is_null());
+    if is_gang { "Gang".into() } else { "Basic".into() }
+}
+
+fn workload(object: &Object) -> Value {
+    printers::text_or(object, &["spec", "podGroupTemplateRef", "workload", "workloadName"], "<none>")
+}
+
+/// Returns whether the group is scheduled, or why it is disrupted.
+fn status(object: &Object) -> Value {
+    let find = |wanted: &str| {
+        let mut conditions = printers::elements(object, &["status", "conditions"]);
+        conditions.find(|condition| condition.get("type").and_then(Value::as_str) == Some(wanted))
+    };
+    let text = |condition: &Value, field| {
+        condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    if let Some(disrupted) = find("DisruptionTarget") {
+        return text(disrupted, "reason").into();
+    }
+    match find("PodGroupScheduled") {
+        Some(scheduled) if text(scheduled, "status") == "True" => "Scheduled".into(),
+        Some(_) => "Unschedulable".into(),
+        None => "Pending".into(),
+    }
+}

@@ -1,0 +1,28 @@
+//! `storage.k8s.io/v1beta1 VolumeAttributesClass`: the fields of `v1`, as which it is stored.
+
+use registry_derive::Resource;
+
+use super::strategy::VolumeAttributesClassStrategy;
+use super::{COLUMNS, VolumeAttributesClasses};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `volumeattributesclasses` of `storage.k8s.io/v1beta1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::storage::v1beta1::VolumeAttributesClass,
+    group = "storage.k8s.io",
+    version = "v1beta1",
+    plural = "volumeattributesclasses",
+    off_by_default,
+    short("vac"),
+    cluster,
+    returns_deleted_object,
+    hub = VolumeAttributesClasses,
+    columns = COLUMNS,
+    strategy = VolumeAttributesClassVersion,
+)]
+pub struct VolumeAttributesClassesV1beta1;
+
+older_version!(VolumeAttributesClassVersion, stored with VolumeAttributesClassStrategy, "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass");
+
+same_fields!(VolumeAttributesClassesV1beta1, stored as VolumeAttributesClasses);

@@ -1,0 +1,3 @@
+//! The resources of `storagemigration.k8s.io`.
+
+pub mod storageversionmigrations;
