@@ -14,6 +14,7 @@ pub(crate) mod webhooks;
 
 pub use lifecycle::NamespaceLifecycle;
 pub use order::{is_on_by_default, ordered_names};
+pub use policies::PolicyCheck;
 pub(crate) use policies::add_to as add_policies;
 pub use registry_core::admission::{
     AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, OperationOptions,

@@ -43,6 +43,7 @@ mod tests;
 mod webhook;
 
 pub use chain::AuthorizerChain;
+pub use rbac::FixedRbac;
 pub(crate) use reviews::ServerAccess;
 pub(crate) use setup::Authorization;
 

@@ -147,7 +147,7 @@ impl Server {
     /// period for them; requests in flight are completed, for at most one request timeout. With
     /// `--shutdown-send-retry-after`, connections are accepted and requests are refused until then.
     pub async fn serve(self) {
-        let mut hooks = self.hooks.spawn(&self.lifecycle.stopping);
+        let mut hooks = self.hooks.spawn(&self.lifecycle.shutdown, &self.lifecycle.stopping);
         let max_streams = self.options.serving.http2_max_streams_per_connection;
         let limits = ConnectionLimits::new(max_streams, self.options.http.goaway_chance);
         hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
@@ -160,7 +160,7 @@ impl Server {
         let shutdown = shutdown::Shutdown::new(&self.options, self.lifecycle, draining);
         tokio::join!(shutdown.run(), connections.accept(self.listener, stopping));
         connections.drain(shutdown.patience()).await;
-        hooks.shutdown().await;
+        post_start::end(hooks).await;
         if let Some(auditor) = auditor {
             auditor.stop().await;
         }

@@ -62,6 +62,14 @@ pub trait PostStartHook: Send + Sync + 'static {
     /// # Errors
     /// The store failed, or there was a concurrent change of the same objects. Retryable.
     async fn run(&self) -> Result<(), StatusError>;
+
+    /// Withdraws what must not outlive the server. Called once when the shutdown begins, after the last run.
+    ///
+    /// # Errors
+    /// The store failed, or there was a concurrent change of the same objects.
+    async fn withdraw(&self) -> Result<(), StatusError> {
+        Ok(())
+    }
 }
 
 /// Properties of the server that the objects contain.

@@ -5,6 +5,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `check` | a policy that is given, and follows nothing |
 //! | `definitions` | the parts of policies and bindings that both kinds share |
 //! | `in_force` | the policies with their bindings, kept up to date by informers |
 //! | `params` | the parameters of a binding |
@@ -27,6 +28,7 @@ use crate::metrics::AdmissionMetrics;
 
 use super::{AdmissionChain, Attributes};
 
+mod check;
 mod definitions;
 mod in_force;
 mod mutating;
@@ -34,6 +36,7 @@ mod params;
 mod type_checking;
 mod validating;
 
+pub use check::PolicyCheck;
 use mutating::MutatingPolicies;
 use validating::ValidatingPolicies;
 

@@ -5,6 +5,7 @@
 //! | `rules` | compiled rules, and whether they allow a request |
 //! | `policy` | bindings by their subjects, with their roles |
 //! | `index` | the policy in force, and its changes |
+//! | `fixed` | a policy that is given as a whole |
 //! | `follower` | brings changes into the index: from informers, and from the writes of this server at once |
 //!
 //! A write to a role or binding through this server is in force before it is answered. Other servers over the same store
@@ -21,6 +22,7 @@ use registry_core::rest::access::AccessRules;
 use super::chain::aggregate;
 use super::{Attributes, Decision};
 
+mod fixed;
 mod follower;
 mod index;
 mod policy;
@@ -28,6 +30,7 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use fixed::FixedRbac;
 pub(super) use follower::RbacFollower;
 pub(super) use index::RbacIndex;
 use rules::Asked;

@@ -20,6 +20,9 @@ use crate::options::Options;
 /// Initial and maximum time before a retry.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
+/// Time to withdraw what must not outlive the server, so that a store that is gone does not hold up its end.
+const WITHDRAWAL_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// The post-start hooks of a server, with their dependencies.
 pub(super) struct PostStartHooks {
     hooks: Vec<(Box<dyn PostStartHook>, Arc<Completion>)>,
@@ -34,6 +37,14 @@ pub(super) struct ServerTasks {
     pub(super) informers: Vec<InformerTask>,
     /// Everything else.
     pub(super) background: Vec<BoxFuture<'static, ()>>,
+}
+
+/// Ends the tasks of a server that has stopped: those that withdraw something have time for it.
+pub(super) async fn end(mut tasks: JoinSet<()>) {
+    let ended = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(WITHDRAWAL_TIMEOUT, ended).await.is_err() {
+        tasks.shutdown().await;
+    }
 }
 
 impl PostStartHooks {
@@ -67,12 +78,19 @@ impl PostStartHooks {
 
     /// Runs the hooks in the background, each until it succeeds or the server stops; those with a period are
     /// repeated after it. All run concurrently, so that their writes share commits.
-    pub(super) fn spawn(self, stopping: &CancellationToken) -> JoinSet<()> {
+    /// When the shutdown begins, the hooks end, and withdraw what must not outlive the server.
+    pub(super) fn spawn(self, shutdown: &CancellationToken, stopping: &CancellationToken) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         for (hook, done) in self.hooks {
-            let stopping = stopping.clone();
+            let shutdown = shutdown.clone();
             tasks.spawn(async move {
-                stopping.run_until_cancelled(keep_running(&*hook, || done.complete())).await;
+                shutdown.run_until_cancelled(keep_running(&*hook, || done.complete())).await;
+                shutdown.cancelled().await;
+                match tokio::time::timeout(WITHDRAWAL_TIMEOUT, hook.withdraw()).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(failure)) => tracing::warn!(hook = hook.name(), "not withdrawn: {failure}"),
+                    Err(_) => tracing::warn!(hook = hook.name(), "not withdrawn in time"),
+                }
             });
         }
         if let Some(feed) = self.schemas {

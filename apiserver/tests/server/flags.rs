@@ -72,6 +72,40 @@ async fn the_server_is_published_at_its_advertised_address() {
 }
 
 #[tokio::test]
+async fn a_server_that_stops_withdraws_its_address_and_the_next_one_publishes_its_own() {
+    let published = async |server: &TestServer| {
+        let slice = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+        let endpoints = "/api/v1/namespaces/default/endpoints/kubernetes";
+        let slice = server.call("GET", slice, &Value::Null).await.ok()?;
+        let endpoints = server.call("GET", endpoints, &Value::Null).await.ok()?;
+        Some((slice["endpoints"].clone(), endpoints["subsets"].clone()))
+    };
+    let first = TestServer::builder()
+        .flag("--advertise-address=192.0.2.7")
+        .flag("--shutdown-delay-duration=2s")
+        .start()
+        .await
+        .unwrap();
+    until("no endpoints", async || published(&first).await.filter(|(slice, _)| slice.is_array())).await;
+    first.begin_shutdown();
+    let withdrawn = (Value::Null, Value::Null);
+    until("the address stays", async || published(&first).await.filter(|found| *found == withdrawn)).await;
+    let directory = first.directory().clone();
+    first.stop().await;
+    let next = TestServer::builder()
+        .directory(&directory)
+        .flag("--advertise-address=192.0.2.8")
+        .start()
+        .await
+        .unwrap();
+    let (slice, subsets) =
+        until("no endpoints", async || published(&next).await.filter(|(slice, _)| slice.is_array())).await;
+    assert_eq!(slice[0]["addresses"], json!(["192.0.2.8"]));
+    assert_eq!(subsets[0]["addresses"], json!([{"ip": "192.0.2.8"}]));
+    next.stop().await;
+}
+
+#[tokio::test]
 async fn tokens_of_service_accounts_follow_their_flags() {
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

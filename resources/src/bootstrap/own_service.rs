@@ -166,7 +166,9 @@ impl PostStartHook for OwnService {
     async fn run(&self) -> Result<(), StatusError> {
         let is_settled = self.is_settled.load(Ordering::Relaxed);
         let mend = |old: &Object, new: &Object, fields: &[&[&str]]| {
-            if is_settled { None } else { moved(old, new, fields) }
+            // A server that has stopped leaves lists without an address.
+            let is_withdrawn = fields.iter().all(|field| *field == ["ports"] || is_empty(old, field));
+            if is_settled && !is_withdrawn { None } else { moved(old, new, fields) }
         };
         self.services.ensure_one(self.service(), |old, new| mend(old, new, &[&["spec", "ports"]])).await?;
         // Endpoints must not be loopback addresses: without another address there are none.
@@ -183,6 +185,41 @@ impl PostStartHook for OwnService {
         }
         self.is_settled.store(true, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Removes the address of this server, if it is the one that is published, so that clients do not connect to it any
+    /// more.
+    async fn withdraw(&self) -> Result<(), StatusError> {
+        let Some(address) = self.server.advertise_address else { return Ok(()) };
+        let parts: [(&Option<SystemWriter>, Object, &[&str]); 2] = [
+            (&self.endpoints, self.endpoints(address), &["subsets"]),
+            (&self.slices, self.slice(address), &["endpoints"]),
+        ];
+        for (system_writer, own, field) in parts {
+            let Some(system_writer) = system_writer else { continue };
+            // Defaults are part of what is stored.
+            let own = system_writer.with_defaults(own);
+            let withdrawn = |present: &Object| {
+                let mut object = present.clone();
+                if object.get(field) == own.get(field) {
+                    object.set(field, Value::Null);
+                    object = system_writer.with_defaults(object);
+                }
+                object
+            };
+            match system_writer.change(NAMESPACE, NAME, withdrawn).await {
+                Err(failure) if !failure.is_not_found() => return Err(failure),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_empty(object: &Object, field: &[&str]) -> bool {
+    match object.get(field) {
+        None | Some(Value::Null) => true,
+        Some(value) => value.as_array().is_some_and(Vec::is_empty),
     }
 }
 

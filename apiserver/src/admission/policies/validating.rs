@@ -30,7 +30,8 @@ use super::{cause, forbidden, is_excluded};
 
 mod validator;
 
-use validator::{Denial, Outcome, Validator};
+pub(super) use validator::Validator;
+use validator::{Denial, Outcome};
 
 /// Maximum length of the value of an audit annotation, in bytes.
 const MAX_ANNOTATION_BYTES: usize = 10 * 1024;

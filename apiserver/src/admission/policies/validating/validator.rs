@@ -24,7 +24,7 @@ const MAX_UNINTERRUPTED: Duration = Duration::from_millis(5);
 
 /// The compiled expressions of one policy.
 #[derive(Debug)]
-pub(super) struct Validator {
+pub(in crate::admission::policies) struct Validator {
     conditions: MatchConditions,
     variables: CompositedVariables,
     validations: Vec<Validation>,
@@ -56,9 +56,9 @@ type Annotated = Result<(String, String), String>;
 
 /// What a policy says about a write.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(in crate::admission::policies) struct Outcome {
     /// Why the write is to be refused, with the index of each validation.
-    pub(super) denials: Vec<(usize, Denial)>,
+    pub(in crate::admission::policies) denials: Vec<(usize, Denial)>,
     /// Keys and values of audit annotations, or why there is none.
     pub(super) annotations: Vec<Annotated>,
     /// What failed, and is ignored.
@@ -69,8 +69,8 @@ pub(super) struct Outcome {
 
 /// Why a validation refuses a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Denial {
-    pub(super) message: String,
+pub(in crate::admission::policies) struct Denial {
+    pub(in crate::admission::policies) message: String,
     pub(super) reason: Reason,
     /// Whether the validation could not be evaluated.
     pub(super) is_error: bool,
@@ -89,7 +89,7 @@ impl Denial {
 
 impl Validator {
     /// Compiles the expressions of a policy's specification.
-    pub(super) fn compile(spec: &Value, has_params: bool) -> Self {
+    pub(in crate::admission::policies) fn compile(spec: &Value, has_params: bool) -> Self {
         let uses = Uses { params: has_params, authorizer: true, patches: false };
         let mut compiler = ExpressionCompiler::with_variables();
         for variable in elements(spec, "variables") {
@@ -148,7 +148,7 @@ impl Validator {
     }
 
     /// Evaluates the policy for a write. What fails denies it, unless failures are ignored.
-    pub(super) async fn validate(
+    pub(in crate::admission::policies) async fn validate(
         &self,
         policy: &Policy<Self>,
         write: &Write<'_>,

@@ -13,11 +13,12 @@ const RESOURCES: [&str; 5] = ["pods", "secrets", "*", "pods/log", "*/log"];
 
 #[derive(Clone, Debug)]
 enum Change {
-    /// Writes a role that allows these verbs on pods.
+    /// Writes a role that allows these verbs on a resource.
     Role {
         namespace: usize,
         name: usize,
         verbs: Vec<usize>,
+        resource: usize,
     },
     RemoveRole {
         namespace: usize,
