@@ -118,7 +118,7 @@ impl Schema {
         self.conform_noting(value, issues, None)
     }
 
-    /// Like [`conform`](Self::conform), but also notes the empty lists and maps that are dropped, except those of the
+    /// Like [`conform`](Self::conform), but also notes the empty lists that are dropped, except those of the
     /// metadata, for defaulting and validation.
     ///
     /// # Errors
