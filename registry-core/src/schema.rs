@@ -121,7 +121,7 @@ impl Schema {
 
     /// Like [`conform`](Self::conform), but for an object that a client sent: keeps the empty lists and maps that the stored
     /// form has as null, because they count as set by the client, until [`nil_empties`](Self::nil_empties) brings the object
-    /// into the stored form. Notes these and those that are dropped, except in the metadata, for defaulting and validation.
+    /// into the stored form. Notes the lists among these and those that are dropped, except in the metadata, for defaulting and validation.
     ///
     /// # Errors
     /// Fails as `conform` does.

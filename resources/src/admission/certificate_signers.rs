@@ -14,7 +14,7 @@ use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 use super::refusal::forbidden;
 use crate::certificates::certificatesigningrequests::CertificateSigningRequests;
 use crate::certificates::podcertificaterequests::PodCertificateRequests;
-use crate::support::equality;
+use crate::support::semantic;
 
 const GROUP: &str = "certificates.k8s.io";
 const BUNDLES: GroupResource = GroupResource { group: GROUP, resource: "clustertrustbundles" };
@@ -126,7 +126,7 @@ impl ValidatingAdmission for TrustBundleAttest {
 fn ends_pod_request(attributes: &Attributes<'_>, new: &Object, old: &Object) -> bool {
     attributes.resource.group_resource() == PodCertificateRequests::TYPE.group_resource()
         && attributes.subresource == "status"
-        && !equality::same(new.get(&["status"]), old.get(&["status"]))
+        && !semantic::equal(new.get(&["status"]), old.get(&["status"]))
 }
 
 fn changes_request(attributes: &Attributes<'_>, subresource: &str) -> bool {

@@ -5,8 +5,8 @@ use registry_core::api::validation::ErrorList;
 use serde_json::Value;
 
 use crate::support::defaulting::{self, Fields};
-use crate::support::equality;
 use crate::support::field::Field;
+use crate::support::semantic;
 
 /// Fields of features that are off: topology-aware scheduling, shared resource claims, and preemption of groups.
 const DISABLED: [&str; 5] =
@@ -47,7 +47,7 @@ pub(super) fn check_policy(policy: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Adds an error if a field differs from the old one.
 pub(super) fn check_immutable(field: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList) {
-    if !equality::same(field.value(), old.value()) {
+    if !semantic::equal(field.value(), old.value()) {
         errors.push(FieldError::invalid(field.path(), Value::Null, "field is immutable"));
     }
 }

@@ -61,7 +61,7 @@ fn empty_lists_and_maps_come_back_for_validation_only() {
     assert_eq!(object, kept);
     empty.put_back(&mut object, |_| true);
     let seen = json!({
-        "always": [], "items": [], "map": {}, "selector": {},
+        "always": [], "items": [], "selector": {},
         "parts": [{"always": ["a"], "items": []}, {"always": ["a"], "map": {"a": "b"}}],
     });
     assert_eq!(object.get(&["spec"]), Some(&seen));

@@ -10,7 +10,7 @@ use x509_parser::extensions::GeneralName;
 use super::{FINAL, key};
 use crate::certificates::{certificate, pem};
 use crate::support::field::Field;
-use crate::support::{conditions, equality, printers};
+use crate::support::{conditions, printers, semantic};
 
 /// Maximum size of a chain of certificates, in bytes.
 const MAX_CHAIN_BYTES: usize = 100 << 10;
@@ -35,7 +35,7 @@ pub(super) fn check_status(new: &Object, old: &Object) -> ErrorList {
     if !errors.is_empty() {
         return errors;
     }
-    let is_same = equality::same(status.value(), Field::of(old, "status").value());
+    let is_same = semantic::equal(status.value(), Field::of(old, "status").value());
     let refused =
         |detail: &str| ErrorList::from(FieldError::invalid(status.path(), "", detail).without_value());
     if FINAL.iter().any(|state| has(old, state)) {
