@@ -1,8 +1,7 @@
 //! The filter chain that every request and response passes through.
 //!
-//! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function
-//! per level of nesting instead of nested services: nothing is boxed, and the order of the filters is the
-//! order of the code.
+//! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function per level
+//! instead of nested services: nothing is boxed, and the order of the filters is the order of the code.
 
 use std::future::Future;
 use std::net::SocketAddr;

@@ -211,9 +211,7 @@ impl ServerBuilder {
         let lifecycle = Lifecycle::new(self.shutdown);
         let facts = post_start::server_facts(options, address, tls.published());
         let flow_control = flow_control(options, &metrics);
-        let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
-        resources::rbac::prevent_escalation(&installed, &dependencies.services);
-        resources::resource::restrict_access(&installed, &dependencies.services);
+        let attached = attach_rules(options, &installed, &dependencies);
         let counted = metrics.admission();
         let admission = admission::chain(&known, &dependencies, counted, options, self.is_extension)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: following };
@@ -342,6 +340,17 @@ fn custom_resources(
         tasks.background.push(Box::pin(registration.run()));
     }
     Some(controller)
+}
+
+/// Attaches the rules of single resources to their stores. Returns what they do after the start.
+fn attach_rules(
+    options: &Options,
+    installed: &InstalledApi,
+    dependencies: &ServerDependencies,
+) -> Vec<Box<dyn resources::bootstrap::PostStartHook>> {
+    resources::rbac::prevent_escalation(installed, &dependencies.services);
+    resources::resource::restrict_access(installed, &dependencies.services);
+    resources::attach_hooks(installed, options.serving.service_cluster_ip_range)
 }
 
 /// Keeps the authorizers up to date with the stores and the file that they follow.
