@@ -203,7 +203,6 @@ impl ServerBuilder {
         listener: TcpListener,
         address: SocketAddr,
     ) -> Result<Server, ServerError> {
-        let sampler = opened.sampler;
         let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
             opened;
         let OpenedStores { dependencies, mut authorization, storages, installed, known, following } = stores;
@@ -214,8 +213,8 @@ impl ServerBuilder {
         let attached = resources::attach_hooks(&installed, options.serving.service_cluster_ip_range);
         resources::rbac::prevent_escalation(&installed, &dependencies.services);
         resources::resource::restrict_access(&installed, &dependencies.services);
-        let counted = metrics.admission();
-        let admission = admission::chain(&known, &dependencies, counted, options, self.is_extension)?;
+        let admission =
+            admission::chain(&known, &dependencies, metrics.admission(), options, self.is_extension)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: following };
         follow_policy(&mut authorization, &installed, &mut tasks);
         aggregate_roles(options, &installed, &mut tasks);
@@ -245,7 +244,7 @@ impl ServerBuilder {
             .with_policy(policy)
             .with_http(&options.http)
             .with_auditor(opened.auditor)
-            .with_sampler(sampler)
+            .with_sampler(opened.sampler)
             .with_zpages(Zpages::of(options))
             .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default));
         let ca_pem = identities.server_ca_pem.clone();
