@@ -203,7 +203,6 @@ impl ServerBuilder {
         listener: TcpListener,
         address: SocketAddr,
     ) -> Result<Server, ServerError> {
-        let sampler = opened.sampler;
         let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
             opened;
         let OpenedStores { dependencies, mut authorization, storages, installed, known, following } = stores;
@@ -243,7 +242,7 @@ impl ServerBuilder {
             .with_policy(policy)
             .with_http(&options.http)
             .with_auditor(opened.auditor)
-            .with_sampler(sampler)
+            .with_sampler(opened.sampler)
             .with_zpages(Zpages::of(options))
             .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default));
         let ca_pem = identities.server_ca_pem.clone();
