@@ -101,13 +101,13 @@ impl RequestContext {
         std::mem::take(&mut *self.warnings()).into_texts()
     }
 
-    /// Keeps the empty lists and maps of the request's object, in place of those of an object before.
+    /// Keeps the empty lists of the request's object, in place of those of an object before.
     pub fn keep_empty_fields(&self, fields: EmptyFields) {
         let fields = (!fields.is_empty()).then(|| Arc::new(fields));
         *self.empty_fields.lock().unwrap_or_else(PoisonError::into_inner) = fields;
     }
 
-    /// Returns the empty lists and maps that the client's object of this kind has, if any.
+    /// Returns the empty lists that the client's object of this kind has, if any.
     pub fn empty_fields_of(&self, object: &Object) -> Option<Arc<EmptyFields>> {
         let fields = self.empty_fields.lock().unwrap_or_else(PoisonError::into_inner);
         fields.clone().filter(|fields| fields.are_of(object))

@@ -240,7 +240,7 @@ pub(super) fn validate_value(
     errors.append(found);
 }
 
-/// Returns the object with the empty lists and maps that the client sent, below the top-level fields that `is_wanted`
+/// Returns the object with the empty lists that the client sent, below the top-level fields that `is_wanted`
 /// accepts; `None` if it sent none.
 fn as_sent(context: &RequestContext, object: &Object, is_wanted: impl Fn(&str) -> bool) -> Option<Object> {
     let empty = context.empty_fields_of(object)?;

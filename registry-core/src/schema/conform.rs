@@ -179,12 +179,12 @@ impl Walk<'_> {
             return Ok(Entry::Keep);
         }
         if let Some(empty) = &mut self.empty
-            && (value.is_array() || value.is_object())
+            && value.is_array()
             && (traits.omit_empty || traits.nil_when_empty)
             && !place.is_in_selector()
             && place.root() != Some("metadata")
         {
-            empty.note(place.steps(), value, !traits.omit_empty);
+            empty.note(place.steps(), !traits.omit_empty);
         }
         if traits.nil_when_empty && self.empty.is_none() && !value.is_string() {
             *value = Value::Null;
@@ -211,6 +211,11 @@ impl Walk<'_> {
                 Ok(())
             }
             (_, Value::Object(_)) => self.value(schema, value, place),
+            // Go's decoder ignores all other values.
+            (SchemaOr::List | SchemaOr::Strings, other) if !other.is_array() => {
+                *other = Value::Null;
+                Ok(())
+            }
             (SchemaOr::Bool, _) => {
                 Err(ConformError { text: "boolean or JSON schema expected".to_owned(), of_map: None })
             }

@@ -1,7 +1,8 @@
-//! The empty lists and maps that a client sent.
+//! The empty lists that a client sent.
 //!
 //! Go's decoder keeps an empty list apart from an absent one, and `omitempty` drops it when the object is written. Defaulting
-//! and validation happen in between, and some of their rules see the difference.
+//! and validation happen in between, and some of their rules see the difference. None sees that of maps, which are left out:
+//! an empty map would look like an empty struct.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ const MAX_PATH_BYTES: usize = 64 * 1024;
 /// What a step costs beside its name.
 const STEP_BYTES: usize = 16;
 
-/// The places of empty lists and maps that the object's stored form does not have.
+/// The places of empty lists that the object's stored form does not have.
 #[derive(Clone, Debug, Default)]
 pub struct EmptyFields {
     api_version: String,
@@ -24,7 +25,6 @@ pub struct EmptyFields {
 #[derive(Clone, Debug)]
 struct EmptyField {
     path: Vec<Step>,
-    is_list: bool,
     /// Whether the stored form has a null instead.
     is_null: bool,
 }
@@ -57,39 +57,33 @@ impl EmptyFields {
     }
 
     /// Adds a field, within the length limit.
-    pub(super) fn note(&mut self, path: Vec<Step>, value: &Value, is_null: bool) {
+    pub(super) fn note(&mut self, path: Vec<Step>, is_null: bool) {
         let bytes: usize = path.iter().map(Step::bytes).sum();
         if self.path_bytes + bytes > MAX_PATH_BYTES {
             return;
         }
         self.path_bytes += bytes;
-        self.fields.push(EmptyField { path, is_list: value.is_array(), is_null });
+        self.fields.push(EmptyField { path, is_null });
     }
 
-    /// Puts the lists and maps back, below the top-level fields that `is_wanted` accepts. Fields that have a value meanwhile,
+    /// Puts the lists back, below the top-level fields that `is_wanted` accepts. Fields that have a value meanwhile,
     /// and those whose parent does not exist any more, are left alone.
     pub fn put_back(&self, object: &mut Object, is_wanted: impl Fn(&str) -> bool) {
         for field in self.fields.iter().filter(|field| field.root().is_some_and(&is_wanted)) {
             let Some((fields, name)) = field.place(&mut object.0) else { continue };
             if fields.get(name).is_none_or(Value::is_null) {
-                let empty = if field.is_list { Value::Array(Vec::new()) } else { Map::new().into() };
-                fields.insert(name.to_owned(), empty);
+                fields.insert(name.to_owned(), Value::Array(Vec::new()));
             }
         }
     }
 
-    /// Removes the lists and maps that are still empty.
+    /// Removes the lists that are still empty, except those that the stored form has as null: until
+    /// [`Schema::nil_empties`](super::Schema::nil_empties) they count as set by the client.
     pub fn take_out(&self, object: &mut Object) {
-        for field in &self.fields {
+        for field in self.fields.iter().filter(|field| !field.is_null) {
             let Some((fields, name)) = field.place(&mut object.0) else { continue };
-            let is_empty = fields.get(name).is_some_and(|value| match value {
-                Value::Array(list) => list.is_empty(),
-                Value::Object(map) => map.is_empty(),
-                _ => false,
-            });
-            if is_empty && field.is_null {
-                fields.insert(name.to_owned(), Value::Null);
-            } else if is_empty {
+            let is_empty = fields.get(name).and_then(Value::as_array).is_some_and(Vec::is_empty);
+            if is_empty {
                 fields.remove(name);
             }
         }

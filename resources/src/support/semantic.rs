@@ -6,7 +6,7 @@ use registry_core::schema::Quantity;
 use serde_json::{Map, Value};
 
 /// Fields that are maps. An empty map is as good as none, but an empty struct is not.
-const MAPS: [&str; 13] = [
+const MAPS: [&str; 12] = [
     "nodeSelector",
     "overhead",
     "limits",
@@ -17,7 +17,6 @@ const MAPS: [&str; 13] = [
     "options",
     "volumeAttributes",
     "userAnnotations",
-    "capacity",
     "allocatable",
     "allocatedResources",
 ];

@@ -46,7 +46,7 @@ fn conformed(more: &Value) -> (Object, EmptyFields) {
 }
 
 #[test]
-fn empty_lists_and_maps_come_back_for_validation_only() {
+fn empty_lists_come_back_for_validation_only() {
     let sent = json!({"metadata": {"labels": {}}, "spec": {
         "always": [], "items": [], "map": {}, "selector": {"matchLabels": {}}, "text": "",
         "parts": [{"always": ["a"], "items": []}, {"always": ["a"], "map": {"a": "b"}}],
@@ -61,13 +61,15 @@ fn empty_lists_and_maps_come_back_for_validation_only() {
     assert_eq!(object, kept);
     empty.put_back(&mut object, |_| true);
     let seen = json!({
-        "always": [], "items": [], "map": {}, "selector": {},
+        "always": [], "items": [], "selector": {},
         "parts": [{"always": ["a"], "items": []}, {"always": ["a"], "map": {"a": "b"}}],
     });
     assert_eq!(object.get(&["spec"]), Some(&seen));
     // A default that was set meanwhile stays.
     object.set(&["spec", "items"], json!(["x"]));
     empty.take_out(&mut object);
+    assert_eq!(object.get(&["spec", "always"]), Some(&json!([])));
+    SCHEMA.nil_empties(&mut object.0);
     assert_eq!(object.remove(&["spec", "items"]), Some(json!(["x"])));
     assert_eq!(object, kept);
 }

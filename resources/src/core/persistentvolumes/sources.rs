@@ -3,6 +3,7 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 
+use crate::support::defaulting::{self, Fields};
 use crate::support::field::Field;
 
 const MORE_THAN_ONE: &str = "may not specify more than 1 volume type";
@@ -17,6 +18,11 @@ const MAX_TENANT_BYTES: usize = 64;
 
 const HOST_PATH_TYPES: [&str; 8] =
     ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+
+/// Sets the defaults of the source in the spec of a volume.
+pub(crate) fn apply_defaults(spec: &mut Fields) {
+    defaulting::with(spec, "hostPath", |path| defaulting::fill(path, "type", ""));
+}
 
 type Check = fn(&Field<'_, '_>, &mut ErrorList);
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{sources, spec};
 use crate::core::node_selector;
-use crate::support::defaulting::{self, fill_at, with};
+use crate::support::defaulting::{fill_at, with};
 use crate::support::field::Field;
 use crate::support::go_text::{difference, internal};
 use crate::support::semantic;
@@ -57,9 +57,7 @@ impl ObjectStrategy for PersistentVolumeStrategy {
         if object.get(&["spec", "volumeMode"]).is_none_or(Value::is_null) {
             object.set(&["spec", "volumeMode"], "Filesystem".into());
         }
-        with(&mut object.0, "spec", |spec| {
-            with(spec, "hostPath", |path| defaulting::fill(path, "type", ""));
-        });
+        with(&mut object.0, "spec", sources::apply_defaults);
         fill_at(object, &["status", "phase"], "Pending");
     }
 
@@ -171,9 +169,11 @@ fn is_same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
             let old = old.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
             for (old, new) in old.zip(new) {
                 let keys = (old.get("key").and_then(Value::as_str), new.get("key").and_then(Value::as_str));
-                let renamed = RENAMED_LABELS.iter().find(|(from, to)| keys == (Some(*from), Some(*to)));
-                if let (Some((_, to)), Some(old)) = (renamed, old.as_object_mut()) {
-                    old.insert("key".to_owned(), Value::from(*to));
+                // As in Kubernetes, the successor of all other labels is the empty text.
+                let renamed = RENAMED_LABELS.iter().find(|(from, _)| keys.0 == Some(*from));
+                let successor = renamed.map_or("", |(_, to)| to);
+                if let (true, Some(old)) = (keys.1.unwrap_or_default() == successor, old.as_object_mut()) {
+                    old.insert("key".to_owned(), successor.into());
                 }
             }
         }

@@ -31,6 +31,10 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
         &[&["metadata"]]
     }
 
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with_at(object, &["spec", "source", "inlineVolumeSpec"], sources::apply_defaults);
+    }
+
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
     }

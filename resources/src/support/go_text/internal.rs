@@ -111,7 +111,7 @@ fn write_fields(
             None => of(field.json),
         };
         let shape = match field.shape.strip_prefix('~') {
-            Some(_) if found.is_none_or(is_zero) => continue,
+            Some(shape) if found.is_none_or(|value| is_zero(value) && !shape.starts_with('*')) => continue,
             Some(shape) => shape,
             None => field.shape,
         };

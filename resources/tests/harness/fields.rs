@@ -1,0 +1,217 @@
+//! Every field of an object, in turn of the wrong type, zero, too long and unknown.
+//!
+//! A line of `fields/GROUP.jsonl` has a valid object of a kind, and what kube-apiserver refuses of its changes: by the path of
+//! the changed field and the name of the change, the fields that the errors name (`.` is the changed field), or `!` if the
+//! object cannot be decoded, `-` if no field is named, `?` if it depends on more than the kind's rules. What is not listed is
+//! accepted, except for a value of the wrong type, which cannot be decoded.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use registry_core::RequestContext;
+use registry_core::api::{CreateOptions, DryRun};
+use registry_core::registry::InstalledPath;
+use registry_core::rest::AdmitAll;
+use registry_core::schema::FieldIssue;
+use registry_core::storage::embedded::Embedded;
+use serde_json::{Value, json};
+
+use super::{Decoded, InMemory, try_decode};
+
+/// A step to a field.
+#[derive(Clone)]
+enum Step {
+    Field(String),
+    Index(usize),
+}
+
+/// Appends the paths of all fields and elements of a value.
+fn collect(value: &Value, path: &mut Vec<Step>, found: &mut Vec<Vec<Step>>) {
+    if !path.is_empty() {
+        found.push(path.clone());
+    }
+    let children: Vec<(Step, &Value)> = match value {
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (Step::Field(key.clone()), value)).collect()
+        }
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(index, value)| (Step::Index(index), value)).collect()
+        }
+        _ => Vec::new(),
+    };
+    for (step, child) in children {
+        path.push(step);
+        collect(child, path, found);
+        path.pop();
+    }
+}
+
+fn shown(path: &[Step]) -> String {
+    path.iter().fold(String::new(), |text, step| match step {
+        Step::Field(name) if text.is_empty() => name.clone(),
+        Step::Field(name) => format!("{text}.{name}"),
+        Step::Index(index) => format!("{text}[{index}]"),
+    })
+}
+
+fn at<'a>(value: &'a mut Value, path: &[Step]) -> &'a mut Value {
+    path.iter().fold(value, |value, step| match step {
+        Step::Field(name) => &mut value[name],
+        Step::Index(index) => &mut value[index],
+    })
+}
+
+/// Returns the changes of a value, by name.
+fn changes(value: &Value) -> Vec<(&'static str, Value)> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::Bool(_) => vec![("wrong", json!("x")), ("zero", json!(false))],
+        Value::Number(_) => {
+            vec![("wrong", json!("x")), ("zero", json!(0)), ("long", json!(i32::MAX)), ("unknown", json!(-1))]
+        }
+        Value::String(_) => vec![
+            ("wrong", json!({})),
+            ("zero", json!("")),
+            ("long", json!("a".repeat(300))),
+            ("unknown", json!("Bad_Value!")),
+        ],
+        Value::Array(list) => {
+            let long: Vec<Value> = list.iter().take(1).cycle().take(65).cloned().collect();
+            vec![("wrong", json!("x")), ("zero", json!([])), ("long", long.into())]
+        }
+        Value::Object(_) => vec![("wrong", json!("x")), ("zero", json!({}))],
+    }
+}
+
+/// What became of a changed object.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Accepted,
+    Undecodable(String),
+    /// The fields that the errors name.
+    Refused(BTreeSet<String>),
+}
+
+async fn verdict(installed: &InstalledPath, object: &Value) -> Verdict {
+    let (object, empty) = match try_decode(&installed.resource, object) {
+        Ok(Decoded { object, empty, .. }) => (object, empty),
+        Err(fault) => return Verdict::Undecodable(fault.text),
+    };
+    let mut context = RequestContext::system("");
+    if installed.resource.is_namespaced() {
+        context.namespace = object.namespace().into();
+    }
+    context.resource = Some(installed.resource.resource());
+    context.keep_empty_fields(empty);
+    let creater = installed.capabilities.creater.as_ref().unwrap();
+    let options = CreateOptions { dry_run: DryRun::All, ..CreateOptions::default() };
+    match creater.create(&context, object, &AdmitAll, &options).await {
+        Ok(_) => Verdict::Accepted,
+        Err(failure) => {
+            let causes = failure.details.map(|details| details.causes).unwrap_or_default();
+            Verdict::Refused(causes.into_iter().map(|cause| cause.field).collect())
+        }
+    }
+}
+
+/// Returns what kube-apiserver does with a change; `None` if it is not known.
+fn expected(refused: &Value, path: &str, change: &str) -> Option<Verdict> {
+    Some(match &refused[path][change] {
+        Value::Null if change == "wrong" => Verdict::Undecodable(String::new()),
+        Value::Null => Verdict::Accepted,
+        Value::String(text) if text == "!" => Verdict::Undecodable(String::new()),
+        Value::String(text) if text == "?" => return None,
+        Value::String(text) if text == "-" => Verdict::Refused(BTreeSet::new()),
+        Value::String(_) => Verdict::Refused([path.to_owned()].into()),
+        Value::Array(fields) if fields.is_empty() => Verdict::Accepted,
+        fields => Verdict::Refused(super::sorted(fields).into_iter().collect()),
+    })
+}
+
+/// Whether the error of a value of the wrong type names the field. The one of an element or an entry names the list or map.
+fn names_field(text: &str, path: &[Step]) -> bool {
+    let mut names = path.iter().rev().filter_map(|step| match step {
+        Step::Field(name) => Some(name.as_str()),
+        Step::Index(_) => None,
+    });
+    // Scalars with a form of their own are read by code that does not know the field.
+    !text.starts_with("json: cannot unmarshal") || names.by_ref().take(2).any(|name| text.contains(name))
+}
+
+/// Returns whether an unknown field below this path is found, or kept where anything is.
+fn finds_unknown(installed: &InstalledPath, object: &Value, path: &[Step]) -> bool {
+    let mut object = object.clone();
+    at(&mut object, path)["unknownField"] = json!(1);
+    match try_decode(&installed.resource, &object) {
+        Err(_) => true,
+        Ok(Decoded { mut value, issues, .. }) => {
+            let issue = FieldIssue::Unknown(format!("{}.unknownField", shown(path)));
+            issues.contains(&issue) || at(&mut value, path).get("unknownField").is_some()
+        }
+    }
+}
+
+async fn check(installed: &InstalledPath, line: &Value, failures: &mut Vec<String>) -> usize {
+    let (kind, object) = (&line["kind"], &line["object"]);
+    let mut paths = Vec::new();
+    collect(object, &mut Vec::new(), &mut paths);
+    let mut count = 0;
+    for path in &paths {
+        let name = shown(path);
+        let value = at(&mut object.clone(), path).clone();
+        for (change, wanted) in changes(&value) {
+            let mut changed = object.clone();
+            *at(&mut changed, path) = wanted;
+            count += 1;
+            let found = verdict(installed, &changed).await;
+            let agrees = match (expected(&line["refused"], &name, change), &found) {
+                (None, _) => true,
+                (Some(Verdict::Undecodable(_)), Verdict::Undecodable(text)) => {
+                    change != "wrong" || names_field(text, path)
+                }
+                (Some(expected), found) => expected == *found,
+            };
+            if !agrees {
+                failures.push(format!(
+                    "{kind} {name} {change}: {found:?}, not {:?}",
+                    line["refused"][&name][change]
+                ));
+            }
+        }
+        // Go decodes these parts of a schema with custom code, which is not strict.
+        let is_strict = !matches!(path.last(), Some(Step::Field(name)) if ["items", "additionalProperties"].contains(&&**name));
+        if value.is_object() && is_strict && !finds_unknown(installed, object, path) {
+            failures.push(format!("{kind} {name}: an unknown field is not found"));
+        }
+    }
+    count
+}
+
+/// Kinds whose answers depend on stored objects.
+const BESIDES: [&str; 1] = ["Binding"];
+
+#[tokio::test]
+async fn each_field_is_refused_as_by_kube_apiserver() {
+    let installed = resources::STORAGE_MAP.install(&InMemory(Embedded::in_memory()), &|_| true).unwrap();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fields");
+    let mut tables = Vec::new();
+    super::tables(&directory, &mut tables);
+    let text: String = tables.iter().map(|table| std::fs::read_to_string(table).unwrap()).collect();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (mut failures, mut count) = (Vec::new(), 0);
+    for path in installed.paths.iter().filter(|path| super::is_stable_kind(path)) {
+        let kind = path.resource.kind;
+        let is_of_kind = |line: &&Value| {
+            line["kind"] == kind.kind && line["version"] == kind.version && line["group"] == kind.group
+        };
+        match lines.iter().find(is_of_kind) {
+            Some(line) => count += check(path, line, &mut failures).await,
+            None if BESIDES.contains(&kind.kind) => {}
+            None => {
+                failures.push(format!("{} {} has no line", kind.group_version().api_version(), kind.kind))
+            }
+        }
+    }
+    assert!(count > 5_000, "{count}");
+    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
+}
