@@ -150,7 +150,6 @@ fn try_decode(resource: &ResourceType, value: &Value) -> Result<Decoded, Conform
     let schema = resource.schema();
     let (mut empty, mut issues) = (EmptyFields::default(), Vec::new());
     schema.conform_as_sent(&mut value, &mut issues, &mut empty)?;
-    value.as_object_mut().into_iter().for_each(|fields| schema.nil_empties(fields));
     let mut object = Object::from_value(value.clone()).unwrap();
     empty.put_back(&mut object, |_| true);
     let mut defaulted = object.into_value();
@@ -158,6 +157,7 @@ fn try_decode(resource: &ResourceType, value: &Value) -> Result<Decoded, Conform
     let mut object = Object::from_value(defaulted).unwrap();
     resource.strategy.apply_defaults(&mut object);
     empty.take_out(&mut object);
+    schema.nil_empties(&mut object.0);
     Ok(Decoded { object, empty, value, issues })
 }
 

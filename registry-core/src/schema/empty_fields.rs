@@ -77,14 +77,13 @@ impl EmptyFields {
         }
     }
 
-    /// Removes the lists that are still empty.
+    /// Removes the lists that are still empty, except those that the stored form has as null: until
+    /// [`Schema::nil_empties`](super::Schema::nil_empties) they count as set by the client.
     pub fn take_out(&self, object: &mut Object) {
-        for field in &self.fields {
+        for field in self.fields.iter().filter(|field| !field.is_null) {
             let Some((fields, name)) = field.place(&mut object.0) else { continue };
             let is_empty = fields.get(name).and_then(Value::as_array).is_some_and(Vec::is_empty);
-            if is_empty && field.is_null {
-                fields.insert(name.to_owned(), Value::Null);
-            } else if is_empty {
+            if is_empty {
                 fields.remove(name);
             }
         }

@@ -46,7 +46,7 @@ fn conformed(more: &Value) -> (Object, EmptyFields) {
 }
 
 #[test]
-fn empty_lists_and_maps_come_back_for_validation_only() {
+fn empty_lists_come_back_for_validation_only() {
     let sent = json!({"metadata": {"labels": {}}, "spec": {
         "always": [], "items": [], "map": {}, "selector": {"matchLabels": {}}, "text": "",
         "parts": [{"always": ["a"], "items": []}, {"always": ["a"], "map": {"a": "b"}}],
@@ -68,6 +68,8 @@ fn empty_lists_and_maps_come_back_for_validation_only() {
     // A default that was set meanwhile stays.
     object.set(&["spec", "items"], json!(["x"]));
     empty.take_out(&mut object);
+    assert_eq!(object.get(&["spec", "always"]), Some(&json!([])));
+    SCHEMA.nil_empties(&mut object.0);
     assert_eq!(object.remove(&["spec", "items"]), Some(json!(["x"])));
     assert_eq!(object, kept);
 }
