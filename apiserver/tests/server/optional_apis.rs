@@ -90,9 +90,14 @@ async fn with_everything_enabled_every_operation_of_kubernetes_is_served() {
         let document = get(&mut connection, entry["serverRelativeURL"].as_str().unwrap()).await;
         of_versions.extend(operations(&document));
     }
-    let missing: Vec<&String> =
-        expected.difference(&of_versions).filter(|one| !one.contains("/.well-known/")).collect();
-    assert_eq!(missing, NOT_DESCRIBED);
+    let is_of_version = |operation: &&String| {
+        let (_, path) = operation.split_once(' ').unwrap();
+        let mut parts = path.trim_matches('/').split('/');
+        let depth = if parts.next() == Some("api") { 1 } else { 2 };
+        path.starts_with("/api") && parts.count() >= depth
+    };
+    let missing: Vec<&String> = expected.difference(&of_versions).filter(is_of_version).collect();
+    assert_eq!(missing, [""; 0]);
 
     // Discovery lists the versions of a group in their order.
     let group = get(&mut connection, "/apis/resource.k8s.io").await;

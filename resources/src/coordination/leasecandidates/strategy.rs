@@ -60,38 +60,34 @@ impl ObjectStrategy for LeaseCandidateStrategy {
 
 fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     spec.get("leaseName").check_present(errors);
-    let emulated = version(&spec.get("emulationVersion"), errors);
+    let emulation = spec.get("emulationVersion");
+    let emulated = version(&emulation, errors);
     let binary = spec.get("binaryVersion");
     binary.check_present(errors);
     let own = version(&binary, errors);
-    let is_older = own.as_ref().zip(emulated.as_ref()).is_some_and(|(own, emulated)| own < emulated);
-    if is_older && !spec.get("emulationVersion").text().is_empty() && !binary.text().is_empty() {
+    if own < emulated && !emulation.text().is_empty() && !binary.text().is_empty() {
         errors.push(binary.invalid("must be greater than or equal to `emulationVersion`"));
     }
     let strategy = spec.get("strategy");
     if strategy.check_present(errors) {
-        if strategy.text() == election::OLDEST_EMULATION_VERSION
-            && emulated.is_none_or(|version| is_zero(&version))
-        {
+        if strategy.text() == election::OLDEST_EMULATION_VERSION && emulated == NONE {
             let detail = "must be specified when `strategy` is 'OldestEmulationVersion'";
-            errors.push(spec.get("emulationVersion").required(detail));
+            errors.push(emulation.required(detail));
         }
         election::check_strategy(&strategy, errors);
     }
 }
 
-/// Returns the version in a field: 0.0.0 if it is empty, or none that is valid, which is an error.
-fn version(field: &Field<'_, '_>, errors: &mut ErrorList) -> Option<Version> {
-    if field.text().is_empty() {
-        return Some(Version::new(0, 0, 0));
-    }
-    let version = Version::parse(field.text());
-    if version.is_err() {
-        errors.push(field.invalid("must be a valid semantic version"));
-    }
-    Some(version.unwrap_or(Version::new(0, 0, 0)))
-}
+/// The version of an empty field, and of one without a valid version.
+const NONE: Version = Version::new(0, 0, 0);
 
-fn is_zero(version: &Version) -> bool {
-    *version == Version::new(0, 0, 0)
+/// Returns the version in a field. One that is not valid is an error.
+fn version(field: &Field<'_, '_>, errors: &mut ErrorList) -> Version {
+    if field.text().is_empty() {
+        return NONE;
+    }
+    Version::parse(field.text()).unwrap_or_else(|_| {
+        errors.push(field.invalid("must be a valid semantic version"));
+        NONE
+    })
 }
