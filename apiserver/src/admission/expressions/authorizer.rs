@@ -104,7 +104,8 @@ fn wanted(check: &Check) -> WantedAccess {
         subresource: check.subresource.clone(),
         namespace: check.namespace.clone(),
         name: check.name.clone(),
-        // A selector that cannot be parsed is left out, as in Kubernetes: the question is then about more.
+        // A selector that cannot be parsed is left out: the question is then about more. Kubernetes notes the error in the
+        // attributes of the question too, but none of its authorizers looks at it.
         selectors: AccessSelectors {
             fields: FieldSelector::parse(&check.field_selector).unwrap_or_default().requirements,
             labels: LabelSelector::parse(&check.label_selector).unwrap_or_default().requirements,

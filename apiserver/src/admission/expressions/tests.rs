@@ -71,3 +71,51 @@ async fn expressions_see_the_request_and_wait_for_the_authorizer() {
     assert_eq!(value, Some(true));
     assert_eq!(rounds, 2, "each access is decided once");
 }
+
+/// Cannot decide, and keeps what it was asked.
+#[derive(Default)]
+struct OutOfOrder(std::sync::Mutex<Vec<WantedAccess>>);
+
+#[async_trait]
+impl AccessReviewer for OutOfOrder {
+    async fn decide(&self, _: &UserInfo, wanted: &WantedAccess) -> AccessDecision {
+        self.0.lock().unwrap().push(wanted.clone());
+        AccessDecision { error: "out of order".to_owned(), ..AccessDecision::default() }
+    }
+
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
+        Err("there are no tokens".to_owned())
+    }
+}
+
+/// The errors of selectors are attributes of the question in Kubernetes, which no authorizer looks at: requirements only restrict,
+/// so that without them the question is about more. The error of the decision is the authorizer's own.
+#[test]
+fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_authorizer() {
+    let check = |selectors: &str| {
+        let check = format!("authorizer.group('').resource('pods'){selectors}.check('list')");
+        let source = format!("{check}.errored() && !{check}.allowed() && {check}.error() == 'out of order'");
+        let uses = Uses { authorizer: true, ..Uses::default() };
+        let program = ExpressionCompiler::new().compile(&source, Returns::Bool, uses, Age::New).unwrap();
+        let needs = Needs::of([&program]);
+        let context = RequestContext::new(UserInfo::default(), "default");
+        let (resource, kind) = config_maps();
+        let attributes = Attributes::new(Operation::Create, resource, kind, "c");
+        let reviewer = Arc::new(OutOfOrder::default());
+        let access: Arc<dyn AccessReviewer> = reviewer.clone();
+        let write = Write::new(&context, &attributes, &access);
+        let object = Object::default();
+        let subject = subject(&object);
+        let made = write.make(needs, &subject);
+        let activation = write.activation(needs, &subject, &made);
+        let value = program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool();
+        assert_eq!(value, Some(true), "{selectors}");
+        let asked = reviewer.0.lock().unwrap().clone();
+        let [WantedAccess::Resource(asked)] = asked.as_slice() else { panic!("{asked:?}") };
+        (asked.selectors.fields.len(), asked.selectors.labels.len())
+    };
+    assert_eq!(check(".labelSelector('a=b,c').fieldSelector('metadata.name=x')"), (1, 2));
+    assert_eq!(check(".labelSelector('a in (').fieldSelector('metadata.name=x')"), (1, 0));
+    assert_eq!(check(".labelSelector('a').fieldSelector('metadata.name')"), (0, 1));
+    assert_eq!(check(".labelSelector('').fieldSelector('')"), (0, 0));
+}

@@ -11,6 +11,10 @@ pub(super) enum NodeCounts {
     #[default]
     None,
     One(Arc<str>, usize),
+    #[expect(
+        clippy::box_collection,
+        reason = "most objects have one node, and should not have the size of a map"
+    )]
     Several(Box<HashMap<Arc<str>, usize>>),
 }
 

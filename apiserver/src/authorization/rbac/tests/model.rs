@@ -136,9 +136,9 @@ impl Fixture {
     }
 
     fn compare(&self, model: &Model, after: &Change) {
-        for user_name in 0..NAMES.len() {
+        for (user_name, name) in NAMES.iter().enumerate() {
             let group = (user_name + 1) % NAMES.len();
-            let user = user(NAMES[user_name], &[NAMES[group]]);
+            let user = user(name, &[NAMES[group]]);
             for (namespace, namespace_name) in NAMESPACES.iter().enumerate() {
                 let scope = match *namespace_name {
                     "" => "/api/v1".to_owned(),
