@@ -10,7 +10,7 @@
 use bytes::Bytes;
 use divan::Bencher;
 use divan::counter::BytesCount;
-use futures::executor::block_on;
+use futures::FutureExt as _;
 use registry_core::storage::transform::aes::{Cbc, Gcm};
 use registry_core::storage::transform::secretbox::SecretBox;
 use registry_core::storage::transform::{Identity, Transformer};
@@ -35,12 +35,12 @@ fn transformer(name: &str) -> Box<dyn Transformer> {
 fn measure(bencher: Bencher<'_, '_>, name: &str, size: usize, decrypts: bool) {
     let transformer = transformer(name);
     let plain = Bytes::from(vec![b'x'; size]);
-    let stored = block_on(transformer.to_storage(plain.clone(), KEY)).unwrap();
+    let stored = transformer.to_storage(plain.clone(), KEY).now_or_never().unwrap().unwrap();
     bencher.counter(BytesCount::new(size)).bench_local(|| {
         if decrypts {
-            block_on(transformer.from_storage(stored.clone(), KEY)).unwrap().value
+            transformer.from_storage(stored.clone(), KEY).now_or_never().unwrap().unwrap().value
         } else {
-            block_on(transformer.to_storage(plain.clone(), KEY)).unwrap()
+            transformer.to_storage(plain.clone(), KEY).now_or_never().unwrap().unwrap()
         }
     });
 }
