@@ -33,7 +33,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::discovery::PublishRemote;
 use crate::filters::Dispatch;
-use crate::request_info::RequestInfo;
+use crate::metrics::ServerMetrics;
+use crate::request_info::{RequestInfo, Verb};
 
 mod ask;
 mod availability;
@@ -47,6 +48,7 @@ mod rounds;
 mod specs;
 mod transport;
 
+pub(crate) use forward::ForwardedWatch;
 pub(crate) use transport::{ProxyIdentity, Transports};
 
 use availability::AvailabilityController;
@@ -91,6 +93,7 @@ impl Aggregation {
         mut transports: Transports,
         routes_to_endpoints: bool,
         published: &Arc<P>,
+        metrics: &ServerMetrics,
         shutdown: CancellationToken,
     ) -> Option<Self> {
         let mut informers = Vec::new();
@@ -100,7 +103,11 @@ impl Aggregation {
         }
         let (remote, informer) = RemoteApis::new(installed, transports, shutdown)?;
         informers.push(informer);
-        let availability = AvailabilityController::new(installed, remote.clone())?;
+        let availability =
+            AvailabilityController::new(installed, remote.clone(), metrics.aggregator().clone())?;
+        if let Some(store) = installed.store(APIServices::TYPE) {
+            metrics.read_api_services_from(Box::new(move || Box::pin(availability::all(store.clone()))));
+        }
         let known = Arc::new(KnownDocuments::new(published.clone()));
         let documents = DocumentsController::new(remote.clone(), known.clone());
         let specs = SpecsController::new(remote.clone(), known);
@@ -129,7 +136,8 @@ impl<D: Dispatch> Dispatch for Aggregator<D> {
         if let Some(remote) = &self.remote
             && let Some(service) = remote.service_of(&info.path)
         {
-            return remote.forwarder.forward(&service, &context, request).await;
+            let is_watch = info.verb == Verb::Watch;
+            return remote.forwarder.forward(&service, &context, request, is_watch).await;
         }
         self.inner.dispatch(info, context, request).await
     }

@@ -36,6 +36,7 @@
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
 //! | [`encryption`] | encryption of values at rest |
 //! | [`storage`] | opens the storage of every resource |
+//! | [`api_client`] | typed clients for the authors of servers |
 //! | `webhooks` | calls of webhooks |
 //! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
 //! | `telemetry` | distributed tracing: spans of requests and their export |
@@ -51,6 +52,7 @@ compile_error!(
 
 pub mod admission;
 mod aggregator;
+pub mod api_client;
 pub mod audit;
 pub mod authentication;
 pub mod authorization;
@@ -84,8 +86,8 @@ mod zpages;
 
 pub use error::ServerError;
 pub use options::Options;
-pub use run::{Program, run_extension_with, run_with};
-pub use server::{Server, ServerBuilder};
+pub use run::{Program, run_extension_customized, run_extension_with, run_with};
+pub use server::{Server, ServerBuilder, ServerContext};
 
 use registry_core::registry::StorageMap;
 

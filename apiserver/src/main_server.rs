@@ -3,6 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | `source` | lists and watches of one resource over HTTP |
+//! | `follow` | the objects of a list, kept up to date |
+//! | `kinds` | the kinds that admission policies have as parameters |
 //! | `store` | the cached, read-only stores of the main server's resources that admission depends on |
 //! | `authentication_config` | the authorities that the main server publishes for extension servers |
 //!
@@ -13,10 +15,13 @@ use std::path::Path;
 use crate::clients::{Client, ClientSettings};
 
 mod authentication_config;
-mod source;
+pub(crate) mod follow;
+mod kinds;
+pub(crate) mod source;
 mod store;
 
 pub(crate) use authentication_config::{AuthenticationConfig, FollowedAuthentication};
+pub(crate) use kinds::{MainKind, MainKinds};
 pub(crate) use store::install;
 
 /// Returns a client of a path of the main server: that of a kubeconfig, or else of the pod that this process runs in.

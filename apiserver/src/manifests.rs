@@ -84,9 +84,27 @@ impl Manifests<'_> {
                 "rules": [
                     follow(&[""], &["namespaces", "services"]),
                     follow(&["admissionregistration.k8s.io"], &["*"]),
+                    follow(
+                        &["flowcontrol.apiserver.k8s.io"],
+                        &["flowschemas", "prioritylevelconfigurations"],
+                    ),
                 ],
             }),
             binding(own.clone(), role("ClusterRole", &own)),
+            // For `apiserver::api_client::leadership`.
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+                "metadata": { "name": own, "namespace": namespace },
+                "rules": [{
+                    "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
+                    "verbs": ["get", "create", "update"],
+                }],
+            }),
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+                "metadata": { "name": own, "namespace": namespace },
+                "roleRef": role("Role", &own), "subjects": subjects,
+            }),
             binding(format!("{name}:auth-delegator"), role("ClusterRole", "system:auth-delegator")),
             json!({
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",

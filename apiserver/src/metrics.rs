@@ -11,6 +11,7 @@
 //! | `access` | authentication and authorization |
 //! | `authorization` | authorizers and their webhooks |
 //! | `admission` | admission webhooks |
+//! | `aggregator` | APIServices |
 //! | `audit` | audit events |
 //! | `flow_control` | priority levels and flow schemas |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
@@ -21,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::Body;
+use futures::future::BoxFuture;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
@@ -32,6 +34,7 @@ use crate::version;
 
 mod access;
 mod admission;
+mod aggregator;
 mod audit;
 mod authorization;
 mod flow_control;
@@ -44,6 +47,7 @@ mod timed_ratio;
 
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
+pub use aggregator::AggregatorMetrics;
 pub use audit::AuditMetrics;
 pub use authorization::AuthorizationMetrics;
 pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics};
@@ -70,6 +74,7 @@ pub struct ServerMetrics {
     jwt: JwtMetrics,
     authorization: AuthorizationMetrics,
     admission: AdmissionMetrics,
+    aggregator: AggregatorMetrics,
     audit: AuditMetrics,
     flow_control: FlowControlMetrics,
     in_flight: IntGaugeVec,
@@ -81,7 +86,11 @@ pub struct ServerMetrics {
     scheduling_delays: Histogram,
     health: HealthMetrics,
     reader: OnceLock<StorageReader>,
+    api_services: OnceLock<ApiServiceReader>,
 }
+
+/// Reads which APIServices are available.
+pub type ApiServiceReader = Box<dyn Fn() -> BoxFuture<'static, Vec<(String, bool)>> + Send + Sync>;
 
 /// Numbers of requests in flight and waiting.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,6 +121,7 @@ impl ServerMetrics {
             jwt: JwtMetrics::new(&mut families)?,
             authorization: AuthorizationMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
+            aggregator: AggregatorMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
             flow_control: FlowControlMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
@@ -127,6 +137,7 @@ impl ServerMetrics {
             scheduling_delays: families.histogram(&names::SCHEDULING_DELAY)?.with_label_values::<&str>(&[]),
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
+            api_services: OnceLock::new(),
             families,
         }))
     }
@@ -164,6 +175,17 @@ impl ServerMetrics {
     /// Returns the metrics of admission webhooks.
     pub fn admission(&self) -> &AdmissionMetrics {
         &self.admission
+    }
+
+    /// Returns the metrics of APIServices.
+    pub fn aggregator(&self) -> &AggregatorMetrics {
+        &self.aggregator
+    }
+
+    /// Reads which APIServices are available at every scrape.
+    pub fn read_api_services_from(&self, reader: ApiServiceReader) {
+        // Only the first reader is kept.
+        let _ = self.api_services.set(reader);
     }
 
     /// Returns the metrics of audit events.
@@ -220,6 +242,13 @@ impl ServerMetrics {
         if let Some(reader) = self.reader.get() {
             // A store that does not respond does not prevent the other metrics from being reported.
             let _ = tokio::time::timeout(REFRESH_TIMEOUT, reader.refresh(&self.storage)).await;
+        }
+        if let Some(read) = self.api_services.get() {
+            let services = tokio::time::timeout(REFRESH_TIMEOUT, read()).await;
+            if let Ok(services) = services {
+                let services = services.iter();
+                self.aggregator.set_all(services.map(|(name, is_available)| (name.as_str(), *is_available)));
+            }
         }
         page(&self.families)
     }

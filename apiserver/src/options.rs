@@ -390,33 +390,36 @@ impl Options {
     ) -> Result<Self, clap::Error> {
         let command = DelegationOptions::hide(Self::command());
         let command = command.mut_subcommand("manifests", |manifests| manifests.hide(true));
-        Self::read_by(command, program, arguments, DelegationOptions::refuse)
+        Self::from_arg_matches(&Self::matches(command, program, arguments, DelegationOptions::refuse)?)
     }
 
-    /// Parses the command line of a program that can be an extension server. Otherwise like [`read`](Self::read).
+    /// Parses the command line of a program that can be an extension server, and that has the flags `F` too. Otherwise like
+    /// [`read`](Self::read).
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn read_extension(
+    pub fn read_extension<F: Args>(
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
-    ) -> Result<Self, clap::Error> {
-        let command = Self::command().after_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program.name));
-        Self::read_by(command, program, arguments, |_| Ok(()))
+    ) -> Result<(Self, F), clap::Error> {
+        let command = F::augment_args(Self::command().next_help_heading(program.name));
+        let command = command.after_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program.name));
+        let matches = Self::matches(command, program, arguments, |_| Ok(()))?;
+        Ok((Self::from_arg_matches(&matches)?, F::from_arg_matches(&matches)?))
     }
 
-    fn read_by(
+    fn matches(
         command: clap::Command,
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
         check: fn(&ArgMatches) -> Result<(), String>,
-    ) -> Result<Self, clap::Error> {
+    ) -> Result<ArgMatches, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
         let mut command = command.name(program.name).version(program.version);
         let matches = command.try_get_matches_from_mut(&arguments)?;
         check(&matches).map_err(|reason| command.error(ErrorKind::UnknownArgument, reason))?;
         files::check(&mut command, &matches)?;
-        Self::from_arg_matches(&matches)
+        Ok(matches)
     }
 
     /// Returns the directory of generated keys and certificates.

@@ -48,7 +48,7 @@ macro_rules! program {
 /// }
 /// ```
 pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
-    run_program(program, Options::read(program, std::env::args_os()), maps, false)
+    run_program(program, Options::read(program, std::env::args_os()), maps, false, |builder| builder)
 }
 
 /// Runs an extension server of these maps' resources as the whole process: behind the main server of `--kubeconfig`, or of
@@ -64,14 +64,52 @@ pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
 /// }
 /// ```
 pub fn run_extension_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
-    run_program(program, Options::read_extension(program, std::env::args_os()), maps, true)
+    run_extension_customized(program, maps, |builder, NoFlags {}| builder)
 }
+
+/// Like [`run_extension_with`], with flags of its own beside the server's, and whatever `customize` adds to the server: admission
+/// plug-ins, post-start hooks, controllers.
+///
+/// ```no_run
+/// # use resources::STORAGE_MAP; // your own
+/// #[derive(clap::Args)]
+/// struct MyFlags {
+///     /// Greeting in the log
+///     #[arg(long, default_value = "hello")]
+///     greeting: String,
+/// }
+///
+/// fn main() -> std::process::ExitCode {
+///     apiserver::run_extension_customized(apiserver::program!(), &[&STORAGE_MAP], |server, flags: MyFlags| {
+///         server.post_start_hook("greet", move |_| {
+///             println!("{}", flags.greeting);
+///             async { Ok(()) }
+///         })
+///     })
+/// }
+/// ```
+pub fn run_extension_customized<F: clap::Args>(
+    program: Program,
+    maps: &[&'static StorageMap],
+    customize: impl FnOnce(ServerBuilder, F) -> ServerBuilder,
+) -> ExitCode {
+    let (options, flags) = match Options::read_extension::<F>(program, std::env::args_os()) {
+        Ok(read) => read,
+        Err(error) => error.exit(),
+    };
+    run_program(program, Ok(options), maps, true, |builder| customize(builder, flags))
+}
+
+/// No flags beside the server's.
+#[derive(clap::Args)]
+struct NoFlags {}
 
 fn run_program(
     program: Program,
     options: Result<Options, clap::Error>,
     maps: &[&'static StorageMap],
     may_be_extension: bool,
+    customize: impl FnOnce(ServerBuilder) -> ServerBuilder,
 ) -> ExitCode {
     // The library that creates the store's log files leaves their mode to the umask.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
@@ -90,7 +128,8 @@ fn run_program(
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         None => {
             let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
-            run(options, maps, Role::of(may_be_extension, is_extension)).map_err(|error| error.to_string())
+            let builder = customize(Role::of(may_be_extension, is_extension).builder());
+            run(options, maps, builder).map_err(|error| error.to_string())
         }
     };
     match outcome {
@@ -137,7 +176,7 @@ fn is_in_pod() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && Path::new(TOKEN).exists()
 }
 
-fn run(options: Options, maps: &[&'static StorageMap], role: Role) -> Result<(), ServerError> {
+fn run(options: Options, maps: &[&'static StorageMap], builder: ServerBuilder) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(ServerError::Process)?;
     let exported = runtime.block_on(async { telemetry::start(&options) })?;
@@ -148,7 +187,7 @@ fn run(options: Options, maps: &[&'static StorageMap], role: Role) -> Result<(),
     runtime.block_on(async {
         let shutdown = CancellationToken::new();
         cancel_on_signal(shutdown.clone())?;
-        let mut builder = role.builder().options(options);
+        let mut builder = builder.options(options);
         for map in maps {
             builder = builder.storage_map(map);
         }

@@ -21,6 +21,8 @@ use crate::request_info::RequestInfo;
 use crate::storage::Engine;
 
 mod admission;
+mod assembly;
+mod authored;
 mod builder;
 mod coalesced;
 mod connection;
@@ -40,6 +42,8 @@ mod shutdown;
 mod streams;
 mod tls;
 
+use authored::AuthoredWork;
+pub use authored::ServerContext;
 pub use builder::ServerBuilder;
 use connection::ConnectionLimits;
 use data_directory::DataDirectory;
@@ -61,6 +65,7 @@ pub struct Server {
     engine: Engine,
     filters: Arc<Filters<Handler>>,
     hooks: PostStartHooks,
+    authored: AuthoredWork,
     lifecycle: Lifecycle,
     descriptors: Descriptors,
     shared_watch: Arc<SharedWatch>,
@@ -156,10 +161,12 @@ impl Server {
         let auditor = self.filters.auditor().cloned();
         let draining = self.filters.draining().cloned();
         let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
+        let authored = self.authored.start();
         let stopping = self.lifecycle.stopping.clone();
         let shutdown = shutdown::Shutdown::new(&self.options, self.lifecycle, draining);
         tokio::join!(shutdown.run(), connections.accept(self.listener, stopping));
         connections.drain(shutdown.patience()).await;
+        authored.end().await;
         post_start::end(hooks).await;
         if let Some(auditor) = auditor {
             auditor.stop().await;

@@ -226,6 +226,12 @@ impl TestServerBuilder {
         self
     }
 
+    /// Adds to the server what [`run_extension_customized`](crate::run_extension_customized) adds to a program's.
+    pub fn customize(mut self, customize: impl FnOnce(ServerBuilder) -> ServerBuilder) -> Self {
+        self.server = customize(self.server);
+        self
+    }
+
     /// Excludes the built-in resources.
     pub fn without_builtin_resources(mut self) -> Self {
         self.server = self.server.without_builtin_resources();

@@ -24,6 +24,7 @@ use registry_core::api::{Object, StatusCause, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::AccessReviewer;
 
+use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
 
 use super::{AdmissionChain, Attributes};
@@ -40,17 +41,19 @@ pub use check::PolicyCheck;
 use mutating::MutatingPolicies;
 use validating::ValidatingPolicies;
 
-/// Adds the plug-ins of policies to a chain, if policies are served.
+/// Adds the plug-ins of policies to a chain, if policies are served. Their parameters are objects of this server, or of its
+/// main server.
 pub(crate) fn add_to(
     chain: &mut AdmissionChain,
     installed: &InstalledApi,
     access: &Arc<dyn AccessReviewer>,
     metrics: &AdmissionMetrics,
+    main: Option<&Arc<MainKinds>>,
 ) {
-    if let Some(plugin) = MutatingPolicies::new(installed, access.clone(), metrics.clone()) {
+    if let Some(plugin) = MutatingPolicies::new(installed, access.clone(), metrics.clone(), main.cloned()) {
         chain.mutating.push(Arc::new(plugin));
     }
-    if let Some(plugin) = ValidatingPolicies::new(installed, access.clone(), metrics.clone()) {
+    if let Some(plugin) = ValidatingPolicies::new(installed, access.clone(), metrics.clone(), main.cloned()) {
         chain.validating.push(Arc::new(plugin));
     }
 }

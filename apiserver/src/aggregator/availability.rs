@@ -17,8 +17,10 @@ use registry_core::api::{ListOptions, Object};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
 use registry_core::{RequestContext, Resource as _};
-use resources::apiregistration::apiservices::availability::{Availability, AvailabilityWriter};
+use resources::apiregistration::apiservices::availability::{Availability, AvailabilityWriter, is_available};
 use resources::discovery::endpointslices::EndpointSlices;
+
+use crate::metrics::AggregatorMetrics;
 
 use super::RemoteApis;
 use super::ask::get;
@@ -49,16 +51,21 @@ struct Checker {
     remote: Arc<RemoteApis>,
     writer: AvailabilityWriter,
     slices: Option<Arc<Store>>,
+    metrics: AggregatorMetrics,
 }
 
 // === impl AvailabilityController ===
 
 impl AvailabilityController {
     /// Creates the controller of an installed API; `None` if it has no APIServices.
-    pub(crate) fn new(installed: &InstalledApi, remote: Arc<RemoteApis>) -> Option<Self> {
+    pub(crate) fn new(
+        installed: &InstalledApi,
+        remote: Arc<RemoteApis>,
+        metrics: AggregatorMetrics,
+    ) -> Option<Self> {
         let slices = installed.store(EndpointSlices::TYPE);
         let writer = AvailabilityWriter::new(installed)?;
-        Some(Self { checker: Arc::new(Checker { remote, writer, slices }), pauses: HashMap::new() })
+        Some(Self { checker: Arc::new(Checker { remote, writer, slices, metrics }), pauses: HashMap::new() })
     }
 
     /// Runs until it is dropped.
@@ -104,6 +111,9 @@ impl Checker {
     /// Checks a service, writes its condition, and returns whether it passes.
     async fn check(&self, service: &RemoteService) -> bool {
         let availability = self.availability(service).await;
+        if service.is_available && !availability.is_available() {
+            self.metrics.became_unavailable(&service.name, availability.reason);
+        }
         let written = self.writer.write(&service.name, &service.uid, &availability).await;
         if let Err(failure) = &written {
             tracing::warn!(
@@ -208,4 +218,12 @@ impl Checker {
             Err(failing(&format!("bad status from {url}: {}", head.status.as_u16())))
         }
     }
+}
+
+/// Reads which APIServices are available, those of this server's own group versions included.
+pub(super) async fn all(store: Arc<Store>) -> Vec<(String, bool)> {
+    let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
+    let Ok(listed) = store.list(&RequestContext::system(""), &options).await else { return Vec::new() };
+    let read = |entry| store.read(entry).ok().map(|object| (object.name().to_owned(), is_available(&object)));
+    listed.items.iter().filter_map(read).collect()
 }

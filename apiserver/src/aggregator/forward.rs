@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, LOCATION};
+use http::header::{CONTENT_TYPE, HOST, LOCATION, VIA};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -36,9 +36,15 @@ pub(super) struct Forwarder {
     transports: Transports,
     /// Divided by user.
     places: Arc<SharedPlaces<String>>,
+    /// Names this server in the header `Via` of forwarded requests, by which loops over several servers are found.
+    via: HeaderValue,
     /// Ends streams.
     shutdown: CancellationToken,
 }
+
+/// Marks the response to a forwarded watch in its extensions: its connection's task passes on the events.
+#[derive(Clone, Copy)]
+pub(crate) struct ForwardedWatch;
 
 /// The body of a response, which keeps its place until it ends.
 struct HeldBody {
@@ -64,7 +70,10 @@ struct Upgrade {
 impl Forwarder {
     /// Creates a forwarder. Upgraded connections end when `shutdown` is cancelled.
     pub(super) fn new(transports: Transports, shutdown: CancellationToken) -> Self {
-        Self { transports, places: SharedPlaces::new(MAX_CONNECTIONS), shutdown }
+        // A random uuid has only characters that headers can have.
+        let via = HeaderValue::try_from(format!("HTTP/2 {}", uuid::Uuid::new_v4()));
+        let via = via.unwrap_or(HeaderValue::from_static("HTTP/2 aggregator"));
+        Self { transports, places: SharedPlaces::new(MAX_CONNECTIONS), via, shutdown }
     }
 
     /// Returns the connections.
@@ -78,9 +87,13 @@ impl Forwarder {
         service: &RemoteService,
         context: &RequestContext,
         request: Request<Body>,
+        is_watch: bool,
     ) -> Response<Body> {
         if !service.is_available {
             return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
+        }
+        if request.headers().get_all(VIA).iter().any(|passed| *passed == self.via) {
+            return page(StatusCode::LOOP_DETECTED, "the request was forwarded by this server before");
         }
         let Some(place) = self.places.take(context.user.name.as_str()) else {
             return page(StatusCode::TOO_MANY_REQUESTS, "too many requests are forwarded");
@@ -105,11 +118,19 @@ impl Forwarder {
             Ok(outgoing) => outgoing,
             Err(reason) => return page(StatusCode::INTERNAL_SERVER_ERROR, &reason),
         };
+        let mut outgoing = outgoing;
+        outgoing.headers_mut().append(VIA, self.via.clone());
         let client = if upgrade.is_some() { &transport.upgrades } else { &transport.requests };
         let answer = async { client.request(outgoing).await.map_err(|error| request_failed(&error)) };
         let answer = if is_discovery { in_time(answer).await } else { answer.await };
         match answer {
-            Ok(answer) => respond(answer, upgrade, place, transport),
+            Ok(answer) => {
+                let mut response = respond(answer, upgrade, place, transport);
+                if is_watch {
+                    response.extensions_mut().insert(ForwardedWatch);
+                }
+                response
+            }
             Err(reason) => {
                 tracing::debug!(api_service = service.name, "a request was not forwarded: {reason}");
                 let text = format!("error trying to reach service: {reason}");

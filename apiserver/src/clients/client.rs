@@ -167,7 +167,6 @@ impl Client {
     ///
     /// # Errors
     /// Fails if there is no answer.
-    #[allow(dead_code, reason = "servers beside a cluster watch its objects")]
     pub(crate) async fn open(
         &self,
         mut request: Request<Full<Bytes>>,

@@ -28,7 +28,8 @@ pub struct FlowSchemaInformer {
     schemas: Arc<Compiled<Schema>>,
     levels: Arc<Compiled<(String, LevelConfiguration)>>,
     synced: [Synced; 2],
-    status: DanglingStatus,
+    /// Writes which schemas lack their level, unless the main server of an extension server does.
+    status: Option<DanglingStatus>,
     control: Arc<FlowControl>,
 }
 
@@ -41,16 +42,21 @@ struct Schema {
 // === impl FlowSchemaInformer ===
 
 impl FlowSchemaInformer {
-    /// Returns the informer of an installed API, and the tasks that it needs, or `None` if schemas or levels are not
-    /// served.
-    pub fn new(installed: &InstalledApi, control: Arc<FlowControl>) -> Option<(Self, [InformerTask; 2])> {
+    /// Returns the informer of an installed API, and the tasks that it needs, or `None` if there are no schemas or levels in
+    /// it. It writes their status if they are this server's own.
+    pub fn new(
+        installed: &InstalledApi,
+        control: Arc<FlowControl>,
+        are_own: bool,
+    ) -> Option<(Self, [InformerTask; 2])> {
         let schemas = installed.store(FlowSchemaResource::TYPE)?;
         let levels = installed.store(PriorityLevelConfigurations::TYPE)?;
         let (schemas, follows_schemas) = Compiled::informer(schemas, Schema::new);
         let (levels, follows_levels) = Compiled::informer(levels, |level| level_of_object(&level));
         let tasks = [follows_schemas.into_task(), follows_levels.into_task()];
         let synced = tasks.each_ref().map(InformerTask::synced);
-        let informer = Self { schemas, levels, synced, status: DanglingStatus::new(installed)?, control };
+        let status = if are_own { Some(DanglingStatus::new(installed)?) } else { None };
+        let informer = Self { schemas, levels, synced, status, control };
         Some((informer, tasks))
     }
 
@@ -94,7 +100,10 @@ impl FlowSchemaInformer {
             schemas.push(schema.typed.clone());
         }
         self.control.configure(levels, schemas);
-        self.status.write(found).await
+        match &self.status {
+            Some(status) => status.write(found).await,
+            None => Ok(()),
+        }
     }
 }
 

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use registry_core::api::Object;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -16,6 +15,7 @@ use crate::authentication::{AuthoritySet, ClientTrust, FrontProxyNames};
 use crate::clients::Client;
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
+use super::follow::{Follower, follow};
 use super::source::{self, SourceError, SourceEvent};
 
 /// The list that has only the ConfigMap.
@@ -24,10 +24,8 @@ const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
 const NAME: &str = "kube-system/extension-apiserver-authentication";
 /// Maximum time to wait for the ConfigMap at the start: a main server that starts at the same time has to write it first.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Shortest and longest time before another attempt.
+/// Shortest and longest time before another attempt at the start.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
-/// A watch that lasted this long was healthy.
-const HEALTHY: Duration = Duration::from_secs(10);
 
 /// What is taken from the ConfigMap: what the flags do not give.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +46,11 @@ pub(crate) struct FollowedAuthentication {
 /// Follows the ConfigMap.
 pub(crate) struct AuthenticationConfig {
     client: Client,
+    applied: Applied,
+}
+
+/// Applies each state of the ConfigMap.
+struct Applied {
     wanted: Wanted,
     followed: FollowedAuthentication,
 }
@@ -65,7 +68,7 @@ impl AuthenticationConfig {
             clients: options.client_ca_file.is_none(),
             proxies: options.front_proxy.requestheader_client_ca_file.is_none(),
         };
-        (wanted.clients || wanted.proxies).then_some(Self { client, wanted, followed })
+        (wanted.clients || wanted.proxies).then_some(Self { client, applied: Applied { wanted, followed } })
     }
 
     /// Reads the ConfigMap once. Tries again for some time, unless failures are tolerated.
@@ -94,51 +97,22 @@ impl AuthenticationConfig {
     }
 
     /// Follows the ConfigMap until it is dropped.
-    pub(crate) async fn run(self) {
-        let mut pause = BACKOFF.0;
-        loop {
-            let began = Instant::now();
-            let ended = match self.list().await {
-                Ok(revision) => self.watch(revision).await,
-                Err(failure) => Err(failure),
-            };
-            if began.elapsed() >= HEALTHY {
-                pause = BACKOFF.0;
-            }
-            if let Err(failure) = ended {
-                tracing::warn!(
-                    "cannot follow the ConfigMap {NAME} of the main server, trying again: {failure}"
-                );
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(BACKOFF.1);
-        }
+    pub(crate) async fn run(mut self) {
+        follow(&self.client, PATH, &mut self.applied).await;
     }
 
-    /// Reads and applies the ConfigMap. Returns its revision.
-    async fn list(&self) -> Result<u64, SourceError> {
+    /// Reads and applies the ConfigMap.
+    async fn list(&self) -> Result<(), SourceError> {
         let page = source::page(&self.client, PATH, None).await?;
-        let Some(map) = page.items.first() else {
-            return Err(SourceError::NotFound(format!("there is no ConfigMap {NAME}")));
-        };
-        self.apply(map);
-        Ok(page.revision)
-    }
-
-    async fn watch(&self, revision: u64) -> Result<(), SourceError> {
-        let mut events = source::watch(&self.client, PATH, revision).await?;
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(SourceEvent::Added(map) | SourceEvent::Modified(map)) => self.apply(&map),
-                // What was trusted stays trusted: the main server writes the ConfigMap again.
-                Ok(SourceEvent::Deleted(_) | SourceEvent::Bookmark(_)) => {}
-                Err(SourceError::Gone(_)) => return Ok(()),
-                Err(failure) => return Err(failure),
-            }
-        }
+        let Some(map) = page.items.first() else { return Err(SourceError::NotFound(absent())) };
+        self.applied.apply(map);
         Ok(())
     }
+}
 
+// === impl Applied ===
+
+impl Applied {
     /// Trusts what the ConfigMap says. What cannot be read changes nothing.
     fn apply(&self, map: &Object) {
         let applied = authorities(map, self.wanted).and_then(|authorities| {
@@ -153,6 +127,32 @@ impl AuthenticationConfig {
             );
         }
     }
+}
+
+impl Follower for Applied {
+    fn replaced(&mut self, objects: Vec<Object>) {
+        if let Some(map) = objects.first() {
+            self.apply(map);
+        } else {
+            tracing::warn!("{}", absent());
+        }
+    }
+
+    fn changed(&mut self, change: SourceEvent) {
+        match change {
+            SourceEvent::Added(map) | SourceEvent::Modified(map) => self.apply(&map),
+            // What was trusted stays trusted: the main server writes the ConfigMap again.
+            SourceEvent::Deleted(_) | SourceEvent::Bookmark(_) => {}
+        }
+    }
+
+    fn failed(&mut self, failure: &SourceError) {
+        tracing::warn!("cannot follow the ConfigMap {NAME} of the main server, trying again: {failure}");
+    }
+}
+
+fn absent() -> String {
+    format!("there is no ConfigMap {NAME}")
 }
 
 /// Returns the authorities in the ConfigMap.

@@ -3,17 +3,19 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use async_trait::async_trait;
+use axum::body::Body;
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
-use http::{Request, StatusCode};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Collected, Full, Limited};
 use registry_core::api::Object;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::clients::{self, CallFailure, Client};
+use crate::clients::{CallFailure, Client};
 
 /// Maximum time of a read, and until a watch begins.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,7 +32,7 @@ const SILENCE: Duration = Duration::from_mins(3);
 
 /// Why the main server does not answer as expected.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(super) enum SourceError {
+pub(crate) enum SourceError {
     /// It does not know what was asked for.
     #[error("the main server does not have it: {0}")]
     NotFound(String),
@@ -42,18 +44,28 @@ pub(super) enum SourceError {
     Failed(String),
 }
 
+/// A server whose objects are read.
+#[async_trait]
+pub(crate) trait ApiServer: Send + Sync + 'static {
+    /// Sends a request for a path and query, and returns the response, whose body may be a stream without end.
+    ///
+    /// # Errors
+    /// Fails if there is no response.
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, CallFailure>;
+}
+
 /// A page of a list.
-pub(super) struct Page {
+pub(crate) struct Page {
     /// The revision of the list.
-    pub(super) revision: u64,
+    pub(crate) revision: u64,
     /// The objects, without their type.
-    pub(super) items: Vec<Object>,
+    pub(crate) items: Vec<Object>,
     /// The token of the next page.
-    pub(super) continue_token: Option<String>,
+    pub(crate) continue_token: Option<String>,
 }
 
 /// An event of a watch.
-pub(super) enum SourceEvent {
+pub(crate) enum SourceEvent {
     Added(Object),
     Modified(Object),
     Deleted(Object),
@@ -61,7 +73,7 @@ pub(super) enum SourceEvent {
 }
 
 /// The events of a watch. It ends after an error, and when the server ends it.
-pub(super) type Events = BoxStream<'static, Result<SourceEvent, SourceError>>;
+pub(crate) type Events = BoxStream<'static, Result<SourceEvent, SourceError>>;
 
 #[derive(Deserialize)]
 struct ListAnswer {
@@ -86,17 +98,25 @@ struct EventAnswer {
 }
 
 /// Reads one object; `None` if there is none.
-pub(super) async fn get(client: &Client, path: &str) -> Result<Option<Object>, SourceError> {
-    match read(client, path).await {
+pub(crate) async fn get(server: &dyn ApiServer, path: &str) -> Result<Option<Object>, SourceError> {
+    match read(server, path).await {
         Ok(body) => object(parse(&body)?).map(Some),
         Err(SourceError::NotFound(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
+/// Reads a document.
+pub(crate) async fn document<T: DeserializeOwned>(
+    server: &dyn ApiServer,
+    path: &str,
+) -> Result<T, SourceError> {
+    parse(&read(server, path).await?)
+}
+
 /// Reads a page of the list at a path with a query that ends in `?` or `&`.
-pub(super) async fn page(
-    client: &Client,
+pub(crate) async fn page(
+    server: &dyn ApiServer,
     path: &str,
     continue_token: Option<&str>,
 ) -> Result<Page, SourceError> {
@@ -105,7 +125,7 @@ pub(super) async fn page(
         target.push_str("&continue=");
         push_encoded(&mut target, token);
     }
-    let ListAnswer { metadata, items } = parse(&read(client, &target).await?)?;
+    let ListAnswer { metadata, items } = parse(&read(server, &target).await?)?;
     let items: Result<Vec<Object>, SourceError> = items.into_iter().map(object).collect();
     Ok(Page {
         revision: number(&metadata.resource_version)?,
@@ -115,13 +135,14 @@ pub(super) async fn page(
 }
 
 /// Watches the list at a path with a query that ends in `?` or `&`, from a revision on.
-pub(super) async fn watch(client: &Client, path: &str, revision: u64) -> Result<Events, SourceError> {
+pub(crate) async fn watch(server: &dyn ApiServer, path: &str, revision: u64) -> Result<Events, SourceError> {
     let target = format!(
         "{path}watch=true&allowWatchBookmarks=true&resourceVersion={revision}&timeoutSeconds={WATCH_SECONDS}"
     );
-    let (status, body) = open(client, &target).await?;
+    let (status, body) = open(server, &target).await?;
     if !status.is_success() {
-        let body = tokio::time::timeout(TIMEOUT, clients::read(body, MAX_EVENT_BYTES)).await;
+        let body = tokio::time::timeout(TIMEOUT, collect(body, MAX_EVENT_BYTES)).await;
+        // A reason that cannot be read leaves the status.
         return Err(refusal(status, &body.ok().and_then(Result::ok).unwrap_or_default()));
     }
     let lines = Lines { body, buffer: BytesMut::new(), searched: 0 };
@@ -151,22 +172,28 @@ fn push_encoded(target: &mut String, value: &str) {
     }
 }
 
-async fn read(client: &Client, target: &str) -> Result<Bytes, SourceError> {
+async fn read(server: &dyn ApiServer, target: &str) -> Result<Bytes, SourceError> {
     let answered = async {
-        let (status, body) = open(client, target).await?;
-        let body = clients::read(body, MAX_PAGE_BYTES).await.map_err(SourceError::Failed)?;
+        let (status, body) = open(server, target).await?;
+        let body = collect(body, MAX_PAGE_BYTES).await?;
         if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
     };
     let late = |_| Err(SourceError::Failed("the main server has not answered in time".to_owned()));
     tokio::time::timeout(TIMEOUT, answered).await.unwrap_or_else(late)
 }
 
-/// Requests a path and query of the main server. Returns the status and the body.
-async fn open(client: &Client, target: &str) -> Result<(StatusCode, Incoming), SourceError> {
+/// Reads a body of at most this size.
+async fn collect(body: Body, max_bytes: usize) -> Result<Bytes, SourceError> {
+    let read = Limited::new(body, max_bytes).collect().await;
+    read.map(Collected::to_bytes).map_err(|error| SourceError::Failed(error.to_string()))
+}
+
+/// Requests a path and query. Returns the status and the body.
+async fn open(server: &dyn ApiServer, target: &str) -> Result<(StatusCode, Body), SourceError> {
     let request = Request::get(target).body(Full::new(Bytes::new()));
     let request = request.map_err(|error| SourceError::Failed(error.to_string()))?;
     let late = |_| Err(CallFailure::lasting("the main server has not answered in time".to_owned()));
-    let answered = tokio::time::timeout(TIMEOUT, client.open(request)).await.unwrap_or_else(late);
+    let answered = tokio::time::timeout(TIMEOUT, server.send(request)).await.unwrap_or_else(late);
     let (head, body) = answered.map_err(|failure| SourceError::Failed(failure.text))?.into_parts();
     Ok((head.status, body))
 }
@@ -180,6 +207,13 @@ fn refusal(status: StatusCode, body: &[u8]) -> SourceError {
         StatusCode::NOT_FOUND => SourceError::NotFound(message),
         StatusCode::GONE => SourceError::Gone(message),
         _ => SourceError::Failed(message),
+    }
+}
+
+#[async_trait]
+impl ApiServer for Client {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, CallFailure> {
+        Ok(self.open(request).await?.map(Body::new))
     }
 }
 
@@ -202,7 +236,9 @@ fn event(line: &[u8]) -> Result<SourceEvent, SourceError> {
     if kind == "ERROR" {
         let code = value.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
         let status = code.and_then(|code| StatusCode::from_u16(code).ok());
-        return Err(refusal(status.unwrap_or_default(), value.to_string().as_bytes()));
+        // Without a code it is none that has a meaning here.
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        return Err(refusal(status, value.to_string().as_bytes()));
     }
     let object = object(value)?;
     match kind.as_str() {
@@ -215,13 +251,13 @@ fn event(line: &[u8]) -> Result<SourceEvent, SourceError> {
 }
 
 /// Returns the revision of an object.
-pub(super) fn revision_of(object: &Object) -> Result<u64, SourceError> {
-    number(object.get_str(&["metadata", "resourceVersion"]).unwrap_or_default())
+pub(crate) fn revision_of(object: &Object) -> Result<u64, SourceError> {
+    number(object.resource_version())
 }
 
 /// The lines of a body.
 struct Lines {
-    body: Incoming,
+    body: Body,
     buffer: BytesMut,
     /// Length of the beginning of the buffer that has no newline.
     searched: usize,

@@ -29,6 +29,8 @@ use resources::admissionregistration::validatingadmissionpolicybindings::Validat
 use resources::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
 use resources::core::namespaces::Namespaces;
 use resources::core::services::Services as ServiceResource;
+use resources::flowcontrol::flowschemas::FlowSchemas;
+use resources::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
 use crate::clients::Client;
 
@@ -45,6 +47,9 @@ const FOLLOWED: [&ResourceDescription; 8] = [
     ValidatingAdmissionPolicies::TYPE,
     ValidatingAdmissionPolicyBindings::TYPE,
 ];
+/// What priority and fairness depends on.
+const FOLLOWED_BY_FAIRNESS: [&ResourceDescription; 2] =
+    [FlowSchemas::TYPE, PriorityLevelConfigurations::TYPE];
 /// The prefix of the keys in the caches.
 const PREFIX: &str = "/main";
 /// Number of events that a cache keeps, for the informers of this process.
@@ -62,7 +67,6 @@ struct MainStorages {
 }
 
 /// A resource of the main server, without a cache.
-#[derive(Clone)]
 struct Source {
     client: Arc<Client>,
     versions: Arc<Versions>,
@@ -72,13 +76,38 @@ struct Source {
     prefix: Arc<str>,
 }
 
+/// The reads of a storage that has no others.
+#[async_trait]
+trait Reads: Send + Sync + 'static {
+    /// As [`Interface::get`].
+    async fn get(
+        &self,
+        key: &str,
+        not_older_than: Option<Revision>,
+    ) -> Result<Option<StoredObject>, StorageError>;
+    /// As [`Interface::list`].
+    async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError>;
+    /// As [`Interface::watch`].
+    async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError>;
+    /// As [`Interface::count`].
+    async fn count(&self, prefix: &str) -> Result<u64, StorageError>;
+    /// As [`Interface::readiness`].
+    fn readiness(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A storage that refuses writes.
+struct ReadOnly<R>(R);
+
 /// A cached resource of the main server.
 struct MainStore {
     source: Arc<Source>,
     cacher: Arc<Cacher>,
 }
 
-/// Installs the stores of the main server's resources that admission depends on. They are added to the stores of `services`.
+/// Installs the stores of the main server's resources that admission depends on, and, `with_fairness`, priority and fairness.
+/// They are added to the stores of `services`.
 ///
 /// # Errors
 /// Fails if a store cannot be opened.
@@ -86,10 +115,12 @@ pub(crate) fn install(
     client: Arc<Client>,
     services: Services,
     cache_bytes: usize,
+    with_fairness: bool,
 ) -> Result<InstalledApi, StorageError> {
     let storages = MainStorages { client, budget: Arc::new(CacheBudget::new(cache_bytes)), services };
     let is_followed = |resource: &ResourceDescription| {
-        FOLLOWED.iter().any(|followed| followed.resource() == resource.resource())
+        let of_fairness = FOLLOWED_BY_FAIRNESS.iter().filter(|_| with_fairness);
+        FOLLOWED.iter().chain(of_fairness).any(|followed| followed.resource() == resource.resource())
     };
     resources::STORAGE_MAP.install(&storages, &is_followed)
 }
@@ -117,8 +148,8 @@ impl OpenStorage for MainStorages {
             history_events: HISTORY_EVENTS,
             bookmark_period: BOOKMARK_PERIOD,
         };
-        let cacher = Cacher::new(source.clone(), options);
-        Ok(Arc::new(MainStore { source, cacher }))
+        let cacher = Cacher::new(Arc::new(ReadOnly(source.clone())), options);
+        Ok(Arc::new(ReadOnly(MainStore { source, cacher })))
     }
 
     fn prefix(&self) -> &str {
@@ -197,7 +228,7 @@ impl Source {
     /// time, and the resource is listed again.
     async fn events(&self, prefix: &str, after: Revision) -> Result<Events, StorageError> {
         let path = format!("{}?", self.collection(prefix));
-        match source::watch(&self.client, &path, after).await {
+        match source::watch(&*self.client, &path, after).await {
             Ok(events) => Ok(events),
             Err(SourceError::NotFound(message)) => {
                 let end = async move {
@@ -222,21 +253,78 @@ fn read_only() -> StorageError {
     StorageError::Rejected(StatusError::internal("objects of the main server are not written from here"))
 }
 
-/// What a cache needs of the store behind it.
+// === impl ReadOnly ===
+
 #[async_trait]
-impl Interface for Source {
+impl<R: Reads> Interface for ReadOnly<R> {
     async fn create(&self, _: &str, _: NewValue, _: Option<Duration>) -> Result<StoredObject, StorageError> {
         Err(read_only())
     }
 
+    async fn get(
+        &self,
+        key: &str,
+        not_older_than: Option<Revision>,
+    ) -> Result<Option<StoredObject>, StorageError> {
+        self.0.get(key, not_older_than).await
+    }
+
+    async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
+        self.0.list(prefix, request).await
+    }
+
+    async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
+        self.0.watch(prefix, request).await
+    }
+
+    async fn guaranteed_update(
+        &self,
+        _: &str,
+        _: &Preconditions,
+        _: &mut dyn TryUpdate,
+        _: Option<StoredObject>,
+    ) -> Result<Updated, StorageError> {
+        Err(read_only())
+    }
+
+    async fn delete(
+        &self,
+        _: &str,
+        _: &Preconditions,
+        _: &mut dyn ValidateDeletion,
+        _: Option<StoredObject>,
+    ) -> Result<StoredObject, StorageError> {
+        Err(read_only())
+    }
+
+    async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
+        self.0.count(prefix).await
+    }
+
+    async fn current_revision(&self) -> Result<Revision, StorageError> {
+        Err(StorageError::unavailable("the revision of the main server is not known"))
+    }
+
+    async fn request_progress(&self) -> Result<(), StorageError> {
+        Err(StorageError::unavailable("the main server reports its progress by itself"))
+    }
+
+    fn readiness(&self) -> Result<(), String> {
+        self.0.readiness()
+    }
+}
+
+/// What a cache needs of the store behind it.
+#[async_trait]
+impl Reads for Arc<Source> {
     async fn get(&self, key: &str, _: Option<Revision>) -> Result<Option<StoredObject>, StorageError> {
-        let found = source::get(&self.client, &self.path(key)).await.map_err(unavailable)?;
+        let found = source::get(&*self.client, &self.path(key)).await.map_err(unavailable)?;
         found.map(|object| self.entry(object)).transpose()
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
         let path = format!("{}?", self.collection(prefix));
-        let page = match source::page(&self.client, &path, request.continue_token.as_deref()).await {
+        let page = match source::page(&*self.client, &path, request.continue_token.as_deref()).await {
             Ok(page) => page,
             // An older main server may not have the resource.
             Err(SourceError::NotFound(_)) => return Ok(ListPage { revision: 1, ..ListPage::default() }),
@@ -264,26 +352,6 @@ impl Interface for Source {
         Ok(events.map(move |event| own.event(event)).boxed())
     }
 
-    async fn guaranteed_update(
-        &self,
-        _: &str,
-        _: &Preconditions,
-        _: &mut dyn TryUpdate,
-        _: Option<StoredObject>,
-    ) -> Result<Updated, StorageError> {
-        Err(read_only())
-    }
-
-    async fn delete(
-        &self,
-        _: &str,
-        _: &Preconditions,
-        _: &mut dyn ValidateDeletion,
-        _: Option<StoredObject>,
-    ) -> Result<StoredObject, StorageError> {
-        Err(read_only())
-    }
-
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
         let mut request = ListRequest::default();
         let mut count = 0;
@@ -296,28 +364,12 @@ impl Interface for Source {
             }
         }
     }
-
-    async fn current_revision(&self) -> Result<Revision, StorageError> {
-        Err(StorageError::unavailable("the revision of the main server is not known"))
-    }
-
-    async fn request_progress(&self) -> Result<(), StorageError> {
-        Err(StorageError::unavailable("the main server reports its progress by itself"))
-    }
-
-    fn readiness(&self) -> Result<(), String> {
-        Ok(())
-    }
 }
 
 // === impl MainStore ===
 
 #[async_trait]
-impl Interface for MainStore {
-    async fn create(&self, _: &str, _: NewValue, _: Option<Duration>) -> Result<StoredObject, StorageError> {
-        Err(read_only())
-    }
-
+impl Reads for MainStore {
     async fn get(
         &self,
         key: &str,
@@ -345,36 +397,8 @@ impl Interface for MainStore {
         self.cacher.watch(prefix, &request).await
     }
 
-    async fn guaranteed_update(
-        &self,
-        _: &str,
-        _: &Preconditions,
-        _: &mut dyn TryUpdate,
-        _: Option<StoredObject>,
-    ) -> Result<Updated, StorageError> {
-        Err(read_only())
-    }
-
-    async fn delete(
-        &self,
-        _: &str,
-        _: &Preconditions,
-        _: &mut dyn ValidateDeletion,
-        _: Option<StoredObject>,
-    ) -> Result<StoredObject, StorageError> {
-        Err(read_only())
-    }
-
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
         self.source.count(prefix).await
-    }
-
-    async fn current_revision(&self) -> Result<Revision, StorageError> {
-        self.source.current_revision().await
-    }
-
-    async fn request_progress(&self) -> Result<(), StorageError> {
-        self.source.request_progress().await
     }
 
     fn readiness(&self) -> Result<(), String> {

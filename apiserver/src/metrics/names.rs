@@ -258,6 +258,18 @@ pub(super) const MATCH_CONDITION_DURATION: Definition = Definition::new(
     &["name", "kind", "type", "operation"],
 )
 .with_buckets(MATCH_CONDITION_SECONDS);
+pub(super) const UNAVAILABLE_API_SERVICES: Definition = Definition::new(
+    "aggregator_unavailable_apiservice",
+    "Gauge of APIServices which are marked as unavailable broken down by APIService name.",
+    &["name"],
+);
+
+pub(super) const UNAVAILABLE_API_SERVICES_TOTAL: Definition = Definition::new(
+    "aggregator_unavailable_apiservice_total",
+    "Counter of APIServices which are marked as unavailable broken down by APIService name and reason.",
+    &["name", "reason"],
+);
+
 pub(super) const AUDIT_EVENTS: Definition = Definition::new(
     "apiserver_audit_event_total",
     "Counter of audit events generated and sent to the audit backend.",

@@ -45,18 +45,15 @@ pub struct AdmissionOptions {
     pub allow_privileged: bool,
 }
 
-/// The name of one of Kubernetes' admission plug-ins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PluginName(&'static str);
+/// The name of an admission plug-in: one of Kubernetes', or of the server's author.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginName(String);
 
 impl FromStr for PluginName {
-    type Err = String;
+    type Err = std::convert::Infallible;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let known = ordered_names().find(|name| *name == text);
-        known.map(Self).ok_or_else(|| {
-            format!("\"{text}\" is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are")
-        })
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
     }
 }
 
@@ -82,9 +79,22 @@ impl AdmissionOptions {
     /// in which they run.
     ///
     /// # Errors
-    /// Fails if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
+    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
     /// not enforce what its operator expects.
     pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
+        for (flag, names) in [
+            ("--enable-admission-plugins", &self.enable_admission_plugins),
+            ("--disable-admission-plugins", &self.disable_admission_plugins),
+        ] {
+            let is_known = |name: &str| {
+                ordered_names().any(|known| known == name) || chain.names().any(|own| own == name)
+            };
+            if let Some(PluginName(name)) = names.iter().find(|name| !is_known(&name.0)) {
+                return Err(OptionsError(format!(
+                    "{flag}: {name:?} is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are"
+                )));
+            }
+        }
         for PluginName(name) in &self.enable_admission_plugins {
             if self.disables(name) {
                 return Err(OptionsError(format!(

@@ -73,7 +73,6 @@ fn contradictions_are_refused_by_name() {
         (&["--runtime-config=flowcontrol.apiserver.k8s.io/v1=false"], "--enable-priority-and-fairness=true"),
         (&["--watch-cache-sizes=pods"], "has no #"),
         (&["--service-cluster-ip-range=10.0.0.0/32"], "leaves no room"),
-        (&["--disable-admission-plugins=Zork"], "is no admission plug-in"),
         (&["--oidc-issuer-url=https://x"], "must be specified together"),
         (&["--oidc-groups-claim=g"], "must be specified together"),
         (&["--oidc-required-claim=g"], "has no ="),
@@ -177,8 +176,10 @@ fn admission_plugins_are_switched_by_name() {
     let more = apply(&["--enable-admission-plugins=AlwaysPullImages,DenyServiceExternalIPs"]).unwrap();
     assert_eq!(more.len(), usual.len() + 3, "the former changes and validates");
     for (flags, named) in [
+        (&["--disable-admission-plugins=Zork"][..], "is no admission plug-in"),
+        (&["--enable-admission-plugins=Zork"], "is no admission plug-in"),
         // Nodes are not served here.
-        (&["--enable-admission-plugins=NodeRestriction"][..], "NodeRestriction is not built into"),
+        (&["--enable-admission-plugins=NodeRestriction"], "NodeRestriction is not built into"),
         (
             &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"],
             "Priority is both",

@@ -9,6 +9,7 @@ use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
 use crate::clients::{Client, ClientSettings, ServiceResolver};
+use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
 use crate::options::{Options, OptionsError};
 use crate::webhooks::Webhooks;
@@ -16,7 +17,8 @@ use crate::webhooks::Webhooks;
 use super::dependencies::ServerDependencies;
 
 /// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that work
-/// on any kind; the others are about kinds of its main server.
+/// on any kind; the others are about kinds of its main server, which `main_kinds` finds. `add_authored`
+/// adds those of the server's author.
 ///
 /// # Errors
 /// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
@@ -25,7 +27,8 @@ pub(super) fn chain(
     dependencies: &ServerDependencies,
     metrics: &AdmissionMetrics,
     options: &Options,
-    is_extension: bool,
+    main_kinds: Option<&Arc<MainKinds>>,
+    add_authored: impl FnOnce(&mut AdmissionChain),
 ) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
@@ -37,10 +40,11 @@ pub(super) fn chain(
         OptionsError(format!("--admission-control-config-file: kubeConfigFile: {reason}"))
     })?;
     let webhooks = webhooks::plugins(installed, services, callers, metrics);
-    if is_extension {
+    if main_kinds.is_some() {
         chain.mutating.extend(webhooks.mutating);
         chain.validating.extend(webhooks.validating);
-        add_policies(&mut chain, installed, &services.access, metrics);
+        add_policies(&mut chain, installed, &services.access, metrics, main_kinds);
+        add_authored(&mut chain);
         options.admission.apply(&mut chain)?;
         return Ok(chain);
     }
@@ -54,7 +58,8 @@ pub(super) fn chain(
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
-    add_policies(&mut chain, installed, &services.access, metrics);
+    add_policies(&mut chain, installed, &services.access, metrics, None);
+    add_authored(&mut chain);
     options.admission.apply(&mut chain)?;
     Ok(chain)
 }

@@ -2,47 +2,40 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures::future::BoxFuture;
-use registry_core::context::ClusterPolicy;
-use registry_core::features::Feature;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
-use resources::apiextensions::CustomResourceController;
-use resources::apiregistration::CustomRegistration;
-use resources::rbac::RoleAggregation;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use crate::admission::ServedKinds;
-use crate::aggregator::{Aggregation, Aggregator, ProxyIdentity, Transports};
+use crate::admission::AdmissionChain;
+use crate::aggregator::{ProxyIdentity, Transports};
 use crate::audit::Auditor;
 use crate::authentication::ClientTrust;
 use crate::authorization::{Authorization, Authorizer};
-use crate::encryption::{Encryption, EncryptionError};
+use crate::encryption::Encryption;
 use crate::error::ServerError;
 use crate::filters::Filters;
-use crate::flowcontrol::FlowControl;
-use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
-use crate::health::{
-    CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
-};
+use crate::handlers::{Api, ApiParts, ServedApi};
 use crate::metrics::ServerMetrics;
 use crate::options::Options;
 use crate::storage::{Engine, Storages};
 use crate::telemetry::Sampler;
-use crate::zpages::Zpages;
 
+use super::assembly::{
+    add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
+    follow_flows, follow_policy, handler, health_checks, listen, load_encryption,
+};
+use super::authored::Authored;
 use super::data_directory::DataDirectory;
 use super::dependencies::{Clients, ServerDependencies};
 use super::descriptors::Descriptors;
-use super::extension::MainServer;
-use super::large_bodies::LargeBodies;
+use super::extension::{MainCluster, MainServer};
 use super::post_start::{PostStartHooks, ServerTasks};
-use super::renewal::{CertificateRenewal, ServingCertificateCheck, ServingTls};
-use super::{Handler, Lifecycle, Server, admission, kubeconfig, pki, post_start};
+use super::renewal::{CertificateRenewal, ServingTls};
+use super::{Lifecycle, Server, admission, kubeconfig, pki, post_start};
 
 /// Builds a server.
 #[derive(Default)]
@@ -55,6 +48,7 @@ pub struct ServerBuilder {
     authorizer: Option<Arc<dyn Authorizer>>,
     reaches_local_workloads: bool,
     shutdown: CancellationToken,
+    pub(super) authored: Authored,
 }
 
 /// What the server opens before its stores: files, keys and the engine.
@@ -79,6 +73,8 @@ struct OpenedStores {
     installed: Arc<InstalledApi>,
     /// What admission reads: the same, and resources of a main server.
     known: Arc<InstalledApi>,
+    /// A main server, and its kinds.
+    main: Option<MainCluster>,
     /// What follows the authentication of a main server.
     following: Vec<BoxFuture<'static, ()>>,
 }
@@ -192,12 +188,14 @@ impl ServerBuilder {
             None => installed.clone(),
         };
         metrics.read_from(storages.reader());
-        Ok(OpenedStores { dependencies, authorization, storages, installed, known, following: Vec::new() })
+        let main = main_server.map(MainServer::cluster);
+        let following = Vec::new();
+        Ok(OpenedStores { dependencies, authorization, storages, installed, known, main, following })
     }
 
     /// The second phase of the assembly: what reads from the stores, and the handlers.
     fn assemble(
-        self,
+        mut self,
         opened: Opened,
         stores: OpenedStores,
         listener: TcpListener,
@@ -205,17 +203,20 @@ impl ServerBuilder {
     ) -> Result<Server, ServerError> {
         let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
             opened;
-        let OpenedStores { dependencies, mut authorization, storages, installed, known, following } = stores;
+        let OpenedStores { dependencies, mut authorization, storages, installed, known, main, following } =
+            stores;
+        let lifecycle = Lifecycle::new(std::mem::take(&mut self.shutdown));
+        let mut authored = std::mem::take(&mut self.authored).within(main.as_ref(), &lifecycle.shutdown);
         let options = &self.options;
-        let lifecycle = Lifecycle::new(self.shutdown);
         let facts = post_start::server_facts(options, address, tls.published());
         let flow_control = flow_control(options, &metrics);
-        let attached = attach_rules(options, &installed, &dependencies);
+        let mut attached = attach_rules(&installed, options, &dependencies.services);
         let counted = metrics.admission();
-        let admission = admission::chain(&known, &dependencies, counted, options, self.is_extension)?;
+        let kinds = main.as_ref().map(|main| &main.kinds);
+        let add = |chain: &mut AdmissionChain| authored.admit(chain);
+        let admission = admission::chain(&known, &dependencies, counted, options, kinds, add)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: following };
-        follow_policy(&mut authorization, &installed, &mut tasks);
-        aggregate_roles(options, &installed, &mut tasks);
+        follow_policy(&mut authorization, options, &installed, &mut tasks);
         kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(options, address);
         let authenticator = dependencies.authenticator.clone();
@@ -230,21 +231,18 @@ impl ServerBuilder {
         let late = custom_resources.clone().map(|late| late as Arc<dyn LateResources>);
         let api = Api::over(served.clone(), ApiParts { admission, proxy: Some(proxy), late }, config);
         tasks.background.extend(background(&api, self.is_extension));
-        let handler = handler(options, &installed, transports, (api, &served), &lifecycle, &mut tasks)?;
-        let hooks = PostStartHooks::new(&installed, &facts, attached, flow_control.as_ref(), tasks);
+        let api = (api, &served);
+        let handler = handler(options, &installed, transports, api, &metrics, &lifecycle, &mut tasks)?;
+        attached.extend(authored.hooks(handler.clone()));
+        let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
+        let hooks = PostStartHooks::new(&installed, &facts, attached, schemas, tasks);
         let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
         add_checks(&mut health, custom_resources, encryption.as_deref());
         let authorizer = authorization.authorizer();
         let limits = &options.limits;
-        let policy = ClusterPolicy { allows_privileged: options.admission.allow_privileged };
-        let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics)
-            .with_policy(policy)
-            .with_http(&options.http)
-            .with_auditor(opened.auditor)
-            .with_sampler(opened.sampler)
-            .with_zpages(Zpages::of(options))
-            .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default));
+        let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics);
+        let filters = configured(filters, options).with_auditor(opened.auditor).with_sampler(opened.sampler);
         let ca_pem = identities.server_ca_pem.clone();
         let (given, own, shown) = (options.clone(), tls.clone(), (kubelet_certificate, proxy_identity));
         let renewal = CertificateRenewal::new(given, address, own, shown, identities);
@@ -259,6 +257,7 @@ impl ServerBuilder {
             engine,
             filters: Arc::new(filters),
             hooks,
+            authored: authored.work(),
             lifecycle,
             descriptors,
             shared_watch: storages.shared_watch().clone(),
@@ -320,160 +319,4 @@ impl Opened {
             sampler,
         })
     }
-}
-
-/// Returns the controller that adds custom resources to what is served, and adds its tasks; `None` if their definitions
-/// are not served.
-fn custom_resources(
-    installed: &InstalledApi,
-    storages: &Arc<Storages>,
-    served: &Arc<ServedApi>,
-    tasks: &mut ServerTasks,
-) -> Option<Arc<CustomResourceController>> {
-    let controller = CustomResourceController::new(installed, storages.clone(), served.clone())?;
-    tasks.informers.push(controller.informer());
-    tasks.background.push(Box::pin(controller.clone().run()));
-    if let Some((registration, informer)) = CustomRegistration::new(installed, controller.defined_versions())
-    {
-        tasks.informers.push(informer);
-        tasks.background.push(Box::pin(registration.run()));
-    }
-    Some(controller)
-}
-
-/// Attaches the rules of single resources to their stores. Returns what they do after the start.
-fn attach_rules(
-    options: &Options,
-    installed: &InstalledApi,
-    dependencies: &ServerDependencies,
-) -> Vec<Box<dyn resources::bootstrap::PostStartHook>> {
-    resources::rbac::prevent_escalation(installed, &dependencies.services);
-    resources::resource::restrict_access(installed, &dependencies.services);
-    resources::attach_hooks(installed, options.serving.service_cluster_ip_range)
-}
-
-/// Keeps the authorizers up to date with the stores and the file that they follow.
-fn follow_policy(authorization: &mut Authorization, installed: &InstalledApi, tasks: &mut ServerTasks) {
-    tasks.informers.extend(authorization.follow(installed));
-    tasks.background.extend(authorization.reloading());
-}
-
-/// Adds the tasks that aggregate cluster roles, if that is enabled.
-fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut ServerTasks) {
-    if options.authorization.aggregate_cluster_roles
-        && let Some((controller, informer)) = RoleAggregation::new(installed)
-    {
-        tasks.informers.push(informer);
-        tasks.background.push(Box::pin(controller.run()));
-    }
-}
-
-/// Returns what divides the server between requests; `None` if it is disabled.
-fn flow_control(options: &Options, metrics: &ServerMetrics) -> Option<Arc<FlowControl>> {
-    let limits = &options.limits;
-    let seats = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
-    limits.enable_priority_and_fairness.then(|| FlowControl::new(seats, limits.request_timeout, metrics))
-}
-
-/// Returns what is behind the filters, and adds the tasks of the aggregator.
-fn handler(
-    options: &Options,
-    installed: &InstalledApi,
-    transports: Transports,
-    (api, served): (Arc<Api>, &Arc<ServedApi>),
-    lifecycle: &Lifecycle,
-    tasks: &mut ServerTasks,
-) -> Result<Arc<Handler>, ServerError> {
-    let (routes, stopping) = (options.aggregator.enable_aggregator_routing, lifecycle.stopping.clone());
-    let aggregation = Aggregation::new(installed, transports, routes, served, stopping);
-    let remote = aggregation.map(|aggregation| {
-        tasks.informers.extend(aggregation.informers);
-        tasks.background.extend(aggregation.background);
-        aggregation.remote
-    });
-    Ok(Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api)?), remote)))
-}
-
-/// Returns the work of admission plug-ins beside requests: it writes, which an extension server leaves to its main server.
-fn background(api: &Arc<Api>, is_extension: bool) -> Vec<BoxFuture<'static, ()>> {
-    if is_extension {
-        return Vec::new();
-    }
-    let kinds: Arc<dyn ServedKinds> = api.clone();
-    api.admission().background(&kinds)
-}
-
-/// Returns the API configuration of these options.
-fn api_config(
-    options: &Options,
-    storages: &Storages,
-    metrics: &ServerMetrics,
-    lifecycle: &Lifecycle,
-) -> ApiConfig {
-    ApiConfig {
-        descriptions: resources::schema::descriptions,
-        cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
-        encodings: storages.encodings().clone(),
-        metrics: metrics.requests().clone(),
-        watches: WatchTimes {
-            minimum: Duration::from_secs(options.limits.min_request_timeout.into()),
-            grace_period: options.shutdown.shutdown_watch_termination_grace_period,
-            running: lifecycle.watches.clone(),
-        },
-    }
-}
-
-async fn load_encryption(
-    options: &Options,
-    metrics: &ServerMetrics,
-) -> Result<Option<Arc<Encryption>>, EncryptionError> {
-    let encryption = &options.encryption;
-    let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
-    let reloads = encryption.encryption_provider_config_automatic_reload;
-    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
-}
-
-async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
-    let address = SocketAddr::new(options.serving.bind_address, options.serving.secure_port);
-    let failed = |source| ServerError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
-    Ok((listener, bound))
-}
-
-/// Adds the checks of what only some servers have.
-fn add_checks(
-    health: &mut Health,
-    custom_resources: Option<Arc<CustomResourceController>>,
-    encryption: Option<&Encryption>,
-) {
-    if let Some(controller) = custom_resources {
-        let check = Arc::new(CustomResourcesCheck(controller));
-        health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
-    }
-    if let Some(encryption) = encryption {
-        health.add("kms-providers", Endpoint::ALL, encryption.check());
-    }
-}
-
-fn health_checks(
-    storages: &Storages,
-    installed: &Arc<InstalledApi>,
-    hooks: &PostStartHooks,
-    tls: &Arc<ServingTls>,
-    lifecycle: &Lifecycle,
-) -> Health {
-    let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
-    let mut health = Health::default();
-    health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
-    health.add("etcd", Endpoint::ALIVE, engine.clone());
-    health.add("etcd-readiness", Endpoint::READY, engine);
-    let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
-    health.add("informer-sync", Endpoint::READY, Arc::new(caches));
-    for (name, completion) in hooks.completions() {
-        health.add(format!("poststarthook/{name}"), Endpoint::ALL, completion);
-    }
-    health.add("serving-certificate", Endpoint::READY, Arc::new(ServingCertificateCheck(tls.clone())));
-    health.add("shutdown", Endpoint::READY, Arc::new(ShutdownCheck(lifecycle.shutdown.clone())));
-    health
 }

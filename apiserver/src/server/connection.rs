@@ -22,6 +22,7 @@ use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
+use crate::aggregator::ForwardedWatch;
 use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
@@ -190,7 +191,8 @@ fn counted_answer(
     running: Running,
 ) -> Response<CountedBody> {
     let long_running = response.extensions_mut().remove::<LongRunning>();
-    if long_running.is_some() || response.body().size_hint().lower() > INLINE_BYTES {
+    let is_forwarded = response.extensions_mut().remove::<ForwardedWatch>().is_some();
+    if long_running.is_some() || is_forwarded || response.body().size_hint().lower() > INLINE_BYTES {
         run_inline.request(long_running.is_some());
     }
     if long_running.is_none() {

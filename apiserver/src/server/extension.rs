@@ -10,14 +10,24 @@ use registry_core::storage::StorageError;
 use crate::authentication::{Authenticator, ClientTrust, DelegatedSources, FrontProxyNames};
 use crate::clients::Client;
 use crate::error::ServerError;
-use crate::main_server::{self, AuthenticationConfig, FollowedAuthentication};
+use crate::main_server::source::ApiServer;
+use crate::main_server::{self, AuthenticationConfig, FollowedAuthentication, MainKinds};
 use crate::options::{FrontProxyOptions, Options, OptionsError};
 
 /// The main server of an extension server.
 pub(super) struct MainServer {
     client: Arc<Client>,
+    kinds: Arc<MainKinds>,
     followed: FollowedAuthentication,
     config: Option<AuthenticationConfig>,
+}
+
+/// The cluster of an extension server: that of its main server.
+pub(super) struct MainCluster {
+    /// The kinds that policies have as parameters.
+    pub(super) kinds: Arc<MainKinds>,
+    /// The main server.
+    pub(super) server: Arc<dyn ApiServer>,
 }
 
 // === impl MainServer ===
@@ -51,7 +61,8 @@ impl MainServer {
             let tolerates_failure = delegation.authentication_tolerate_lookup_failure;
             config.read(tolerates_failure).await.map_err(ServerError::Authentication)?;
         }
-        Ok(Self { client: Arc::new(client), followed, config })
+        let client = Arc::new(client);
+        Ok(Self { kinds: Arc::new(MainKinds::new(client.clone())), client, followed, config })
     }
 
     /// Returns the authenticator of the server.
@@ -68,7 +79,12 @@ impl MainServer {
         sources.assemble()
     }
 
-    /// Returns what is installed, with the stores of the main server's resources that admission depends on.
+    /// Returns what is read of the cluster.
+    pub(super) fn cluster(&self) -> MainCluster {
+        MainCluster { kinds: self.kinds.clone(), server: self.client.clone() }
+    }
+
+    /// Returns what is installed, with the stores of the main server's resources that this server depends on.
     ///
     /// # Errors
     /// Fails if a store cannot be opened.
@@ -79,7 +95,12 @@ impl MainServer {
         services: &Services,
     ) -> Result<InstalledApi, StorageError> {
         let cache_bytes = options.storage.watch_cache_bytes();
-        let main = main_server::install(self.client.clone(), services.clone(), cache_bytes)?;
+        let main = main_server::install(
+            self.client.clone(),
+            services.clone(),
+            cache_bytes,
+            options.limits.enable_priority_and_fairness,
+        )?;
         let mut all = own.clone();
         all.paths.extend(main.paths);
         Ok(all)

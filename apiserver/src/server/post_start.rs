@@ -13,7 +13,7 @@ use resources::bootstrap::{PostStartHook, PublishedAuthentication, ServerFacts, 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
+use crate::flowcontrol::FlowSchemaInformer;
 use crate::health::{Check, Completion};
 use crate::options::Options;
 
@@ -22,6 +22,9 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from
 
 /// Time to withdraw what must not outlive the server, so that a store that is gone does not hold up its end.
 const WITHDRAWAL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The hook that registers the served group versions. Kubernetes has another check that it is completed.
+const AUTOREGISTRATION: &str = "kube-apiserver-autoregistration";
 
 /// The post-start hooks of a server, with their dependencies.
 pub(super) struct PostStartHooks {
@@ -48,27 +51,29 @@ pub(super) async fn end(mut tasks: JoinSet<()>) {
 }
 
 impl PostStartHooks {
-    /// Returns the hooks of what is installed, after those in `attached`, and what runs with them: `tasks`, and the
-    /// informers of the hooks.
+    /// Returns the hooks of what is installed, after those in `attached`, and what runs with them.
     pub(super) fn new(
         installed: &InstalledApi,
         server: &ServerFacts,
         attached: Vec<Box<dyn PostStartHook>>,
-        flow_control: Option<&Arc<FlowControl>>,
-        mut tasks: ServerTasks,
+        schemas: Option<FlowSchemaInformer>,
+        tasks: ServerTasks,
     ) -> Self {
-        let followed = flow_control.and_then(|control| FlowSchemaInformer::new(installed, control.clone()));
-        let schemas = followed.map(|(schemas, followed)| {
-            tasks.informers.extend(followed);
-            schemas
-        });
         let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
         Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, tasks }
     }
 
     /// Returns the hooks by name, as health checks.
-    pub(super) fn completions(&self) -> Vec<(&'static str, Arc<dyn Check>)> {
-        self.hooks.iter().map(|(hook, done)| (hook.name(), done.clone() as Arc<dyn Check>)).collect()
+    pub(super) fn completions(&self) -> Vec<(String, Arc<dyn Check>)> {
+        let mut checks = Vec::new();
+        for (hook, done) in &self.hooks {
+            let done: Arc<dyn Check> = done.clone();
+            checks.push((format!("poststarthook/{}", hook.name()), done.clone()));
+            if hook.name() == AUTOREGISTRATION {
+                checks.push(("autoregister-completion".to_owned(), done));
+            }
+        }
+        checks
     }
 
     /// Returns whether each informer has its first list.

@@ -8,6 +8,7 @@ use clap::Parser as _;
 use registry_core::registry::StorageMap;
 use serde_json::{Value, json};
 
+use crate::ServerBuilder;
 use crate::error::ServerError;
 use crate::manifests::{Manifests, Serving};
 use crate::options::{KubeconfigCommand, Options, OptionsError};
@@ -30,6 +31,7 @@ pub struct TestCluster {
     main: TestServer,
     extension: Option<TestServer>,
     maps: Vec<&'static StorageMap>,
+    customize: fn(ServerBuilder) -> ServerBuilder,
     directory: Arc<TestDirectory>,
     /// The data of the extension server.
     data: Arc<TestDirectory>,
@@ -44,11 +46,23 @@ impl TestCluster {
     /// # Errors
     /// Fails if one of them does not start.
     pub async fn start(maps: &[&'static StorageMap]) -> Result<Self, ServerError> {
+        Self::start_customized(maps, |server| server).await
+    }
+
+    /// Like [`start`](Self::start), with whatever `customize` adds to the extension server.
+    ///
+    /// # Errors
+    /// Fails if one of them does not start.
+    pub async fn start_customized(
+        maps: &[&'static StorageMap],
+        customize: fn(ServerBuilder) -> ServerBuilder,
+    ) -> Result<Self, ServerError> {
         let directory = Arc::new(TestDirectory::create()?);
         let main = with_front_proxy(TestServer::builder(), directory.path())?;
         let main = main.reach_local_workloads().start().await?;
         let data = Arc::new(TestDirectory::create()?);
-        let mut cluster = Self { main, extension: None, maps: maps.to_vec(), directory, data, port: 0 };
+        let mut cluster =
+            Self { main, extension: None, maps: maps.to_vec(), customize, directory, data, port: 0 };
         cluster.write_kubeconfig()?;
         let ca_pem = cluster.renew_certificate()?;
         cluster.create(cluster.manifests("").permissions()).await?;
@@ -91,7 +105,7 @@ impl TestCluster {
     /// Fails if it does not start.
     pub async fn start_extension(&mut self) -> Result<(), ServerError> {
         let file = |flag: &str, name: &str| format!("--{flag}={}", self.path(name).display());
-        let mut builder = TestServer::builder().directory(&self.data).extension();
+        let mut builder = TestServer::builder().directory(&self.data).extension().customize(self.customize);
         for map in &self.maps {
             builder = builder.storage_map(map);
         }
@@ -112,7 +126,15 @@ impl TestCluster {
     /// # Errors
     /// Fails if the certificate cannot be made or written.
     pub fn renew_certificate(&self) -> Result<String, ServerError> {
-        let made = issue_serving(NAME, NAMESPACE, LIFETIME, now())?;
+        self.renew_certificate_for(LIFETIME)
+    }
+
+    /// Like [`renew_certificate`](Self::renew_certificate), with a certificate that is valid for this time.
+    ///
+    /// # Errors
+    /// Fails if the certificate cannot be made or written.
+    pub fn renew_certificate_for(&self, lifetime: Duration) -> Result<String, ServerError> {
+        let made = issue_serving(NAME, NAMESPACE, lifetime, now())?;
         write_private(&self.path("tls.key"), &made.leaf.key_pem)?;
         write_private(&self.path("tls.crt"), &made.leaf.certificate_pem)?;
         Ok(made.ca_pem)

@@ -4,5 +4,5 @@
 //! Its flags are those of the standard server, and those of extension servers: `cargo run -p zoo -- --help`.
 
 fn main() -> std::process::ExitCode {
-    apiserver::run_extension_with(apiserver::program!(), &[&zoo::STORAGE_MAP])
+    apiserver::run_extension_customized(apiserver::program!(), &[&zoo::STORAGE_MAP], zoo::server::customize)
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use apiserver::testing::{Kubectl, TestCluster};
+use apiserver::testing::{Kubectl, TestCluster, TestServer};
 use futures::TryStreamExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, WatchEvent, WatchParams};
 use serde_json::json;
@@ -152,6 +152,355 @@ webhooks:
     cluster.stop().await;
 }
 
+/// Allows the extension server to read the objects of this kind.
+async fn let_it_read(kubectl: &Kubectl, plural: &str) {
+    kubectl
+        .run(&format!("create clusterrole reads-{plural} --verb=get,list,watch --resource={plural}"))
+        .await;
+    let binding = format!("create clusterrolebinding reads-{plural} --clusterrole=reads-{plural}");
+    kubectl.run(&format!("{binding} --serviceaccount=default:extension")).await;
+}
+
+/// Returns a policy that limits the animals by a parameter, with its binding.
+fn limited_by(kind: &str, most: &str) -> String {
+    format!(
+        r#"
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {{name: limited}}
+spec:
+  paramKind: {kind}
+  matchConstraints:
+    resourceRules:
+    - {{apiGroups: [zoo.example.dev], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [enclosures]}}
+  validations:
+  - {{expression: "object.spec.animals <= {most}", messageExpression: "'at most ' + string({most})"}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {{name: limited}}
+spec:
+  policyName: limited
+  validationActions: [Deny]
+  paramRef: {{name: limit, namespace: default, parameterNotFoundAction: Deny}}
+"#
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn policies_have_parameters_of_built_in_kinds_of_the_main_server() {
+    let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
+    let kubectl = cluster.kubectl();
+    let policy = limited_by("{apiVersion: v1, kind: ConfigMap}", "int(params.data.most)");
+    kubectl.run_with_input("apply -f -", &policy).await;
+    let create = "create --dry-run=server -f -";
+    // The permission to read them is the operator's decision.
+    until(&kubectl, create, NORTH, "configmaps is forbidden").await;
+    let_it_read(&kubectl, "configmaps").await;
+    until(&kubectl, create, NORTH, "no params found for policy binding").await;
+    kubectl.run("create configmap limit --from-literal=most=1").await;
+    until(&kubectl, create, NORTH, "at most 1").await;
+    kubectl.run(r#"patch configmap limit --type=merge -p {"data":{"most":"2"}}"#).await;
+    until(&kubectl, create, NORTH, "created").await;
+    kubectl.run("delete configmap limit").await;
+    until(&kubectl, create, NORTH, "no params found for policy binding").await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn policies_have_parameters_of_custom_kinds_of_the_main_server() {
+    let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
+    let kubectl = cluster.kubectl();
+    let policy = limited_by("{apiVersion: rules.example.dev/v1, kind: Limit}", "params.spec.most");
+    kubectl.run_with_input("apply -f -", &policy).await;
+    let create = "create --dry-run=server -f -";
+    until(&kubectl, create, NORTH, "failed to find resource referenced by paramKind").await;
+    let definition = r#"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: limits.rules.example.dev}
+spec:
+  group: rules.example.dev
+  names: {plural: limits, kind: Limit}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties: {spec: {type: object, properties: {most: {type: integer}}}}
+"#;
+    kubectl.run_with_input("apply -f -", definition).await;
+    let limit = r#"
+apiVersion: rules.example.dev/v1
+kind: Limit
+metadata: {name: limit, namespace: default}
+spec: {most: 1}
+"#;
+    until(&kubectl, "apply -f -", limit, "limit.rules.example.dev/limit").await;
+    let_it_read(&kubectl, "limits.rules.example.dev").await;
+    until(&kubectl, create, NORTH, "at most 1").await;
+    kubectl.run_with_input("apply -f -", &limit.replace("most: 1", "most: 5")).await;
+    until(&kubectl, create, NORTH, "created").await;
+    // With the definition the parameters are gone: the policy fails, as its failurePolicy says.
+    kubectl.run("delete crd limits.rules.example.dev").await;
+    until(&kubectl, create, NORTH, "denied request").await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn flow_schemas_of_the_main_server_are_in_force() {
+    let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
+    let kubectl = cluster.kubectl();
+    let schema = "
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: keepers}
+spec:
+  type: Limited
+  limited: {nominalConcurrencyShares: 5, limitResponse: {type: Reject}}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: keepers}
+spec:
+  matchingPrecedence: 100
+  priorityLevelConfiguration: {name: keepers}
+  rules:
+  - resourceRules:
+    - {apiGroups: [zoo.example.dev], clusterScope: true, namespaces: ['*'], resources: ['*'], verbs: ['*']}
+    subjects: [{kind: User, user: {name: jane}}]
+";
+    kubectl.run_with_input("apply -f -", schema).await;
+    let own = cluster.extension().unwrap().kubectl();
+    until(&own, "get --raw /debug/api_priority_and_fairness/dump_priority_levels", "", "keepers").await;
+    // A refused request has passed it too.
+    kubectl.fail("get enc --as=jane").await;
+    let counted =
+        r#"apiserver_flowcontrol_dispatched_requests_total{flow_schema="keepers",priority_level="keepers"}"#;
+    let metrics = own.run("get --raw /metrics").await;
+    let is_counted = metrics.lines().any(|line| line.starts_with(counted));
+    assert!(is_counted || metrics.contains(r#"flow_schema="keepers""#), "no request was counted");
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_serving_certificate_is_replaced_while_it_serves() {
+    let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
+    let kubectl = cluster.kubectl();
+    kubectl.run_with_input("apply -f -", NORTH).await;
+    trust(&kubectl, &cluster.renew_certificate().unwrap()).await;
+    until(&kubectl, "get apiservice v1.zoo.example.dev -o yaml", "", "FailedDiscoveryCheck").await;
+    cluster.wait_until_available().await.unwrap();
+    until(&kubectl, "get enc north -o jsonpath={.spec.species}", "", "penguin").await;
+    let metrics = kubectl.run("get --raw /metrics").await;
+    let failed = r#"aggregator_unavailable_apiservice_total{name="v1.zoo.example.dev",reason="FailedDiscoveryCheck"} "#;
+    assert!(metrics.lines().any(|line| line.starts_with(failed)), "the failure is not counted");
+    for available in ["v1.zoo.example.dev", "v1.apps", "v1."] {
+        let line = format!("aggregator_unavailable_apiservice{{name=\"{available}\"}} 0");
+        assert!(metrics.lines().any(|one| one == line), "{line}");
+    }
+    assert!(kubectl.run("get --raw /readyz?verbose").await.contains("[+]autoregister-completion ok"));
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_serving_certificate_that_ends_is_reported_until_it_is_renewed() {
+    let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
+    let kubectl = cluster.kubectl();
+    kubectl.run_with_input("apply -f -", NORTH).await;
+    trust(&kubectl, &cluster.renew_certificate_for(Duration::from_secs(1)).unwrap()).await;
+    let condition = "get apiservice v1.zoo.example.dev -o jsonpath={.status.conditions[0].message}";
+    until(&kubectl, condition, "", "certificate has expired").await;
+    assert!(
+        kubectl.fail("get enc north").await.contains("the server is currently unable to handle the request")
+    );
+    // Others are served, and so is the zoo's own health.
+    kubectl.run("get namespaces").await;
+    trust(&kubectl, &cluster.renew_certificate().unwrap()).await;
+    until(&kubectl, "get enc north -o name", "", "enclosure.zoo.example.dev/north").await;
+    cluster.stop().await;
+}
+
+/// An authority, and the certificate of a client by it with its key (all PEM).
+struct Issued {
+    authority: String,
+    certificate: String,
+    key: String,
+}
+
+fn issue(name: &str, organization: &str) -> Issued {
+    use rcgen::{
+        BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    };
+    let mut of_authority = CertificateParams::new(Vec::new()).unwrap();
+    of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    of_authority.distinguished_name.push(DnType::CommonName, format!("authority of {name}"));
+    let authority_key = KeyPair::generate().unwrap();
+    let authority = of_authority.self_signed(&authority_key).unwrap().pem();
+    let issuer = Issuer::new(of_authority, authority_key);
+    let mut of_client = CertificateParams::new(Vec::new()).unwrap();
+    of_client.distinguished_name = rcgen::DistinguishedName::new();
+    of_client.distinguished_name.push(DnType::CommonName, name);
+    of_client.distinguished_name.push(DnType::OrganizationName, organization);
+    of_client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let key = KeyPair::generate().unwrap();
+    let certificate = of_client.signed_by(&key, &issuer).unwrap().pem();
+    Issued { authority, certificate, key: key.serialize_pem() }
+}
+
+/// Returns the status of the list of enclosures at a server, for the holder of a certificate with these headers.
+async fn status(url: &str, issued: &Issued, headers: &[(&str, &str)]) -> u16 {
+    use base64::Engine as _;
+    let encoded = |pem: &str| base64::prelude::BASE64_STANDARD.encode(pem);
+    let kubeconfig = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "x",
+        "clusters": [{ "name": "x", "cluster": { "server": url, "insecure-skip-tls-verify": true } }],
+        "users": [{ "name": "x", "user": {
+            "client-certificate-data": encoded(&issued.certificate), "client-key-data": encoded(&issued.key),
+        } }],
+        "contexts": [{ "name": "x", "context": { "cluster": "x", "user": "x" } }],
+    });
+    let kubeconfig: kube::config::Kubeconfig = serde_json::from_value(kubeconfig).unwrap();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let client = kube::Client::try_from(config).unwrap();
+    let mut request = http::Request::get("/apis/zoo.example.dev/v1/enclosures");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let answer = client.send(request.body(kube::client::Body::empty()).unwrap()).await.unwrap();
+    answer.status().as_u16()
+}
+
+/// Changes the authorities in the ConfigMap that the main server publishes.
+async fn publish(kubectl: &Kubectl, change: impl Fn(&mut serde_json::Map<String, serde_json::Value>)) {
+    let of_map = "-n kube-system configmap extension-apiserver-authentication";
+    let mut map: serde_json::Value =
+        serde_json::from_str(&kubectl.run(&format!("get {of_map} -o json")).await).unwrap();
+    change(map["data"].as_object_mut().unwrap());
+    kubectl.run_with_input("replace -f -", &map.to_string()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn authorities_of_clients_and_front_proxies_are_followed_while_it_serves() {
+    let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
+    let kubectl = cluster.kubectl();
+    let url = cluster.extension().unwrap().url().to_owned();
+    let client = issue("other", "system:masters");
+    let proxy = issue("front-proxy-client", "");
+    let as_master = [("x-remote-user", "jane"), ("x-remote-group", "system:masters")];
+    let statuses = async || (status(&url, &client, &[]).await, status(&url, &proxy, &as_master).await);
+    let becomes = async |wanted: (u16, u16)| {
+        let begun = Instant::now();
+        while statuses().await != wanted {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it never becomes {wanted:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    assert_eq!(statuses().await, (401, 401));
+    let both = [("client-ca-file", &client.authority), ("requestheader-client-ca-file", &proxy.authority)];
+    publish(&kubectl, |data| {
+        for (key, authority) in both {
+            let bundle = format!("{}{authority}", data[key].as_str().unwrap());
+            data.insert(key.to_owned(), bundle.into());
+        }
+    })
+    .await;
+    becomes((200, 200)).await;
+    // The former ones count beside them, until they are removed.
+    kubectl.run("get enclosures").await;
+    publish(&kubectl, |data| {
+        for (key, authority) in both {
+            let bundle = data[key].as_str().unwrap().replace(authority.as_str(), "");
+            data.insert(key.to_owned(), bundle.into());
+        }
+    })
+    .await;
+    becomes((401, 401)).await;
+    kubectl.run("get enclosures").await;
+    cluster.stop().await;
+}
+
+/// Points a group version of a server at another server, and claims that it is available.
+async fn point(server: &TestServer, other: &TestServer) {
+    let port = other.address().port();
+    let objects = format!(
+        r#"
+apiVersion: v1
+kind: Service
+metadata: {{name: other, namespace: default}}
+spec: {{type: ExternalName, externalName: localhost}}
+---
+apiVersion: apiregistration.k8s.io/v1
+kind: APIService
+metadata: {{name: v1.loop.example.com}}
+spec:
+  group: loop.example.com
+  version: v1
+  groupPriorityMinimum: 1000
+  versionPriority: 15
+  insecureSkipTLSVerify: true
+  service: {{name: other, namespace: default, port: {port}}}
+"#
+    );
+    server.kubectl().run_with_input("apply -f -", &objects).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_passes_a_server_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let proxy = issue("front-proxy-client", "");
+    let file = |name: &str, content: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let flags = [
+        format!("--requestheader-client-ca-file={}", file("ca.crt", &proxy.authority)),
+        format!("--proxy-client-cert-file={}", file("proxy.crt", &proxy.certificate)),
+        format!("--proxy-client-key-file={}", file("proxy.key", &proxy.key)),
+        "--requestheader-username-headers=X-Remote-User".to_owned(),
+        "--requestheader-group-headers=X-Remote-Group".to_owned(),
+    ];
+    let start = async || {
+        let builder = TestServer::builder().memory().reach_local_workloads();
+        flags.iter().fold(builder, |builder, flag| builder.flag(flag)).start().await.unwrap()
+    };
+    let (one, two) = (start().await, start().await);
+    point(&one, &two).await;
+    point(&two, &one).await;
+    let kubectl = one.kubectl();
+    // Each waits for the other, so that neither becomes available.
+    until(&kubectl, "get apiservice v1.loop.example.com -o yaml", "", "bad status").await;
+    // If both are said to be, a request ends where it began.
+    let claim = r#"patch apiservice v1.loop.example.com --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Available","status":"True"}]}}"#;
+    let begun = Instant::now();
+    loop {
+        kubectl.run(claim).await;
+        two.kubectl().run(claim).await;
+        let answer = kubectl.output("get --raw /apis/loop.example.com/v1/things", "").await;
+        let text = String::from_utf8_lossy(&answer.stderr).into_owned();
+        if text.contains("the request was forwarded by this server before") {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{text}");
+    }
+    one.stop().await;
+    two.stop().await;
+}
+
+/// Trusts the authority of the extension server's certificate.
+async fn trust(kubectl: &Kubectl, ca_pem: &str) {
+    use base64::Engine as _;
+    let bundle = base64::prelude::BASE64_STANDARD.encode(ca_pem);
+    for version in ["v1", "v1beta1"] {
+        let patch = json!({ "spec": { "caBundle": bundle } }).to_string();
+        kubectl.run(&format!("patch apiservice {version}.zoo.example.dev --type=merge -p {patch}")).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_extension_server_goes_and_comes_back_with_another_certificate() {
     let mut cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
@@ -165,14 +514,7 @@ async fn an_extension_server_goes_and_comes_back_with_another_certificate() {
 
     let ca_pem = cluster.renew_certificate().unwrap();
     cluster.start_extension().await.unwrap();
-    let bundle = {
-        use base64::Engine as _;
-        base64::prelude::BASE64_STANDARD.encode(ca_pem)
-    };
-    for version in ["v1", "v1beta1"] {
-        let patch = json!({ "spec": { "caBundle": bundle } }).to_string();
-        kubectl.run(&format!("patch apiservice {version}.zoo.example.dev --type=merge -p {patch}")).await;
-    }
+    trust(&kubectl, &ca_pem).await;
     cluster.wait_until_available().await.unwrap();
     until(&kubectl, "get enc north -o jsonpath={.spec.species}", "", "penguin").await;
     cluster.stop().await;

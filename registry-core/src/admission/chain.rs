@@ -63,9 +63,9 @@ impl AdmissionChain {
         self.validating.retain(|plugin| keeps(plugin.name()));
     }
 
-    /// Sorts the plug-ins by their position in this list of names; those that it does not contain come first.
+    /// Sorts the plug-ins by their position in this list of names; those that it does not contain come last.
     pub fn sort(&mut self, order: &[&str]) {
-        let position = |name: &str| order.iter().position(|other| *other == name);
+        let position = |name: &str| order.iter().position(|other| *other == name).unwrap_or(order.len());
         self.mutating.sort_by_key(|plugin| position(plugin.name()));
         self.validating.sort_by_key(|plugin| position(plugin.name()));
     }
@@ -193,7 +193,7 @@ mod tests {
         let attributes = attributes(Operation::Create);
         let admitted = chain.admit(&RequestContext::system(""), &attributes, Some(&mut object), None).await;
         assert!(admitted.is_ok());
-        assert_eq!(object.get_str(&["runs"]), Some("own1 a1 c1 own2 a2 c2 "));
+        assert_eq!(object.get_str(&["runs"]), Some("a1 c1 own1 a2 c2 own2 "));
     }
 
     #[tokio::test]

@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::admission::expressions::{Subject, Write, namespace_value};
 use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of};
 use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
 
 use super::definitions::{Binding, Policy};
@@ -41,6 +42,8 @@ pub(super) struct MutatingPolicies {
     matcher: Matcher,
     access: Arc<dyn AccessReviewer>,
     metrics: AdmissionMetrics,
+    /// The main server of this extension server.
+    main: Option<Arc<MainKinds>>,
 }
 
 /// A policy that is to be applied to a write, with one of its parameters.
@@ -69,13 +72,14 @@ impl MutatingPolicies {
         installed: &InstalledApi,
         access: Arc<dyn AccessReviewer>,
         metrics: AdmissionMetrics,
+        main: Option<Arc<MainKinds>>,
     ) -> Option<Self> {
         let in_force = InForce::new(
             installed,
             (MutatingAdmissionPolicies::TYPE, |object| Policy::new(object, Mutator::compile)),
             (MutatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, ())),
         )?;
-        Some(Self { in_force, matcher: Matcher::new(installed), access, metrics })
+        Some(Self { in_force, matcher: Matcher::new(installed), access, metrics, main })
     }
 
     /// Returns what is to be applied to a write, by the object before all of it.
@@ -100,13 +104,14 @@ impl MutatingPolicies {
                     continue;
                 }
             };
-            let params = match Params::find(policy.param_kind.as_ref(), attributes) {
-                Ok(params) => params,
-                Err(failure) => {
-                    refusals.misconfigured(policy, None, &failure);
-                    continue;
-                }
-            };
+            let params =
+                match Params::find(policy.param_kind.as_ref(), attributes, self.main.as_deref()).await {
+                    Ok(params) => params,
+                    Err(failure) => {
+                        refusals.misconfigured(policy, None, &failure);
+                        continue;
+                    }
+                };
             for binding in bindings {
                 if let Some(criteria) = &binding.criteria {
                     match self.matcher.matches(criteria, context, attributes, object, old).await {

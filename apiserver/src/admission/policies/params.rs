@@ -5,32 +5,52 @@
 use std::sync::Arc;
 
 use registry_core::RequestContext;
+use registry_core::api::selector::LabelSelector;
 use registry_core::api::{GetOptions, ListOptions, Object, Scope, StatusError};
 use registry_core::registry::InstalledPath;
 use registry_core::rest::Answer;
 
 use crate::admission::Attributes;
+use crate::main_server::{MainKind, MainKinds};
 
 use super::definitions::{ParamKind, ParamRef, Selection};
 
-/// The served kind of a policy's parameters.
+/// The kind of a policy's parameters.
 pub(super) struct Params<'p> {
-    kind: Option<(&'p ParamKind, Arc<InstalledPath>)>,
+    kind: Option<(&'p ParamKind, Objects)>,
+}
+
+/// Where the objects of a kind are.
+enum Objects {
+    /// This server serves them.
+    Own(Arc<InstalledPath>),
+    /// The main server of this extension server serves them.
+    Main(Arc<MainKind>),
 }
 
 // === impl Params ===
 
 impl<'p> Params<'p> {
-    /// Finds the kind of a policy's parameters.
+    /// Finds the kind of a policy's parameters: one of this server, or else of its main server.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message if it is not served.
-    pub(super) fn find(kind: Option<&'p ParamKind>, attributes: &Attributes<'_>) -> Result<Self, String> {
+    /// Fails with Kubernetes' message if it is not served, or with a reason if that cannot be found out.
+    pub(super) async fn find(
+        kind: Option<&'p ParamKind>,
+        attributes: &Attributes<'_>,
+        main: Option<&MainKinds>,
+    ) -> Result<Self, String> {
         let Some(kind) = kind else { return Ok(Self { kind: None }) };
-        let path = attributes.kinds.path_of_kind(&kind.group, &kind.version, &kind.kind);
-        let path =
-            path.ok_or_else(|| format!("failed to find resource referenced by paramKind: '{kind}'"))?;
-        Ok(Self { kind: Some((kind, path)) })
+        if let Some(path) = attributes.kinds.path_of_kind(&kind.group, &kind.version, &kind.kind) {
+            return Ok(Self { kind: Some((kind, Objects::Own(path))) });
+        }
+        let found = match main {
+            Some(main) => main.find(&kind.group, &kind.version, &kind.kind).await?,
+            None => None,
+        };
+        let found =
+            found.ok_or_else(|| format!("failed to find resource referenced by paramKind: '{kind}'"))?;
+        Ok(Self { kind: Some((kind, Objects::Main(found))) })
     }
 
     /// Returns the parameters of a binding for a write in a namespace, from the cache. One that is `None` means that
@@ -43,10 +63,10 @@ impl<'p> Params<'p> {
         reference: Option<&ParamRef>,
         namespace: &str,
     ) -> Result<Vec<Option<Object>>, String> {
-        let (Some((kind, path)), Some(reference)) = (&self.kind, reference) else {
+        let (Some((kind, objects)), Some(reference)) = (&self.kind, reference) else {
             return Ok(vec![None]);
         };
-        let is_namespaced = path.capabilities.storage.scope() == Scope::Namespaced;
+        let is_namespaced = objects.scope() == Scope::Namespaced;
         let namespace = match (is_namespaced, reference.namespace.as_str(), namespace) {
             (false, "", _) => "",
             (false, _, _) => {
@@ -62,19 +82,11 @@ impl<'p> Params<'p> {
             }
             (true, "", namespace) | (true, namespace, _) => namespace,
         };
-        let context = RequestContext::system(namespace);
         let mut found = match &reference.which {
-            Selection::Named(name) => {
-                get(path, &context, name).await.map_err(|failure| failure.message)?.into_iter().collect()
-            }
+            Selection::Named(name) => objects.get(namespace, name).await?.into_iter().collect(),
             Selection::Labelled(selector) => {
                 let selector = selector.as_ref().map_err(ToString::to_string)?;
-                let options = ListOptions {
-                    label_selector: selector.clone(),
-                    resource_version: Some(0),
-                    ..ListOptions::default()
-                };
-                list(path, &context, &options).await.map_err(|failure| failure.message)?
+                objects.select(namespace, selector).await?
             }
             Selection::None => return Err("one of name or selector must be provided".to_owned()),
         };
@@ -89,6 +101,40 @@ impl<'p> Params<'p> {
             object.set_type(&api_version, &kind.kind);
         }
         Ok(found.into_iter().map(Some).collect())
+    }
+}
+
+// === impl Objects ===
+
+impl Objects {
+    fn scope(&self) -> Scope {
+        match self {
+            Self::Own(path) => path.capabilities.storage.scope(),
+            Self::Main(kind) => kind.scope(),
+        }
+    }
+
+    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Object>, String> {
+        match self {
+            Self::Own(path) => {
+                let found = get(path, &RequestContext::system(namespace), name).await;
+                found.map_err(|failure| failure.message)
+            }
+            Self::Main(kind) => Ok(kind.get(namespace, name)),
+        }
+    }
+
+    async fn select(&self, namespace: &str, selector: &LabelSelector) -> Result<Vec<Object>, String> {
+        let path = match self {
+            Self::Own(path) => path,
+            Self::Main(kind) => return Ok(kind.select(namespace, selector)),
+        };
+        let options = ListOptions {
+            label_selector: selector.clone(),
+            resource_version: Some(0),
+            ..ListOptions::default()
+        };
+        list(path, &RequestContext::system(namespace), &options).await.map_err(|failure| failure.message)
     }
 }
 

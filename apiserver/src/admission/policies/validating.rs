@@ -20,6 +20,7 @@ use serde_json::Value;
 use crate::admission::expressions::{Subject, Write, namespace_value};
 use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of};
 use crate::admission::{AdmissionPlugin, Attributes, ServedKinds, ValidatingAdmission};
+use crate::main_server::MainKinds;
 use crate::metrics::{AdmissionMetrics, Enforcement};
 
 use super::definitions::{Binding, Policy};
@@ -49,6 +50,8 @@ pub(super) struct ValidatingPolicies {
     access: Arc<dyn AccessReviewer>,
     metrics: AdmissionMetrics,
     type_checking: TypeChecking,
+    /// The main server of this extension server.
+    main: Option<Arc<MainKinds>>,
 }
 
 /// The first denial of a write, and what else its policies have found.
@@ -81,6 +84,7 @@ impl ValidatingPolicies {
         installed: &InstalledApi,
         access: Arc<dyn AccessReviewer>,
         metrics: AdmissionMetrics,
+        main: Option<Arc<MainKinds>>,
     ) -> Option<Self> {
         let in_force = InForce::new(
             installed,
@@ -88,7 +92,8 @@ impl ValidatingPolicies {
             (ValidatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, Actions::of(object))),
         )?;
         let type_checking = TypeChecking::new(installed)?;
-        Some(Self { in_force, matcher: Matcher::new(installed), access, metrics, type_checking })
+        let matcher = Matcher::new(installed);
+        Some(Self { in_force, matcher, access, metrics, type_checking, main })
     }
 
     async fn evaluate_policy(
@@ -108,7 +113,7 @@ impl ValidatingPolicies {
                 return Ok(());
             }
         };
-        let params = match Params::find(policy.param_kind.as_ref(), attributes) {
+        let params = match Params::find(policy.param_kind.as_ref(), attributes, self.main.as_deref()).await {
             Ok(params) => params,
             Err(failure) => {
                 decisions.misconfigured(policy, None, &failure);

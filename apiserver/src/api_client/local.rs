@@ -1,0 +1,53 @@
+//! This server, as its own client: without a connection, authentication and authorization.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use registry_core::RequestContext;
+use tokio::sync::watch;
+
+use crate::clients::CallFailure;
+use crate::filters::Dispatch;
+use crate::main_server::source::ApiServer;
+use crate::request_info::RequestInfo;
+
+/// The field manager of what is written.
+const USER_AGENT: &str = "apiserver";
+
+/// This server. Requests wait until it has its handler, which is created after those who send them.
+pub(crate) struct LocalServer<D>(watch::Sender<Option<Arc<D>>>);
+
+// === impl LocalServer ===
+
+impl<D: Dispatch> LocalServer<D> {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(watch::Sender::new(None)))
+    }
+
+    /// Sets the handler.
+    pub(crate) fn serve_by(&self, handler: Arc<D>) {
+        self.0.send_replace(Some(handler));
+    }
+
+    /// Removes the handler, which refers to its clients: both would never be dropped.
+    pub(crate) fn stop(&self) {
+        self.0.send_replace(None);
+    }
+}
+
+#[async_trait]
+impl<D: Dispatch> ApiServer for LocalServer<D> {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, CallFailure> {
+        let mut serving = self.0.subscribe();
+        let handler = serving.wait_for(Option::is_some).await.ok().and_then(|handler| handler.clone());
+        let handler = handler.ok_or_else(|| CallFailure::lasting("the server has ended".to_owned()))?;
+        let info = RequestInfo::parse(request.method(), request.uri());
+        let mut context = RequestContext::system("");
+        USER_AGENT.clone_into(&mut context.user_agent);
+        Ok(handler.dispatch(info, context, request.map(Body::new)).await)
+    }
+}

@@ -1,0 +1,218 @@
+//! Parts of the assembly of a server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use registry_core::context::ClusterPolicy;
+use registry_core::features::Feature;
+use registry_core::registry::{InstalledApi, Services};
+use resources::apiextensions::CustomResourceController;
+use resources::apiregistration::CustomRegistration;
+use resources::bootstrap::PostStartHook;
+use resources::rbac::RoleAggregation;
+use tokio::net::TcpListener;
+
+use crate::admission::ServedKinds;
+use crate::aggregator::{Aggregation, Aggregator, Transports};
+use crate::authorization::Authorization;
+use crate::encryption::{Encryption, EncryptionError};
+use crate::error::ServerError;
+use crate::filters::Filters;
+use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
+use crate::handlers::{Api, ApiConfig, ServedApi, WatchTimes};
+use crate::health::{
+    CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
+};
+use crate::metrics::ServerMetrics;
+use crate::options::Options;
+use crate::storage::Storages;
+use crate::zpages::Zpages;
+
+use super::large_bodies::LargeBodies;
+use super::post_start::{PostStartHooks, ServerTasks};
+use super::renewal::{ServingCertificateCheck, ServingTls};
+use super::{Handler, Lifecycle};
+
+/// Returns the controller that adds custom resources to what is served, and adds its tasks; `None` if their definitions
+/// are not served.
+pub(super) fn custom_resources(
+    installed: &InstalledApi,
+    storages: &Arc<Storages>,
+    served: &Arc<ServedApi>,
+    tasks: &mut ServerTasks,
+) -> Option<Arc<CustomResourceController>> {
+    let controller = CustomResourceController::new(installed, storages.clone(), served.clone())?;
+    tasks.informers.push(controller.informer());
+    tasks.background.push(Box::pin(controller.clone().run()));
+    if let Some((registration, informer)) = CustomRegistration::new(installed, controller.defined_versions())
+    {
+        tasks.informers.push(informer);
+        tasks.background.push(Box::pin(registration.run()));
+    }
+    Some(controller)
+}
+
+/// Attaches the rules of single resources to their stores. Returns what they do after the start.
+pub(super) fn attach_rules(
+    installed: &InstalledApi,
+    options: &Options,
+    services: &Services,
+) -> Vec<Box<dyn PostStartHook>> {
+    resources::rbac::prevent_escalation(installed, services);
+    resources::resource::restrict_access(installed, services);
+    resources::attach_hooks(installed, options.serving.service_cluster_ip_range)
+}
+
+/// Keeps the authorizers up to date with the stores and the file that they follow, and cluster roles with those that they
+/// aggregate, if that is enabled.
+pub(super) fn follow_policy(
+    authorization: &mut Authorization,
+    options: &Options,
+    installed: &InstalledApi,
+    tasks: &mut ServerTasks,
+) {
+    tasks.informers.extend(authorization.follow(installed));
+    tasks.background.extend(authorization.reloading());
+    if options.authorization.aggregate_cluster_roles
+        && let Some((controller, informer)) = RoleAggregation::new(installed)
+    {
+        tasks.informers.push(informer);
+        tasks.background.push(Box::pin(controller.run()));
+    }
+}
+
+/// Returns what divides the server between requests; `None` if it is disabled.
+pub(super) fn flow_control(options: &Options, metrics: &ServerMetrics) -> Option<Arc<FlowControl>> {
+    let limits = &options.limits;
+    let seats = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
+    limits.enable_priority_and_fairness.then(|| FlowControl::new(seats, limits.request_timeout, metrics))
+}
+
+/// Keeps priority and fairness up to date with the stored levels and schemas, of which this server writes the status if
+/// they are its own.
+pub(super) fn follow_flows(
+    known: &InstalledApi,
+    flow_control: Option<&Arc<FlowControl>>,
+    are_own: bool,
+    tasks: &mut ServerTasks,
+) -> Option<FlowSchemaInformer> {
+    let (schemas, followed) = FlowSchemaInformer::new(known, flow_control?.clone(), are_own)?;
+    tasks.informers.extend(followed);
+    Some(schemas)
+}
+
+/// Returns what is behind the filters, and adds the tasks of the aggregator.
+pub(super) fn handler(
+    options: &Options,
+    installed: &InstalledApi,
+    transports: Transports,
+    (api, served): (Arc<Api>, &Arc<ServedApi>),
+    metrics: &ServerMetrics,
+    lifecycle: &Lifecycle,
+    tasks: &mut ServerTasks,
+) -> Result<Arc<Handler>, ServerError> {
+    let (routes, stopping) = (options.aggregator.enable_aggregator_routing, lifecycle.stopping.clone());
+    let aggregation = Aggregation::new(installed, transports, routes, served, metrics, stopping);
+    let remote = aggregation.map(|aggregation| {
+        tasks.informers.extend(aggregation.informers);
+        tasks.background.extend(aggregation.background);
+        aggregation.remote
+    });
+    Ok(Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api)?), remote)))
+}
+
+/// Returns the work of admission plug-ins beside requests: it writes, which an extension server leaves to its main server.
+pub(super) fn background(api: &Arc<Api>, is_extension: bool) -> Vec<BoxFuture<'static, ()>> {
+    if is_extension {
+        return Vec::new();
+    }
+    let kinds: Arc<dyn ServedKinds> = api.clone();
+    api.admission().background(&kinds)
+}
+
+/// Returns the API configuration of these options.
+pub(super) fn api_config(
+    options: &Options,
+    storages: &Storages,
+    metrics: &ServerMetrics,
+    lifecycle: &Lifecycle,
+) -> ApiConfig {
+    ApiConfig {
+        descriptions: resources::schema::descriptions,
+        cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
+        encodings: storages.encodings().clone(),
+        metrics: metrics.requests().clone(),
+        watches: WatchTimes {
+            minimum: Duration::from_secs(options.limits.min_request_timeout.into()),
+            grace_period: options.shutdown.shutdown_watch_termination_grace_period,
+            running: lifecycle.watches.clone(),
+        },
+    }
+}
+
+pub(super) async fn load_encryption(
+    options: &Options,
+    metrics: &ServerMetrics,
+) -> Result<Option<Arc<Encryption>>, EncryptionError> {
+    let encryption = &options.encryption;
+    let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
+    let reloads = encryption.encryption_provider_config_automatic_reload;
+    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
+}
+
+pub(super) async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let address = SocketAddr::new(options.serving.bind_address, options.serving.secure_port);
+    let failed = |source| ServerError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
+
+/// Adds the checks of what only some servers have.
+pub(super) fn add_checks(
+    health: &mut Health,
+    custom_resources: Option<Arc<CustomResourceController>>,
+    encryption: Option<&Encryption>,
+) {
+    if let Some(controller) = custom_resources {
+        let check = Arc::new(CustomResourcesCheck(controller));
+        health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
+    }
+    if let Some(encryption) = encryption {
+        health.add("kms-providers", Endpoint::ALL, encryption.check());
+    }
+}
+
+pub(super) fn health_checks(
+    storages: &Storages,
+    installed: &Arc<InstalledApi>,
+    hooks: &PostStartHooks,
+    tls: &Arc<ServingTls>,
+    lifecycle: &Lifecycle,
+) -> Health {
+    let engine = Arc::new(EngineCheck::new(storages.engine().mvcc()));
+    let mut health = Health::default();
+    health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
+    health.add("etcd", Endpoint::ALIVE, engine.clone());
+    health.add("etcd-readiness", Endpoint::READY, engine);
+    let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
+    health.add("informer-sync", Endpoint::READY, Arc::new(caches));
+    for (name, completion) in hooks.completions() {
+        health.add(name, Endpoint::ALL, completion);
+    }
+    health.add("serving-certificate", Endpoint::READY, Arc::new(ServingCertificateCheck(tls.clone())));
+    health.add("shutdown", Endpoint::READY, Arc::new(ShutdownCheck(lifecycle.shutdown.clone())));
+    health
+}
+
+/// Returns filters as the options want them.
+pub(super) fn configured(filters: Filters<Handler>, options: &Options) -> Filters<Handler> {
+    let policy = ClusterPolicy { allows_privileged: options.admission.allow_privileged };
+    filters
+        .with_policy(policy)
+        .with_http(&options.http)
+        .with_zpages(Zpages::of(options))
+        .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default))
+}

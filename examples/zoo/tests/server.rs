@@ -1,0 +1,83 @@
+//! What the zoo's server has beside its resources.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
+
+use std::time::{Duration, Instant};
+
+use apiserver::testing::{Kubectl, TestCluster, TestServer};
+use zoo::server::{ZooFlags, customize};
+
+const NORTH: &str = "
+apiVersion: zoo.example.dev/v1
+kind: Enclosure
+metadata: {name: north}
+spec: {species: penguin, animals: 2}
+";
+
+/// Repeats a command until its output, or that of its failure, has a text.
+async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) {
+    let begun = Instant::now();
+    loop {
+        let output = kubectl.output(command, input).await;
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        if text.contains(wanted) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(40), "`{command}` never shows {wanted:?}: {text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Checks the plug-in, the hook and the controller.
+async fn check(kubectl: &Kubectl, server: &Kubectl) {
+    assert!(server.run("get --raw /readyz?verbose").await.contains("[+]poststarthook/zoo/greet ok"));
+    kubectl.run_with_input("apply -f -", NORTH).await;
+    until(kubectl, "get enc north -o jsonpath={.status}", "", r#"{"animals":2,"phase":"Open"}"#).await;
+    kubectl.run("scale enc north --replicas=0").await;
+    until(kubectl, "get enc north -o jsonpath={.status.phase}", "", "Closed").await;
+    kubectl.run("label namespace default zoo.example.dev/closed=true").await;
+    let south = NORTH.replace("north", "south");
+    let reason = r#"enclosures.zoo.example.dev "south" is forbidden: the zoo in namespace default is closed"#;
+    until(kubectl, "create --dry-run=server -f -", &south, reason).await;
+    kubectl.run("label namespace default zoo.example.dev/closed-").await;
+    until(kubectl, "create --dry-run=server -f -", &south, "created").await;
+}
+
+const HOLDER: &str = "get lease zoo-keeper -o jsonpath={.spec.holderIdentity}{'/'}{.spec.leaseTransitions}";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn behind_a_main_server() {
+    let customized = |server| customize(server, ZooFlags { keeper: true });
+    let mut cluster = TestCluster::start_customized(&[&zoo::STORAGE_MAP], customized).await.unwrap();
+    let kubectl = cluster.kubectl();
+    check(&kubectl, &cluster.extension().unwrap().kubectl()).await;
+    // A server that stops gives the Lease up, so that the next one leads at once.
+    let before = kubectl.run(HOLDER).await;
+    assert!(before.len() > 2 && before.ends_with("/0"), "{before}");
+    cluster.stop_extension().await;
+    assert_eq!(kubectl.run(HOLDER).await, "/0");
+    cluster.start_extension().await.unwrap();
+    until(&kubectl, HOLDER, "", "/1").await;
+    cluster.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn alone() {
+    let builder = TestServer::builder().memory().storage_map(&zoo::STORAGE_MAP);
+    let server =
+        builder.customize(|server| customize(server, ZooFlags { keeper: true })).start().await.unwrap();
+    let kubectl = server.kubectl();
+    check(&kubectl, &kubectl).await;
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn operators_may_disable_the_plug_in() {
+    let builder = TestServer::builder().memory().storage_map(&zoo::STORAGE_MAP);
+    let builder = builder.flag("--disable-admission-plugins=ClosedNamespaces");
+    let server = builder.customize(|server| customize(server, ZooFlags::default())).start().await.unwrap();
+    let kubectl = server.kubectl();
+    kubectl.run("label namespace default zoo.example.dev/closed=true").await;
+    kubectl.run_with_input("create -f -", NORTH).await;
+    server.stop().await;
+}
