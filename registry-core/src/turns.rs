@@ -5,13 +5,13 @@
 //! runtime* at a time, and decides which of the others is next:
 //!
 //! ```text
-//! wake ─┬─ there is room: the runtime polls the task
-//!       └─ no room: FairQueue, by flow ─ a poll ends ─ the runtime looks for input ─ the first of the queue is polled
+//! wake ─┬─ there is capacity: the runtime polls the task
+//!       └─ none left: FairQueue, by flow ─ a poll ends ─ the runtime looks for input ─ the first of the queue is polled
 //! ```
 //!
 //! - A task is scheduled when it is wrapped in [`Scheduled`], which passes its own waker to the future inside. A task that is
 //!   woken therefore asks for a turn before the runtime sees it.
-//! - The room is a time, [`TURN`] for each thread of the runtime, and a task takes as much of it as its last poll took.
+//! - The capacity is a time, [`TURN`] for each thread of the runtime, and a task takes as much of it as its last poll took.
 //!   Many short polls or few long ones fit into it, so that the runtime's own queue is always short.
 //! - Waiting tasks of a flow wait in order of arrival, and flows in order of virtual time, which their polls advance
 //!   ([`FairQueue`](queue)). A flow that uses less than its share is first, whatever the others have in the queue. Tasks
@@ -45,25 +45,25 @@ pub const FIRST: u64 = 0;
 /// The time that a poll may take while others wait.
 pub const TURN: Duration = Duration::from_micros(50);
 
-/// The room of one thread, in microseconds. A poll takes at most this much, so that as many long polls as there are threads
-/// have room.
-const ROOM: u32 = 64;
-/// The smallest part of the room that a poll takes.
+/// The capacity of one thread, in microseconds. A poll takes at most this much, so that as many long polls as there are threads
+/// fit.
+const THREAD_CAPACITY: u32 = 64;
+/// The smallest part of the capacity that a poll takes.
 const SMALLEST: u32 = 4;
 /// Processor time of a thread after which the runtime looks for input before the next turn, in microseconds.
 const BETWEEN_INPUT: u32 = 32;
 
-/// The part of [`Turns::state`] that is the room in use; the rest is the number of waiting tasks.
+/// The part of [`Turns::state`] that is the capacity in use; the rest is the number of waiting tasks.
 const USED: u64 = (1 << ONE_WAITING_BITS) - 1;
 const ONE_WAITING_BITS: u32 = 32;
 const ONE_WAITING: u64 = 1 << ONE_WAITING_BITS;
 
 /// The turns of the tasks of one runtime.
 pub struct Turns {
-    /// The room in use, and the number of waiting tasks: together, so that no task begins to wait unnoticed.
+    /// The capacity in use, and the number of waiting tasks: together, so that no task begins to wait unnoticed.
     state: AtomicU64,
-    room: u64,
-    /// The room that was returned while tasks waited, until the next turns are given.
+    capacity: u64,
+    /// The capacity that was returned while tasks waited, until the next turns are given.
     returned: AtomicU32,
     queue: Mutex<FairQueue<Arc<dyn Waiting>>>,
     /// Number of tasks that have waited for a turn.
@@ -77,7 +77,7 @@ pub struct FlowKey(AtomicU64);
 
 /// A task that waits for a turn.
 trait Waiting: Send + Sync {
-    /// Gives the task a turn that takes this much of the room. Returns `false` if it has ended.
+    /// Gives the task a turn that takes this much of the capacity. Returns `false` if it has ended.
     fn grant(&self, price: u32) -> bool;
 }
 
@@ -145,7 +145,7 @@ impl Turns {
     pub fn new(threads: usize) -> Arc<Self> {
         Arc::new(Self {
             state: AtomicU64::new(0),
-            room: u64::from(ROOM) * threads.max(1) as u64,
+            capacity: u64::from(THREAD_CAPACITY) * threads.max(1) as u64,
             returned: AtomicU32::new(0),
             queue: Mutex::default(),
             waits: AtomicUsize::new(0),
@@ -167,22 +167,22 @@ impl Turns {
         self.state.load(Ordering::Acquire) >= ONE_WAITING
     }
 
-    /// Returns whether a task that takes this part of the room need not wait.
+    /// Returns whether a task that takes this part of the capacity need not wait.
     fn is_free(&self, state: u64, price: u32) -> bool {
-        state < ONE_WAITING && self.has_room(state, price)
+        state < ONE_WAITING && self.has_capacity(state, price)
     }
 
-    fn has_room(&self, used: u64, price: u32) -> bool {
-        used == 0 || used + u64::from(price) <= self.room
+    fn has_capacity(&self, used: u64, price: u32) -> bool {
+        used == 0 || used + u64::from(price) <= self.capacity
     }
 
-    /// Takes a part of the room, unless others wait for it.
+    /// Takes a part of the capacity, unless others wait for it.
     fn try_take(&self, price: u32) -> bool {
         let taken = |state: u64| self.is_free(state, price).then(|| state + u64::from(price));
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).is_ok()
     }
 
-    /// Takes a part of the room, or queues the task until it is its turn. Returns whether it has the turn.
+    /// Takes a part of the capacity, or queues the task until it is its turn. Returns whether it has the turn.
     fn take_or_wait(&self, task: impl FnOnce() -> Arc<dyn Waiting>, flow: u64, price: u32) -> bool {
         if self.try_take(price) {
             return true;
@@ -203,7 +203,7 @@ impl Turns {
         false
     }
 
-    /// Returns a part of the room. If tasks wait, they get it: at once, or after the runtime has looked for input.
+    /// Returns a part of the capacity. If tasks wait, they get it: at once, or after the runtime has looked for input.
     fn give_back(self: &Arc<Self>, price: u32, at_once: bool) {
         if price == 0 {
             return;
@@ -220,7 +220,7 @@ impl Turns {
         }
     }
 
-    /// Gives turns to waiting tasks as long as there is room.
+    /// Gives turns to waiting tasks as long as there is capacity.
     fn give_turns(&self) {
         let returned = self.returned.swap(0, Ordering::AcqRel);
         self.state.fetch_sub(u64::from(returned), Ordering::AcqRel);
@@ -231,12 +231,13 @@ impl Turns {
         }
     }
 
-    /// Returns the task whose turn it is, with the part of the room that was taken for it.
+    /// Returns the task whose turn it is, with the part of the capacity that was taken for it.
     fn next(&self) -> Option<(Arc<dyn Waiting>, u32)> {
         let mut queue = self.queue();
         let price = queue.next_price()?;
-        let taken =
-            |state: u64| self.has_room(state & USED, price).then(|| state - ONE_WAITING + u64::from(price));
+        let taken = |state: u64| {
+            self.has_capacity(state & USED, price).then(|| state - ONE_WAITING + u64::from(price))
+        };
         self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, taken).ok()?;
         queue.pop()
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::{FlowKey, PRESENT, Present, ROOM, SMALLEST, Turns, Waiting, after_input};
+use super::{FlowKey, PRESENT, Present, SMALLEST, THREAD_CAPACITY, Turns, Waiting, after_input};
 
 /// Neither woken nor polled.
 const IDLE: u8 = 0;
@@ -27,9 +27,9 @@ const FIRST_PRICE: u32 = 16;
 pub struct Task<T> {
     turns: Arc<Turns>,
     state: AtomicU8,
-    /// The part of the room that the next turn takes: about the time of the last one, in microseconds.
+    /// The part of the capacity that the next turn takes: about the time of the last one, in microseconds.
     price: AtomicU32,
-    /// The part of the room that the present turn has taken.
+    /// The part of the capacity that the present turn has taken.
     held: AtomicU32,
     /// Wakes the task in the runtime.
     waker: Mutex<Option<Waker>>,
@@ -214,7 +214,7 @@ impl<F: Future + Unpin, T: AsRef<FlowKey> + Send + Sync + 'static> Future for Sc
         if took > price {
             task.turns.charge(task.own.as_ref().get(), took - price);
         }
-        task.price.store(took.clamp(SMALLEST, ROOM), Ordering::Relaxed);
+        task.price.store(took.clamp(SMALLEST, THREAD_CAPACITY), Ordering::Relaxed);
         let is_input_due = PRESENT.with(|present| present.is_input_due(took));
         if polled.is_pending() {
             task.pause(held, is_input_due);

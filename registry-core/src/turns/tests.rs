@@ -121,8 +121,8 @@ impl ByHand {
         self.bell.0.swap(false, Ordering::Relaxed)
     }
 
-    /// Returns tasks that use all the room: woken, and not polled yet.
-    fn holding_all_room(turns: &Arc<Turns>) -> Vec<Self> {
+    /// Returns tasks that use all the capacity: woken, and not polled yet.
+    fn holding_all_capacity(turns: &Arc<Turns>) -> Vec<Self> {
         let mut holding: Vec<Self> =
             (0..64).map(|_| Self::new(turns, FLOOD, |_| Poll::<()>::Pending)).collect();
         for one in &holding {
@@ -164,7 +164,7 @@ fn without_contention_a_task_is_polled_at_once() {
 #[test]
 fn the_turn_of_a_dropped_task_is_passed_on() {
     let turns = Turns::new(1);
-    let holding = ByHand::holding_all_room(&turns);
+    let holding = ByHand::holding_all_capacity(&turns);
     let mut waiting = ByHand::new(&turns, QUIET, |_| Poll::Ready(()));
     let (waiting_before, _) = turns.waiting();
     assert!(waiting.poll().is_pending());
@@ -179,7 +179,7 @@ fn the_turn_of_a_dropped_task_is_passed_on() {
 #[test]
 fn a_task_that_is_dropped_while_it_waits_holds_up_nobody() {
     let turns = Turns::new(1);
-    let holding = ByHand::holding_all_room(&turns);
+    let holding = ByHand::holding_all_capacity(&turns);
     let mut gone = ByHand::new(&turns, QUIET, |_| unreachable!("it is not polled"));
     let mut waiting = ByHand::new(&turns, QUIET, |_| Poll::Ready(()));
     assert!(gone.poll().is_pending());
@@ -218,7 +218,7 @@ fn a_thread_that_blocks_returns_its_turn() {
 #[test]
 fn a_task_that_is_woken_while_it_is_polled_waits_behind_others() {
     let turns = Turns::new(1);
-    let mut holding = ByHand::holding_all_room(&turns);
+    let mut holding = ByHand::holding_all_capacity(&turns);
     let mut quiet = ByHand::new(&turns, QUIET, |_| Poll::Ready(()));
     assert!(quiet.poll().is_pending());
     // Ends its poll, and is ready again.
@@ -233,7 +233,7 @@ fn a_task_that_is_woken_while_it_is_polled_waits_behind_others() {
 // === tasks of a runtime ===
 
 /// Tasks of several flows wake themselves again and again, some are aborted and some panic: all others end, and no part of
-/// the room is lost.
+/// the capacity is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_task_gets_its_turns_and_all_are_returned() {
     let turns = Turns::new(2);
