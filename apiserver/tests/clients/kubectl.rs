@@ -179,7 +179,7 @@ async fn kubectl_explains_and_applies_optional_kinds() {
 apiVersion: resource.k8s.io/v1beta1
 kind: ResourceClaim
 metadata: {name: gpu}
-spec: {devices: {requests: [{name: one, deviceClassName: gpu}]}}
+spec: {devices: {requests: [{name: one, deviceClassName: gpu, allocationMode: ExactCount, count: 1}]}}
 ";
     let gate = "--feature-gates=GenericWorkload=true";
     let builder = TestServer::builder().flag("--runtime-config=api/all=true").flag(gate);
