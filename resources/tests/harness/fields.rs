@@ -208,7 +208,7 @@ async fn each_field_is_refused_as_by_kube_apiserver() {
             Some(line) => count += check(path, line, &mut failures).await,
             None if BESIDES.contains(&kind.kind) => {}
             None => {
-                failures.push(format!("{} {} has no line", kind.group_version().api_version(), kind.kind))
+                failures.push(format!("{} {} has no line", kind.group_version().api_version(), kind.kind));
             }
         }
     }
