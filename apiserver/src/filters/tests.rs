@@ -142,8 +142,8 @@ async fn slow_requests_time_out_and_watches_do_not() {
 
     let watch = get("/api/v1/watch/nodes/wait?timeout=1s", &[]);
     let peer = Peer::default();
-    let watching =
-        tokio::time::timeout(Duration::from_hours(1), filters.serve(&peer, &FlowKey::default(), watch));
+    let flow = FlowKey::default();
+    let watching = tokio::time::timeout(Duration::from_hours(1), filters.serve(&peer, &flow, watch));
     assert!(watching.await.is_err(), "a watch has no request timeout");
     let status = status_of(
         filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes?timeout=zork", &[])).await,
@@ -287,7 +287,8 @@ async fn a_panic_and_a_request_that_is_given_up_are_audited() {
     let filters = Arc::into_inner(filters(|_| {})).unwrap().with_auditor(auditor.clone());
     filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes/panic", &[])).await;
     let peer = Peer::default();
-    let given_up = filters.serve(&peer, &FlowKey::default(), get("/api/v1/nodes/wait", &[]));
+    let flow = FlowKey::default();
+    let given_up = filters.serve(&peer, &flow, get("/api/v1/nodes/wait", &[]));
     assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
     auditor.unwrap().stop().await;
     let text = std::fs::read_to_string(log).unwrap();
