@@ -386,8 +386,7 @@ impl Options {
         Self::from_arg_matches(&Self::matches(command, program, arguments, DelegationOptions::refuse)?)
     }
 
-    /// Parses the command line of a program that can be an extension server, and that has the flags `F` too. Otherwise like
-    /// [`read`](Self::read).
+    /// Like [`read`](Self::read), for a program that can be an extension server, and that has the flags `F` too.
     ///
     /// # Errors
     /// As [`read`](Self::read).

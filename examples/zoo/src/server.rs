@@ -18,8 +18,7 @@ pub struct ZooFlags {
 }
 
 /// Adds everything to the server.
-pub fn customize(server: ServerBuilder, flags: ZooFlags) -> ServerBuilder {
-    let ZooFlags { keeper } = flags;
+pub fn customize(server: ServerBuilder, ZooFlags { keeper }: ZooFlags) -> ServerBuilder {
     let server = server
         // Runs after Kubernetes' plug-ins. `--disable-admission-plugins=ClosedNamespaces` disables it.
         .validating_admission(ClosedNamespaces::new)
