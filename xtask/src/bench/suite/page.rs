@@ -34,6 +34,7 @@ fn head(minutes: f64) -> String {
     format!(
         "# What it costs\n\nMade by `cargo xtask bench --suite` in {minutes:.0} minutes, all of it in one run. Machine: {}; load average at the end: {}.\n\
          The clients are one process beside the server, over TLS and HTTP/2; CPU is the server's own, user and system, from `/proc`.\n\
+         Floods are processes of their own, of the lowest priority, so that the quiet tenant waits for the server and not for a processor.\n\
          kube-apiserver's figures: v1.36.2 over etcd on a 2-core machine of the same kind.\n\n",
         machine::describe(),
         machine::load(),
