@@ -215,7 +215,7 @@ async fn policies_have_parameters_of_custom_kinds_of_the_main_server() {
     kubectl.run_with_input("apply -f -", &policy).await;
     let create = "create --dry-run=server -f -";
     until(&kubectl, create, NORTH, "failed to find resource referenced by paramKind").await;
-    let definition = r#"
+    let definition = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: limits.rules.example.dev}
@@ -231,14 +231,14 @@ spec:
       openAPIV3Schema:
         type: object
         properties: {spec: {type: object, properties: {most: {type: integer}}}}
-"#;
+";
     kubectl.run_with_input("apply -f -", definition).await;
-    let limit = r#"
+    let limit = "
 apiVersion: rules.example.dev/v1
 kind: Limit
 metadata: {name: limit, namespace: default}
 spec: {most: 1}
-"#;
+";
     until(&kubectl, "apply -f -", limit, "limit.rules.example.dev/limit").await;
     let_it_read(&kubectl, "limits.rules.example.dev").await;
     until(&kubectl, create, NORTH, "at most 1").await;
