@@ -364,7 +364,8 @@ async fn status(url: &str, issued: &Issued, headers: &[(&str, &str)]) -> u16 {
         "contexts": [{ "name": "x", "context": { "cluster": "x", "user": "x" } }],
     });
     let kubeconfig: kube::config::Kubeconfig = serde_json::from_value(kubeconfig).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let defaults = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &defaults).await.unwrap();
     let client = kube::Client::try_from(config).unwrap();
     let mut request = http::Request::get("/apis/zoo.example.dev/v1/enclosures");
     for (name, value) in headers {
@@ -427,7 +428,7 @@ async fn authorities_of_clients_and_front_proxies_are_followed_while_it_serves()
 async fn point(server: &TestServer, other: &TestServer) {
     let port = other.address().port();
     let objects = format!(
-        r#"
+        "
 apiVersion: v1
 kind: Service
 metadata: {{name: other, namespace: default}}
@@ -443,7 +444,7 @@ spec:
   versionPriority: 15
   insecureSkipTLSVerify: true
   service: {{name: other, namespace: default, port: {port}}}
-"#
+"
     );
     server.kubectl().run_with_input("apply -f -", &objects).await;
 }
@@ -466,7 +467,8 @@ async fn a_request_passes_a_server_once() {
     ];
     let start = async || {
         let builder = TestServer::builder().memory().reach_local_workloads();
-        flags.iter().fold(builder, |builder, flag| builder.flag(flag)).start().await.unwrap()
+        let builder = flags.iter().fold(builder, apiserver::testing::TestServerBuilder::flag);
+        builder.start().await.unwrap()
     };
     let (one, two) = (start().await, start().await);
     point(&one, &two).await;
