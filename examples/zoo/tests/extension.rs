@@ -215,7 +215,7 @@ async fn policies_have_parameters_of_custom_kinds_of_the_main_server() {
     kubectl.run_with_input("apply -f -", &policy).await;
     let create = "create --dry-run=server -f -";
     until(&kubectl, create, NORTH, "failed to find resource referenced by paramKind").await;
-    let definition = r#"
+    let definition = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: limits.rules.example.dev}
@@ -231,14 +231,14 @@ spec:
       openAPIV3Schema:
         type: object
         properties: {spec: {type: object, properties: {most: {type: integer}}}}
-"#;
+";
     kubectl.run_with_input("apply -f -", definition).await;
-    let limit = r#"
+    let limit = "
 apiVersion: rules.example.dev/v1
 kind: Limit
 metadata: {name: limit, namespace: default}
 spec: {most: 1}
-"#;
+";
     until(&kubectl, "apply -f -", limit, "limit.rules.example.dev/limit").await;
     let_it_read(&kubectl, "limits.rules.example.dev").await;
     until(&kubectl, create, NORTH, "at most 1").await;
@@ -364,7 +364,8 @@ async fn status(url: &str, issued: &Issued, headers: &[(&str, &str)]) -> u16 {
         "contexts": [{ "name": "x", "context": { "cluster": "x", "user": "x" } }],
     });
     let kubeconfig: kube::config::Kubeconfig = serde_json::from_value(kubeconfig).unwrap();
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
+    let defaults = kube::config::KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &defaults).await.unwrap();
     let client = kube::Client::try_from(config).unwrap();
     let mut request = http::Request::get("/apis/zoo.example.dev/v1/enclosures");
     for (name, value) in headers {
@@ -427,7 +428,7 @@ async fn authorities_of_clients_and_front_proxies_are_followed_while_it_serves()
 async fn point(server: &TestServer, other: &TestServer) {
     let port = other.address().port();
     let objects = format!(
-        r#"
+        "
 apiVersion: v1
 kind: Service
 metadata: {{name: other, namespace: default}}
@@ -443,7 +444,7 @@ spec:
   versionPriority: 15
   insecureSkipTLSVerify: true
   service: {{name: other, namespace: default, port: {port}}}
-"#
+"
     );
     server.kubectl().run_with_input("apply -f -", &objects).await;
 }
@@ -466,7 +467,8 @@ async fn a_request_passes_a_server_once() {
     ];
     let start = async || {
         let builder = TestServer::builder().memory().reach_local_workloads();
-        flags.iter().fold(builder, |builder, flag| builder.flag(flag)).start().await.unwrap()
+        let builder = flags.iter().fold(builder, apiserver::testing::TestServerBuilder::flag);
+        builder.start().await.unwrap()
     };
     let (one, two) = (start().await, start().await);
     point(&one, &two).await;
