@@ -34,7 +34,7 @@ fn backends_are_configured_by_their_flags() {
     assert_eq!((throttle.per_second.to_string().as_str(), throttle.burst), ("1.5", 14));
     let kept = log.retention();
     assert_eq!((kept.max_bytes, kept.max_backups, kept.compresses), (Some(4 << 20), Some(3), true));
-    assert_eq!(kept.max_age, Some(Duration::from_secs(2 * 86_400)));
+    assert_eq!(kept.max_age, Some(Duration::from_hours(48)));
     assert!(matches!(log.format(), LogFormat::Legacy));
     let limits = log.truncate().unwrap();
     assert_eq!((limits.max_event_bytes, limits.max_batch_bytes), (500, 600));
