@@ -17,7 +17,6 @@ use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{ClusterPolicy, UserInfo};
 use registry_core::stage;
-use registry_core::turns::FlowKey;
 use tracing::Instrument as _;
 
 use crate::audit::{Auditor, Origin, Recording};
@@ -95,14 +94,10 @@ pub(crate) struct Peer {
     certificates: Option<PeerCertificates>,
     address: Option<SocketAddr>,
     is_authenticated: AtomicBool,
-    /// The flow of the connection: that of its last request.
-    flow: Arc<FlowKey>,
 }
 
 /// Results of the filters that the response or the log line needs.
-struct Findings<'a> {
-    /// Where the flow is noted in which the request takes its turns, and the connection does.
-    turns: [&'a FlowKey; 2],
+struct Findings {
     /// `None` while requests are not logged.
     log: Option<Box<request_log::Entry>>,
     flow: Option<Arc<Flow>>,
@@ -121,12 +116,8 @@ struct Times {
 
 impl Peer {
     /// Returns a client with these certificates, at this address.
-    pub(crate) fn new(
-        certificates: Option<PeerCertificates>,
-        address: SocketAddr,
-        flow: Arc<FlowKey>,
-    ) -> Self {
-        Self { certificates, address: Some(address), is_authenticated: AtomicBool::new(false), flow }
+    pub(crate) fn new(certificates: Option<PeerCertificates>, address: SocketAddr) -> Self {
+        Self { certificates, address: Some(address), is_authenticated: AtomicBool::new(false) }
     }
 
     /// Returns whether a request over this connection has been authenticated, other than as anonymous.
@@ -193,8 +184,8 @@ impl<D: Dispatch> Filters<D> {
         &self.health
     }
 
-    /// Responds to a request of this client. `turns` is set to the flow of the request.
-    pub(crate) async fn serve(&self, peer: &Peer, turns: &FlowKey, request: Request<Body>) -> Response<Body> {
+    /// Responds to a request of this client.
+    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response<Body> {
         // Audit id: outermost, so that every response, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
@@ -207,7 +198,7 @@ impl<D: Dispatch> Filters<D> {
             Ok(token) => token,
             Err(refusal) => return logged(log, with_audit_id(*refusal, audit_id)),
         };
-        let mut findings = Findings { turns: [turns, &peer.flow], log, flow: None, audit: None };
+        let mut findings = Findings { log, flow: None, audit: None };
 
         // Browsers: may pages of this origin call the server?
         let origin = self.browser.origin(request.headers());
@@ -258,7 +249,7 @@ impl<D: Dispatch> Filters<D> {
         peer: &Peer,
         request: Request<Body>,
         audit_id: &HeaderValue,
-        findings: &mut Findings<'_>,
+        findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Bounds: requests that are too large are refused before their body is read.
         let request = bounds::bounded(request).await?;
@@ -293,7 +284,7 @@ impl<D: Dispatch> Filters<D> {
         mut request: Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
-        findings: &mut Findings<'_>,
+        findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Authentication: determines the user.
         let begun = self.sampler.map(|_| Instant::now());
@@ -329,7 +320,7 @@ impl<D: Dispatch> Filters<D> {
         mut request: Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
-        findings: &mut Findings<'_>,
+        findings: &mut Findings,
     ) -> Result<Response<Body>, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
@@ -344,9 +335,6 @@ impl<D: Dispatch> Filters<D> {
         if let (Some(entry), Some(flow)) = (&mut findings.log, &findings.flow) {
             entry.set_flow(flow);
         }
-
-        // Turns: from here on, the work for the request is work for its flow, and so is that of the connection.
-        self.take_turns(&user, &info, findings);
 
         // Authorization: checks that the user may do this.
         let attributes = Attributes::of(&user, &info);

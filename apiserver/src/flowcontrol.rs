@@ -26,7 +26,6 @@ use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use k8s_openapi::api::flowcontrol::v1::{FlowDistinguisherMethod, FlowSchema};
 use registry_core::context::UserInfo;
-use registry_core::turns::FIRST;
 
 use crate::metrics::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource, ServerMetrics};
 use crate::request_info::{RequestInfo, Verb};
@@ -233,7 +232,7 @@ impl FlowControl {
         let (info, query) = (wanted.info, wanted.query);
         let work = estimator::estimate(info, query, max_seats, &self.objects, &self.watches, metrics);
         metrics.estimated(work.max_seats());
-        let distinguisher = if level.has_flows() { flow.distinguisher.text(wanted.user, info) } else { "" };
+        let distinguisher = if level.has_flows() { flow.distinguisher.text(wanted) } else { "" };
         Request {
             schema: flow.schema.clone(),
             metrics: flow.metrics.clone(),
@@ -242,15 +241,6 @@ impl FlowControl {
             details: details(wanted),
             work,
         }
-    }
-
-    /// Returns the flow in which a request takes turns of processor time.
-    pub(crate) fn turns_of(&self, flow: &Flow, user: &UserInfo, info: &RequestInfo) -> u64 {
-        if flow.level.is_exempt() {
-            return FIRST;
-        }
-        let distinguisher = flow.distinguisher.text(user, info);
-        self.hasher.hash_one((&flow.schema, distinguisher)).max(FIRST + 1)
     }
 
     /// Counts a watch among those that writes inform.
@@ -351,11 +341,11 @@ impl Distinguisher {
         }
     }
 
-    fn text<'a>(self, user: &'a UserInfo, info: &'a RequestInfo) -> &'a str {
+    fn text<'a>(self, wanted: &Wanted<'a>) -> &'a str {
         match self {
             Self::Nothing => "",
-            Self::User => &user.name,
-            Self::Namespace => info.resource.as_ref().map_or("", |resource| &resource.namespace),
+            Self::User => &wanted.user.name,
+            Self::Namespace => wanted.info.resource.as_ref().map_or("", |resource| &resource.namespace),
         }
     }
 }

@@ -19,7 +19,6 @@
 //! | [`durable_file`] | files that are written atomically, flushed to disk and readable only by their owner |
 //! | [`metrics`] | storage metrics with Kubernetes' names |
 //! | [`spans`] | spans of the stages of a request, for distributed tracing |
-//! | [`turns`] | division of processor time between flows |
 //! | [`context`] | the user, target and deadline of a request |
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
@@ -42,7 +41,6 @@ pub mod rest;
 pub mod schema;
 pub mod spans;
 pub mod storage;
-pub mod turns;
 
 pub use context::RequestContext;
 pub use resource::{Resource, ResourceType};

@@ -15,18 +15,9 @@ use crate::authorization::{Attributes, Decision};
 use crate::request_info::RequestInfo;
 use crate::telemetry::Traced;
 
-use super::{Dispatch, Filters, Findings, Peer, Times, request_log};
+use super::{Dispatch, Filters, Peer, Times, request_log};
 
 impl<D: Dispatch> Filters<D> {
-    /// Notes the flow in which the request and its connection take turns.
-    pub(super) fn take_turns(&self, user: &UserInfo, info: &RequestInfo, findings: &Findings<'_>) {
-        let flow = match (&self.flow_control, &findings.flow) {
-            (Some(control), Some(flow)) => control.turns_of(flow, user, info),
-            _ => self.in_flight.turns_of(user),
-        };
-        findings.turns.iter().for_each(|key| key.set(flow));
-    }
-
     pub(super) async fn authenticate(
         &self,
         peer: &Peer,

@@ -7,7 +7,6 @@
 //!
 //! Kubernetes concept: `WithPriorityAndFairness` and `WithMaxInFlightLimit`.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -17,7 +16,6 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
-use registry_core::turns::FIRST;
 
 use crate::authorization::MASTERS;
 use crate::flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
@@ -42,7 +40,8 @@ const RESPONSES_PER_SEAT: usize = 2;
 const MIN_SEATS: usize = 200;
 /// Maximum size of all bodies that have not completely arrived, or whose requests wait for seats, in bytes.
 const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
-/// Maximum time for which a watch keeps the seats of its initial events, if its client does not read them.
+/// Maximum time for which a watch keeps the seats of its initial events. It gives them back earlier if its client does not
+/// read.
 const MAX_INITIALIZATION: Duration = Duration::from_secs(10);
 
 /// The text of a refusal.
@@ -62,7 +61,6 @@ pub(super) struct InFlight {
     limits: [usize; 2],
     reads: Arc<Numbers>,
     writes: Arc<Numbers>,
-    hasher: RandomState,
 }
 
 /// Numbers of requests of one kind.
@@ -170,19 +168,12 @@ impl InFlight {
             limits: [limits.max_requests_inflight, limits.max_mutating_requests_inflight],
             reads: Arc::default(),
             writes: Arc::default(),
-            hasher: RandomState::new(),
         }
     }
 
     /// Returns the numbers of reads and of writes.
     pub(super) fn numbers(&self) -> (InFlightNumbers, InFlightNumbers) {
         (self.reads.now(), self.writes.now())
-    }
-
-    /// Returns the flow in which requests of this user take turns if they have no other.
-    pub(super) fn turns_of(&self, user: &UserInfo) -> u64 {
-        let is_exempt = user.groups.iter().any(|group| group == MASTERS);
-        if is_exempt { FIRST } else { self.hasher.hash_one(holder_of(&user.name)).max(FIRST + 1) }
     }
 
     /// Returns the shares of this user.

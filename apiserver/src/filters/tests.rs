@@ -86,7 +86,7 @@ async fn occupy(filters: &Arc<Filters<Scripted>>, uri: &'static str) -> tokio::t
     let before = filters.inner.started.load(Ordering::SeqCst);
     let serving = filters.clone();
     let task = tokio::spawn(async move {
-        serving.serve(&Peer::default(), &FlowKey::default(), get_as("a", uri)).await;
+        serving.serve(&Peer::default(), get_as("a", uri)).await;
     });
     while filters.inner.started.load(Ordering::SeqCst) == before {
         tokio::task::yield_now().await;
@@ -113,12 +113,10 @@ async fn status_of(response: Response<Body>) -> serde_json::Value {
 #[tokio::test]
 async fn a_panic_is_one_requests_500() {
     let filters = filters(|_| {});
-    let response = filters
-        .serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes/panic", &[("audit-id", "mine")]))
-        .await;
+    let response = filters.serve(&Peer::default(), get("/api/v1/nodes/panic", &[("audit-id", "mine")])).await;
     assert_eq!(response.headers()["audit-id"], "mine");
     assert_eq!(status_of(response).await["reason"], "InternalError");
-    let response = filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes/fine", &[])).await;
+    let response = filters.serve(&Peer::default(), get("/api/v1/nodes/fine", &[])).await;
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["cache-control"], "no-cache, private");
     assert_eq!(response.headers()["audit-id"].len(), 36);
@@ -128,27 +126,20 @@ async fn a_panic_is_one_requests_500() {
 async fn slow_requests_time_out_and_watches_do_not() {
     let filters = filters(|_| {});
     let before = tokio::time::Instant::now();
-    let status = status_of(
-        filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes/wait?timeout=2s", &[])).await,
-    )
-    .await;
+    let status =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/nodes/wait?timeout=2s", &[])).await).await;
     assert_eq!((&status["code"], &status["reason"]), (&504.into(), &"Timeout".into()));
     assert_eq!(before.elapsed().as_secs(), 2);
-    let status =
-        status_of(filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes/wait", &[])).await)
-            .await;
+    let status = status_of(filters.serve(&Peer::default(), get("/api/v1/nodes/wait", &[])).await).await;
     assert_eq!(status["message"], "Timeout: request did not complete within the allotted timeout");
     assert_eq!(before.elapsed().as_secs(), 62);
 
     let watch = get("/api/v1/watch/nodes/wait?timeout=1s", &[]);
     let peer = Peer::default();
-    let flow = FlowKey::default();
-    let watching = tokio::time::timeout(Duration::from_hours(1), filters.serve(&peer, &flow, watch));
+    let watching = tokio::time::timeout(Duration::from_hours(1), filters.serve(&peer, watch));
     assert!(watching.await.is_err(), "a watch has no request timeout");
-    let status = status_of(
-        filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes?timeout=zork", &[])).await,
-    )
-    .await;
+    let status =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/nodes?timeout=zork", &[])).await).await;
     assert_eq!(status["code"], 400);
 }
 
@@ -158,7 +149,7 @@ async fn who_finds_no_seat_is_refused_as_kubernetes_does_it() {
         let filters = narrow(is_fair);
         let peer = Peer::default();
         let first = occupy(&filters, "/api/v1/nodes/wait").await;
-        let refused = filters.serve(&peer, &FlowKey::default(), get_as("a", "/api/v1/nodes/quick")).await;
+        let refused = filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await;
         assert_eq!(
             (refused.status().as_u16(), &refused.headers()["retry-after"]),
             (429, &"1".parse().unwrap())
@@ -168,16 +159,10 @@ async fn who_finds_no_seat_is_refused_as_kubernetes_does_it() {
         assert_eq!(body, "Too many requests, please try again later.\n");
 
         // An administrator is never refused, and who leaves gives its seat back.
-        assert_eq!(
-            filters.serve(&peer, &FlowKey::default(), get("/api/v1/nodes/quick", &[])).await.status(),
-            200
-        );
+        assert_eq!(filters.serve(&peer, get("/api/v1/nodes/quick", &[])).await.status(), 200);
         first.abort();
         assert!(first.await.unwrap_err().is_cancelled());
-        assert_eq!(
-            filters.serve(&peer, &FlowKey::default(), get_as("a", "/api/v1/nodes/quick")).await.status(),
-            200
-        );
+        assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await.status(), 200);
         let (reads, writes) = filters.in_flight.numbers();
         assert_eq!((reads.working, reads.waiting, writes.working), (0, 0, 0));
     }
@@ -190,13 +175,9 @@ async fn fixed_limits_concern_neither_the_other_kind_nor_watches_nor_probes() {
     let _first = occupy(&filters, "/api/v1/nodes/wait").await;
     let mut write = get_as("a", "/api/v1/nodes");
     *write.method_mut() = http::Method::POST;
-    assert_eq!(filters.serve(&peer, &FlowKey::default(), write).await.status(), 200);
+    assert_eq!(filters.serve(&peer, write).await.status(), 200);
     for unlimited in ["/api/v1/watch/nodes/quick", "/livez"] {
-        assert_eq!(
-            filters.serve(&peer, &FlowKey::default(), get_as("a", unlimited)).await.status(),
-            200,
-            "{unlimited}"
-        );
+        assert_eq!(filters.serve(&peer, get_as("a", unlimited)).await.status(), 200, "{unlimited}");
     }
 }
 
@@ -206,38 +187,25 @@ async fn streams_need_no_seat_and_watches_only_at_first() {
     let peer = Peer::default();
     // The scripted watch never begins to send events: it waits in its handler, with its seat.
     let watch = occupy(&filters, "/api/v1/watch/nodes/wait").await;
-    assert_eq!(
-        filters.serve(&peer, &FlowKey::default(), get_as("a", "/api/v1/nodes/quick")).await.status(),
-        429
-    );
+    assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await.status(), 429);
     let stream = "/api/v1/namespaces/n/pods/quick/log";
-    assert_eq!(filters.serve(&peer, &FlowKey::default(), get_as("a", stream)).await.status(), 200);
+    assert_eq!(filters.serve(&peer, get_as("a", stream)).await.status(), 200);
     watch.abort();
     assert!(watch.await.unwrap_err().is_cancelled());
-    assert_eq!(
-        filters.serve(&peer, &FlowKey::default(), get_as("a", "/api/v1/watch/nodes/quick")).await.status(),
-        200
-    );
-    assert_eq!(
-        filters.serve(&peer, &FlowKey::default(), get_as("a", "/api/v1/nodes/quick")).await.status(),
-        200
-    );
+    assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/watch/nodes/quick")).await.status(), 200);
+    assert_eq!(filters.serve(&peer, get_as("a", "/api/v1/nodes/quick")).await.status(), 200);
 }
 
 #[tokio::test]
 async fn the_context_says_who_and_where() {
     let filters = filters(|_| {});
     let headers = [("user-agent", "kubectl/v1.36 (linux)"), ("impersonate-user", "system:anonymous")];
-    let refused = status_of(
-        filters
-            .serve(&Peer::default(), &FlowKey::default(), get("/api/v1/namespaces/n/pods", &headers))
-            .await,
-    )
-    .await;
+    let refused =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/namespaces/n/pods", &headers)).await).await;
     assert_eq!(refused["code"], 403, "somebody else asks, who may not");
 
     let headers = [("user-agent", "kubectl/v1.36 (linux)"), ("audit-id", "id")];
-    filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/namespaces/n/pods", &headers)).await;
+    filters.serve(&Peer::default(), get("/api/v1/namespaces/n/pods", &headers)).await;
     let context = filters.inner.context.lock().unwrap().take().unwrap();
     assert_eq!((context.namespace.as_str(), context.user_agent.as_str()), ("n", "kubectl"));
     assert_eq!((context.user.name.as_str(), context.audit_id.as_str()), ("admin", "id"));
@@ -249,7 +217,7 @@ async fn impersonation_needs_permission() {
     let filters = filters(|_| {});
     let mut request = get("/api", &[("impersonate-user", "carol")]);
     request.headers_mut().insert("authorization", "Bearer a".parse().unwrap());
-    let status = status_of(filters.serve(&Peer::default(), &FlowKey::default(), request).await).await;
+    let status = status_of(filters.serve(&Peer::default(), request).await).await;
     assert_eq!(
         status["message"],
         "forbidden: User \"alice\" cannot impersonate-on:user-info:get path \"/api\""
@@ -261,15 +229,13 @@ async fn impersonation_needs_permission() {
 async fn what_is_too_large_is_refused() {
     let filters = filters(|_| {});
     let long = "x".repeat(bounds::MAX_HEADER_BYTES);
-    let status = status_of(
-        filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes", &[("x", &long)])).await,
-    )
-    .await;
+    let status =
+        status_of(filters.serve(&Peer::default(), get("/api/v1/nodes", &[("x", &long)])).await).await;
     assert_eq!(status["code"], 431);
 
     let mut request = get("/api/v1/nodes", &[("content-length", "3145729")]);
     *request.method_mut() = http::Method::POST;
-    let status = status_of(filters.serve(&Peer::default(), &FlowKey::default(), request).await).await;
+    let status = status_of(filters.serve(&Peer::default(), request).await).await;
     assert_eq!(status["message"], "Request entity too large: limit is 3145728");
 }
 
@@ -285,10 +251,9 @@ async fn a_panic_and_a_request_that_is_given_up_are_audited() {
     options.log.audit_log_path = Some(log.clone());
     let auditor = Auditor::start(&options, ServerMetrics::new().unwrap().audit()).unwrap();
     let filters = Arc::into_inner(filters(|_| {})).unwrap().with_auditor(auditor.clone());
-    filters.serve(&Peer::default(), &FlowKey::default(), get("/api/v1/nodes/panic", &[])).await;
+    filters.serve(&Peer::default(), get("/api/v1/nodes/panic", &[])).await;
     let peer = Peer::default();
-    let flow = FlowKey::default();
-    let given_up = filters.serve(&peer, &flow, get("/api/v1/nodes/wait", &[]));
+    let given_up = filters.serve(&peer, get("/api/v1/nodes/wait", &[]));
     assert!(tokio::time::timeout(Duration::from_millis(50), given_up).await.is_err());
     auditor.unwrap().stop().await;
     let text = std::fs::read_to_string(log).unwrap();

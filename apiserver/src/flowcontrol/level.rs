@@ -77,10 +77,6 @@ impl Level {
         &self.name
     }
 
-    pub(super) fn is_exempt(&self) -> bool {
-        self.is_exempt
-    }
-
     pub(super) fn has_flows(&self) -> bool {
         self.has_flows.load(Ordering::Relaxed)
     }

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body::{Body, Frame};
-use registry_core::turns;
 
 use super::negotiation::{Format, Output};
 
@@ -20,9 +19,6 @@ use pretty::Pretty;
 
 /// Minimum size of responses that are compressed.
 const GZIP_FROM_BYTES: usize = 128 * 1024;
-
-/// Size of the pieces that are encoded at a time, so that a response with much to encode divides its work into turns.
-const PIECE_BYTES: usize = 8 * 1024;
 
 /// The encoding of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +33,6 @@ pub(super) struct Encoding {
 pub(super) struct EncodedBody<B> {
     inner: B,
     encoder: Option<Encoder>,
-    /// What has been read from `inner` and is not encoded yet.
-    waiting: Bytes,
 }
 
 struct Encoder {
@@ -105,7 +99,7 @@ impl Encoder {
 impl<B> EncodedBody<B> {
     /// Returns this body, encoded.
     pub(super) fn new(inner: B, encoding: Encoding) -> Self {
-        Self { inner, encoder: Some(Encoder::new(encoding)), waiting: Bytes::new() }
+        Self { inner, encoder: Some(Encoder::new(encoding)) }
     }
 }
 
@@ -121,26 +115,17 @@ impl<B: Body<Data = Bytes> + Unpin> Body for EncodedBody<B> {
             if self.encoder.is_none() {
                 return Poll::Ready(None);
             }
-            if turns::is_over() {
-                task.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            let encoded = if self.waiting.is_empty() {
-                match ready!(Pin::new(&mut self.inner).poll_frame(task)) {
-                    Some(Ok(frame)) => {
-                        self.waiting = frame.into_data().unwrap_or_default();
-                        continue;
-                    }
-                    Some(Err(failure)) => {
-                        self.encoder = None;
-                        return Poll::Ready(Some(Err(failure)));
-                    }
-                    None => self.encoder.take().map(Encoder::finish).unwrap_or_default(),
+            let frame = ready!(Pin::new(&mut self.inner).poll_frame(task));
+            let encoded = match frame {
+                Some(Ok(frame)) => match (frame.into_data(), &mut self.encoder) {
+                    (Ok(data), Some(encoder)) => encoder.encode(&data),
+                    _ => continue,
+                },
+                Some(Err(failure)) => {
+                    self.encoder = None;
+                    return Poll::Ready(Some(Err(failure)));
                 }
-            } else {
-                let piece_bytes = self.waiting.len().min(PIECE_BYTES);
-                let piece = self.waiting.split_to(piece_bytes);
-                self.encoder.as_mut().map(|encoder| encoder.encode(&piece)).unwrap_or_default()
+                None => self.encoder.take().map(Encoder::finish).unwrap_or_default(),
             };
             if !encoded.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(encoded.into()))));

@@ -10,7 +10,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
-use registry_core::turns;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
@@ -109,11 +108,6 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
     ) -> Poll<io::Result<usize>> {
         let mut own = self.buffered();
         if own.waiting.len() >= LIMIT_BYTES {
-            if turns::is_over() {
-                // What is buffered is sent at the end of this turn, and the connection goes on in its next one.
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
             std::task::ready!(own.send(context))?;
         }
         let mut taken = 0;

@@ -16,7 +16,6 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use registry_core::turns::{self, FlowKey, Turns};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
@@ -80,8 +79,6 @@ pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
     pub(super) tls: Arc<ServingTls>,
     pub(super) limits: ConnectionLimits,
-    /// The turns of all connections and their requests.
-    pub(super) turns: Arc<Turns>,
     /// Cancelled when the time for the graceful end of connections is over.
     pub(super) cut: CancellationToken,
 }
@@ -121,7 +118,6 @@ struct Running(Arc<Activity>);
 pub(super) async fn serve<D: Dispatch>(
     stream: TcpStream,
     address: SocketAddr,
-    flow: Arc<FlowKey>,
     serving: Arc<Serving<D>>,
     stopping: CancellationToken,
 ) {
@@ -130,8 +126,8 @@ pub(super) async fn serve<D: Dispatch>(
     let tls = serving.tls.current();
     let handshake = handshake(&tls, stream, serving.filters.metrics());
     let Some(Some(stream)) = stopping.run_until_cancelled(handshake).await else { return };
-    let streams = Streams::new(&serving.turns, &flow);
-    let peer = Arc::new(Peer::new(client_certificates(&stream), address, flow));
+    let peer = Arc::new(Peer::new(client_certificates(&stream), address));
+    let streams = Streams::default();
     let mut tasks = ConnectionTasks::new(&streams);
     let builder = http_builder(&stream, streams.clone(), serving.limits);
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
@@ -152,7 +148,7 @@ pub(super) async fn serve<D: Dispatch>(
             }
             let (request, unread) = unread::lend(request);
             // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
-            let mut response = Box::pin(serving.filters.serve(&peer, run_inline.flow(), request)).await;
+            let mut response = Box::pin(serving.filters.serve(&peer, request)).await;
             unread.finish(response.headers_mut()).await;
             if is_head {
                 response = head::without_body(response);
@@ -344,13 +340,6 @@ impl HttpBody for CountedBody {
     ) -> Poll<Option<Result<Frame<Pieces>, axum::Error>>> {
         if let Some(events) = &mut self.events {
             return Pin::new(events).poll_frame(context).map_err(axum::Error::new);
-        }
-        if turns::is_over() {
-            // The response goes on in the next turn. Its client has nothing to do with that.
-            context.waker().wake_by_ref();
-            self.run_inline.progress().making();
-            self.running.0.progress.making();
-            return Poll::Pending;
         }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
             self.run_inline.progress().making();

@@ -4,9 +4,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use registry_core::turns::{FlowKey, Scheduled, Task, Turns};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -44,8 +42,7 @@ impl<D: Dispatch> Connections<D> {
         limits: ConnectionLimits,
         max_connections: usize,
     ) -> Self {
-        let turns = Turns::new(Handle::current().metrics().num_workers());
-        let serving = Arc::new(Serving { filters, tls, limits, turns, cut: CancellationToken::new() });
+        let serving = Arc::new(Serving { filters, tls, limits, cut: CancellationToken::new() });
         let places = SharedPlaces::new(max_connections);
         Self { serving, running: TaskTracker::new(), places, capacity: max_connections }
     }
@@ -85,14 +82,10 @@ impl<D: Dispatch> Connections<D> {
         stopping: CancellationToken,
     ) {
         let serving = self.serving.clone();
-        // Until a user is known, connections from an address share a flow.
-        let flow = Arc::new(FlowKey::new(serving.turns.flow_of(origin(address))));
-        let task = Task::new(&serving.turns, flow.clone());
-        let served = async move {
-            connection::serve(stream, address, flow, serving, stopping).await;
+        self.running.spawn(async move {
+            connection::serve(stream, address, serving, stopping).await;
             drop(place);
-        };
-        self.running.spawn(Scheduled::new(task, Box::pin(served)));
+        });
     }
 
     fn log_refusals(&self, times: u64, address: SocketAddr) {

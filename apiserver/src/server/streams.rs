@@ -14,7 +14,6 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures::future::BoxFuture;
 use hyper::rt::Executor;
-use registry_core::turns::{self, FlowKey, Scheduled, Task, Turns};
 use tokio::time::Sleep;
 
 use super::progress::{MAX_STALL, Progress};
@@ -24,15 +23,8 @@ use super::progress::{MAX_STALL, Progress};
 const ROUNDS: usize = 4;
 
 /// The executor of the protocol's futures. Clones belong to the same connection.
-#[derive(Clone)]
-pub(super) struct Streams(Arc<Shared>);
-
-struct Shared {
-    state: Mutex<StreamsState>,
-    turns: Arc<Turns>,
-    /// The flow of the connection, in which its requests begin.
-    flow: Arc<FlowKey>,
-}
+#[derive(Clone, Default)]
+pub(super) struct Streams(Arc<Mutex<StreamsState>>);
 
 /// The streams that have settled with a connection; its task runs them.
 ///
@@ -44,17 +36,14 @@ pub(super) struct ConnectionTasks {
     free: Vec<usize>,
     /// The streams to be polled; kept to reuse its allocation.
     woken: Vec<usize>,
-    /// Woken streams that the last turn left to the next one.
-    left: Vec<usize>,
 }
 
 /// Marks a stream to be run in the connection's task, and records its client's progress.
-#[derive(Clone)]
-pub(super) struct RunInline(Arc<Task<MarkState>>);
+#[derive(Clone, Default)]
+pub(super) struct RunInline(Arc<MarkState>);
 
 #[derive(Default)]
 struct MarkState {
-    flow: FlowKey,
     settles: AtomicBool,
     is_endless: AtomicBool,
     progress: Progress,
@@ -64,17 +53,11 @@ struct MarkState {
 struct StreamsState {
     /// The handle of the request that was just received: the next spawned stream belongs to it.
     announced: Option<RunInline>,
-    arriving: Vec<Arriving>,
+    arriving: Vec<BoxFuture<'static, ()>>,
     /// Indices of settled streams that are ready to be polled.
     woken: Vec<usize>,
     /// The connection's task, if it has to be woken.
     task: Option<Waker>,
-}
-
-/// A stream that settles with its connection.
-struct Arriving {
-    future: BoxFuture<'static, ()>,
-    is_endless: bool,
 }
 
 /// One request, as a task, until it ends or settles.
@@ -90,7 +73,6 @@ struct Stream {
 /// A settled stream.
 struct Running {
     future: BoxFuture<'static, ()>,
-    is_endless: bool,
     place: Arc<TaskSlot>,
     waker: Waker,
 }
@@ -108,55 +90,37 @@ impl RunInline {
     /// Requests that the stream settles once it is pending. A watch is endless: it may wait for its client as
     /// long as the connection lasts.
     pub(super) fn request(&self, is_endless: bool) {
-        self.0.own.is_endless.store(is_endless, Ordering::Relaxed);
-        self.0.own.settles.store(true, Ordering::Release);
+        self.0.is_endless.store(is_endless, Ordering::Relaxed);
+        self.0.settles.store(true, Ordering::Release);
     }
 
     /// Returns the client's progress in reading the response.
     pub(super) fn progress(&self) -> &Progress {
-        &self.0.own.progress
-    }
-
-    /// Returns where the flow of the request is noted.
-    pub(super) fn flow(&self) -> &FlowKey {
-        &self.0.own.flow
+        &self.0.progress
     }
 
     fn is_endless(&self) -> bool {
-        self.0.own.is_endless.load(Ordering::Relaxed)
+        self.0.is_endless.load(Ordering::Relaxed)
     }
 
     fn is_set(&self) -> bool {
-        self.0.own.settles.load(Ordering::Acquire)
+        self.0.settles.load(Ordering::Acquire)
     }
 }
 
 // === impl Streams ===
 
-impl AsRef<FlowKey> for MarkState {
-    fn as_ref(&self) -> &FlowKey {
-        &self.flow
-    }
-}
-
 impl Streams {
-    /// Returns the streams of a connection of this flow, which take these turns.
-    pub(super) fn new(turns: &Arc<Turns>, flow: &Arc<FlowKey>) -> Self {
-        let state = Mutex::default();
-        Self(Arc::new(Shared { state, turns: turns.clone(), flow: flow.clone() }))
-    }
-
     /// Returns a handle for the request that was just received. The protocol spawns its stream before it
     /// receives another one.
     pub(super) fn announce(&self) -> RunInline {
-        let flow = FlowKey::new(self.0.flow.get());
-        let run_inline = RunInline(Task::new(&self.0.turns, MarkState { flow, ..MarkState::default() }));
+        let run_inline = RunInline::default();
         self.state().announced = Some(run_inline.clone());
         run_inline
     }
 
     fn state(&self) -> MutexGuard<'_, StreamsState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds work, and wakes the connection's task if necessary.
@@ -177,11 +141,13 @@ impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
         match announced {
             Some(run_inline) => {
                 let future: BoxFuture<'static, ()> = Box::pin(future);
-                let task = run_inline.0.clone();
-                let streams = self.clone();
-                let stream =
-                    Stream { future: Some(future), run_inline, streams, is_settled: false, stall: None };
-                tokio::spawn(Scheduled::new(task, stream));
+                tokio::spawn(Stream {
+                    future: Some(future),
+                    run_inline,
+                    streams: self.clone(),
+                    is_settled: false,
+                    stall: None,
+                });
             }
             None => drop(tokio::spawn(future)),
         }
@@ -203,9 +169,8 @@ impl Future for Stream {
             return Poll::Ready(());
         }
         if let Some(future) = self.future.take() {
-            let is_endless = self.run_inline.is_endless();
-            let future = if is_endless { future } else { Box::pin(self.tasks(future)) };
-            self.streams.note(|state| state.arriving.push(Arriving { future, is_endless }));
+            let future = if self.run_inline.is_endless() { future } else { Box::pin(self.tasks(future)) };
+            self.streams.note(|state| state.arriving.push(future));
         }
         Poll::Ready(())
     }
@@ -223,7 +188,7 @@ impl Stream {
     /// Is ready when the client has read nothing of the response for too long. Costs nothing while the
     /// response is produced, and for responses that are sent at once.
     fn poll_stall(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let progress = &self.run_inline.0.own.progress;
+        let progress = &self.run_inline.0.progress;
         if !progress.is_up_to_client() {
             self.stall = None;
             return Poll::Pending;
@@ -253,23 +218,15 @@ impl Wake for TaskSlot {
 impl ConnectionTasks {
     /// Returns the streams of a connection.
     pub(super) fn new(streams: &Streams) -> Self {
-        Self {
-            streams: streams.clone(),
-            running: Vec::new(),
-            free: Vec::new(),
-            woken: Vec::new(),
-            left: Vec::new(),
-        }
+        Self { streams: streams.clone(), running: Vec::new(), free: Vec::new(), woken: Vec::new() }
     }
 
-    /// Polls each stream that is ready. If the connection's turn is over, responses that end are left to the next one, but
-    /// not watches, whose frames leave in one write.
+    /// Polls each stream that is ready.
     pub(super) fn turn(&mut self, context: &mut Context<'_>) {
         for _ in 0..ROUNDS {
             let mut woken = std::mem::take(&mut self.woken);
-            woken.append(&mut self.left);
             let mut state = self.streams.state();
-            woken.append(&mut state.woken);
+            std::mem::swap(&mut woken, &mut state.woken);
             let arriving = std::mem::take(&mut state.arriving);
             if woken.is_empty() && arriving.is_empty() {
                 state.task = Some(context.waker().clone());
@@ -280,38 +237,27 @@ impl ConnectionTasks {
             // No wake-up is needed for work that this turn finds anyway.
             state.task = None;
             drop(state);
-            woken.extend(arriving.into_iter().map(|stream| self.admit(stream)));
+            woken.extend(arriving.into_iter().map(|future| self.admit(future)));
             for number in woken.drain(..) {
-                if turns::is_over() && !self.is_endless(number) {
-                    self.left.push(number);
-                } else {
-                    self.poll(number);
-                }
+                self.poll(number);
             }
             self.woken = woken;
-            if turns::is_over() {
-                break;
-            }
         }
         context.waker().wake_by_ref();
     }
 
     /// Adds a stream, and returns its index.
-    fn admit(&mut self, Arriving { future, is_endless }: Arriving) -> usize {
+    fn admit(&mut self, future: BoxFuture<'static, ()>) -> usize {
         let number = self.free.pop().unwrap_or(self.running.len());
         let streams = self.streams.clone();
         let place = Arc::new(TaskSlot { number, is_woken: AtomicBool::new(true), streams });
         let waker = Waker::from(place.clone());
-        let running = Some(Running { future, is_endless, place, waker });
+        let running = Some(Running { future, place, waker });
         match self.running.get_mut(number) {
             Some(free) => *free = running,
             None => self.running.push(running),
         }
         number
-    }
-
-    fn is_endless(&self, number: usize) -> bool {
-        self.running.get(number).is_some_and(|slot| slot.as_ref().is_some_and(|stream| stream.is_endless))
     }
 
     fn poll(&mut self, number: usize) {
@@ -340,7 +286,7 @@ mod tests {
     #[tokio::test]
     async fn settled_streams_run_in_turns_of_one_task_and_end_alone() {
         const STREAMS: usize = 90;
-        let streams = Streams::new(&Turns::new(2), &Arc::default());
+        let streams = Streams::default();
         let bell = Arc::new(Notify::new());
         let seen = Arc::new(AtomicUsize::new(0));
         for number in 0..STREAMS {

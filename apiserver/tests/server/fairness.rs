@@ -1,11 +1,7 @@
 //! API Priority and Fairness: tenants that share a server.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use apiserver::authorization::{Attributes, Authorizer, Decision};
 use apiserver::testing::TestServer;
 use http::Method;
 use serde_json::{Value, json};
@@ -18,38 +14,6 @@ use crate::overload::fill;
 const FLOWS: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
 const DUMPS: &str = "/debug/api_priority_and_fairness";
 const SMALL: &str = "/api/v1/namespaces/default/configmaps/big-0000";
-
-/// Allows everything. Each request of the user `flood` is work until the flood is over, which it divides into short polls, as
-/// the building of a response is.
-#[derive(Default)]
-struct Working {
-    begun: AtomicUsize,
-    polls: AtomicUsize,
-    is_over: AtomicBool,
-}
-
-#[async_trait::async_trait]
-impl Authorizer for Working {
-    async fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        if attributes.user.name == "flood" {
-            self.begun.fetch_add(1, Ordering::Relaxed);
-            std::future::poll_fn(|context| {
-                if self.is_over.load(Ordering::Relaxed) {
-                    return Poll::Ready(());
-                }
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_micros(100) {
-                    std::hint::spin_loop();
-                }
-                self.polls.fetch_add(1, Ordering::Relaxed);
-                context.waker().wake_by_ref();
-                Poll::Pending
-            })
-            .await;
-        }
-        Decision::Allow { reason: "".into() }
-    }
-}
 
 /// Starts a server with few seats, at which everybody may do everything.
 async fn server(reads: usize, is_fair: bool) -> TestServer {
@@ -313,44 +277,6 @@ async fn a_quiet_tenant_is_served_beside_a_flooding_one() {
         one.abort();
         assert!(one.await.unwrap_err().is_cancelled(), "the flood failed by itself");
     }
-    server.stop().await;
-}
-
-/// The flood's requests are always ready, and have all seats they want. If the quiet tenant's work waited behind theirs even
-/// once per request, each of them would be polled.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_work_for_a_quiet_tenant_does_not_wait_behind_that_for_a_flood() {
-    const FLOODING: usize = 200;
-    const READS: usize = 20;
-    let working = Arc::new(Working::default());
-    let server = TestServer::builder()
-        .memory()
-        .authorizer(working.clone())
-        .token("flood-token", "flood", "tenants")
-        .token("quiet-token", "quiet", "tenants");
-    let server = server.start().await.unwrap();
-    let mut quiet = Connection::open(&server, Protocol::Http2).await;
-    assert_eq!(quiet.get("/api/v1/namespaces", Some("quiet-token")).await.status, 200);
-    let Connection::Http2(flooding) = Connection::open(&server, Protocol::Http2).await else {
-        unreachable!("it was asked for")
-    };
-    let mut flood = tokio::task::JoinSet::new();
-    for _ in 0..FLOODING {
-        let mut connection = Connection::Http2(flooding.clone());
-        flood.spawn(async move { connection.get("/api/v1/namespaces", Some("flood-token")).await.status });
-    }
-    while working.begun.load(Ordering::Relaxed) < FLOODING {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    let before = working.polls.load(Ordering::Relaxed);
-    for _ in 0..READS {
-        assert_eq!(quiet.get("/api/v1/namespaces", Some("quiet-token")).await.status, 200);
-    }
-    let polls = working.polls.load(Ordering::Relaxed) - before;
-    working.is_over.store(true, Ordering::Relaxed);
-    let statuses = flood.join_all().await;
-    assert!(statuses.iter().all(|status| *status == 200), "the flood is served too: {statuses:?}");
-    assert!(polls < READS * FLOODING / 2, "{polls} polls of the flood during {READS} reads");
     server.stop().await;
 }
 

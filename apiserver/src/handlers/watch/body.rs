@@ -159,6 +159,9 @@ impl Body for WatchBody {
             self.initializing = None;
             return Poll::Ready(None);
         }
+        if let Some(initializing) = &self.initializing {
+            initializing.progress();
+        }
         let batch = self.fill(task);
         if batch.has_remaining() {
             // A full batch is followed by another poll, which would find the end; but not if there is always

@@ -4,8 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::runtime::Handle;
 
-use crate::turns;
-
 use super::ConversionError;
 
 /// Maximum number of threads that wait at the same time. Tokio replaces each of them, by default up to 512 times; if all
@@ -25,8 +23,6 @@ pub(super) fn wait_for<T>(
     converting: impl Future<Output = Result<T, ConversionError>>,
 ) -> Result<T, ConversionError> {
     let waiting = Waiting::begin(&WAITING)?;
-    // Others may run while the thread waits.
-    turns::give_up();
     let converted = tokio::task::block_in_place(|| Handle::current().block_on(converting));
     drop(waiting);
     converted
