@@ -40,7 +40,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ANSWER_BYTES: usize = 8 << 20;
 
 /// A kind of objects that clients can handle: those of `k8s_openapi`, and all that derive
-/// [`Resource`](registry_derive::Resource).
+/// `Resource`.
 pub trait Kind:
     k8s_openapi::Resource
     + k8s_openapi::Metadata<Ty = ObjectMeta>

@@ -18,6 +18,9 @@ const MAX_BYTES: usize = 10 << 10;
 const RSA_BITS: [usize; 2] = [3_072, 4_096];
 /// The sizes of the points of P-256, P-384 and P-521, in bits, as far as their encoding shows them.
 const CURVE_BITS: [usize; 3] = [256, 384, 521];
+/// What cannot be verified is refused. Kubernetes verifies P-521.
+const UNVERIFIABLE: &str =
+    "signatures of P-521 keys cannot be verified by this server; use P-256, P-384, Ed25519 or RSA";
 const UNKNOWN: &str = "unknown public key type; supported types are Ed25519, ECDSA, and RSA";
 
 /// The kind of a key, as far as rules depend on it.
@@ -60,7 +63,9 @@ pub(super) fn check_request(field: &Field<'_, '_>, errors: &mut ErrorList) {
     };
     if let Some(error) = kind.complaint(field, "elliptic public keys must use curve P256, P384, or P521") {
         errors.push(error);
-    } else if kind.is_verifiable() && request.verify_signature().is_err() {
+    } else if kind.algorithm().is_none() {
+        errors.push(hidden(UNVERIFIABLE));
+    } else if request.verify_signature().is_err() {
         errors.push(hidden("invalid signature"));
     }
 }
@@ -88,7 +93,10 @@ pub(super) fn check_proof(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(error);
         return;
     }
-    let Some(algorithm) = kind.algorithm() else { return };
+    let Some(algorithm) = kind.algorithm() else {
+        errors.push(FieldError::invalid(proof.path(), "", UNVERIFIABLE).without_value());
+        return;
+    };
     let public = UnparsedPublicKey::new(algorithm, &info.subject_public_key.data);
     if public.verify(spec.get("podUID").text().as_bytes(), &proof_bytes).is_err() {
         let detail = "could not verify proof-of-possession signature";
@@ -124,12 +132,7 @@ impl Kind {
         }
     }
 
-    /// Whether signatures of the key can be checked: those of P-521 are taken as they are.
-    fn is_verifiable(&self) -> bool {
-        self.algorithm().is_some()
-    }
-
-    /// Returns the algorithm of proofs.
+    /// Returns the algorithm of proofs; `None` for P-521.
     fn algorithm(&self) -> Option<&'static dyn VerificationAlgorithm> {
         match self {
             Self::Ed25519 => Some(&signature::ED25519),
