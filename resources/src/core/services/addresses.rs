@@ -158,6 +158,9 @@ impl AddressObjects {
                 pause = REMOVAL_BACKOFF.0;
                 continue;
             };
+            if self.services.strong_count() == 0 {
+                continue;
+            }
             tracing::warn!("cannot remove the IPAddress objects of services, will retry: {failure}");
             let _ = tokio::time::timeout(pause, self.wanted.notified()).await; // Either way it is tried again.
             pause = (pause * 2).min(REMOVAL_BACKOFF.1);
@@ -210,7 +213,9 @@ impl AddressObjects {
 
     /// Whether the service has the address; if so, creates the object if it is missing.
     async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
-        let Some(services) = self.services.upgrade() else { return Ok(false) };
+        // Unknown is not "no": the service may have been stored with the address.
+        let gone = || StatusError::internal("the server has ended");
+        let services = self.services.upgrade().ok_or_else(gone)?;
         let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
         let uses = service.as_ref().map(Uses::of).unwrap_or_default();
         if !uses.addresses.contains(&address) {
