@@ -156,7 +156,7 @@ async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> Objec
         } else {
             let count = counts.entry(name.clone()).and_modify(|count| *count += 1).or_default();
             let labels = json!({"group": group(&name).to_string()});
-            let data = json!({"count": count.to_string()});
+            let data = json!({"count": count.to_string(), "created": count.to_string()});
             let map = json!({"metadata": {"name": name, "labels": labels}, "data": data});
             let map = serde_json::from_value(map).unwrap();
             insist(409, || async { maps.create(&PostParams::default(), &map).await }).await;
@@ -237,7 +237,8 @@ impl Observed {
                 let (name, count, version) = facts(&map);
                 self.take(version, &name);
                 let known = self.known.insert(name.clone(), (count, version));
-                let expected = known.map_or(0, |(known, _)| known + 1);
+                // What was not there when the reflector listed is first seen when it is created, perhaps not for the first time.
+                let expected = known.map_or_else(|| number(&map, "created"), |(known, _)| known + 1);
                 self.check(count == expected, &name, &format!("comes as {count} instead of {expected}"));
                 self.present.insert(name);
             }
@@ -267,6 +268,11 @@ impl Observed {
 /// Returns name, count and resource version.
 fn facts(map: &ConfigMap) -> (String, u64, u64) {
     let metadata = &map.metadata;
-    let count = map.data.as_ref().unwrap()["count"].parse().unwrap();
+    let count = number(map, "count");
     (metadata.name.clone().unwrap(), count, metadata.resource_version.as_ref().unwrap().parse().unwrap())
+}
+
+/// Returns a number in the data: the `count` of the object's writes, or what it was when the object was `created`.
+fn number(map: &ConfigMap, key: &str) -> u64 {
+    map.data.as_ref().unwrap()[key].parse().unwrap()
 }

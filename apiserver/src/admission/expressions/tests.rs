@@ -94,7 +94,7 @@ impl AccessReviewer for OutOfOrder {
 fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_authorizer() {
     let check = |selectors: &str| {
         let check = format!("authorizer.group('').resource('pods'){selectors}.check('list')");
-        let source = format!("{check}.errored() && !{check}.allowed() && {check}.error() == 'out of order'");
+        let source = format!("{check}.errored() && {check}.error() == 'out of order'");
         let uses = Uses { authorizer: true, ..Uses::default() };
         let program = ExpressionCompiler::new().compile(&source, Returns::Bool, uses, Age::New).unwrap();
         let needs = Needs::of([&program]);
