@@ -251,17 +251,9 @@ pub(crate) async fn get_newest(
     namespace: &str,
     name: &str,
 ) -> Result<Option<Object>, StatusError> {
-    let storage = store.storage();
-    let newest = storage.current_revision().await.map_err(StatusError::internal)?;
-    if storage.request_progress().await.is_ok() {
-        let options = GetOptions { resource_version: Some(newest) };
-        let got = get(store, namespace, name, &options).await;
-        if got.is_ok() {
-            return got;
-        }
-    }
-    // A store whose watches do not report progress is read directly.
-    get(store, namespace, name, &GetOptions::default()).await
+    let newest = store.storage().current_revision().await.map_err(StatusError::internal)?;
+    // By its revision, so that a write that was committed without an answer is seen too: a cache knows the answered ones.
+    get(store, namespace, name, &GetOptions { resource_version: Some(newest) }).await
 }
 
 async fn get(
