@@ -12,11 +12,16 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::turns;
+
 /// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
 const LIMIT_BYTES: usize = 64 * 1024;
 /// Buffer size above which the buffer is freed after a turn that did not need it, so that idle connections
 /// hold none, and a long response is copied through memory that is still in the processor's cache.
 const KEPT_BYTES: usize = 4 * 1024;
+/// Number of bytes after which a turn ends: encrypting and sending them takes about 0.1 ms. Without this bound, a response of
+/// some MiB to a client that reads fast is one turn, for which the thread's other connections wait.
+const TURN_BYTES: usize = 128 * 1024;
 /// Size of the pieces in which bytes are copied, and passed to TLS. For larger copies the C library uses
 /// `rep movsb` where it considers it fast (from 2,112 bytes on), but it is slow on AMD's Zen (glibc's bug
 /// 30994): lists took half as long again.
@@ -32,6 +37,10 @@ struct Buffered<S> {
     written: usize,
     /// Whether the stream has accepted bytes that it has not sent yet: TLS has a buffer of its own.
     is_dirty: bool,
+    /// Number of bytes that were sent in this turn.
+    sent_in_turn: usize,
+    /// Whether this turn ended because of [`TURN_BYTES`].
+    is_interrupted: bool,
     /// Whether more than [`KEPT_BYTES`] were buffered at a time in this turn.
     is_busy: bool,
     /// Whether the connection has ended: the next user of the stream (an upgraded protocol) flushes by
@@ -54,6 +63,8 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
             waiting: Vec::new(),
             written: 0,
             is_dirty: false,
+            sent_in_turn: 0,
+            is_interrupted: false,
             is_busy: false,
             is_released: false,
         })))
@@ -73,8 +84,11 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
             own.is_released = polled.is_ready();
             // The connection's own next read or write returns the error again.
             let _ = own.send(context);
-            own.end_turn();
+            let is_interrupted = own.end_turn();
             drop(own);
+            if is_interrupted && polled.is_pending() {
+                turns::wake_after_others(context);
+            }
             polled
         })
         .await
@@ -108,6 +122,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
     ) -> Poll<io::Result<usize>> {
         let mut own = self.buffered();
         if own.waiting.len() >= LIMIT_BYTES {
+            if own.sent_in_turn >= TURN_BYTES && !own.is_released {
+                own.is_interrupted = true;
+                return Poll::Pending;
+            }
             std::task::ready!(own.send(context))?;
         }
         let mut taken = 0;
@@ -158,6 +176,7 @@ impl<S: AsyncWrite + Unpin> Buffered<S> {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 written => {
                     self.written += written;
+                    self.sent_in_turn += written;
                     self.is_dirty = true;
                 }
             }
@@ -171,11 +190,13 @@ impl<S: AsyncWrite + Unpin> Buffered<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Frees a large buffer that this turn did not need.
-    fn end_turn(&mut self) {
+    /// Frees a large buffer that this turn did not need. Returns whether the turn was interrupted.
+    fn end_turn(&mut self) -> bool {
+        self.sent_in_turn = 0;
         if !std::mem::take(&mut self.is_busy) && self.waiting.is_empty() {
             self.waiting.shrink_to(KEPT_BYTES);
         }
+        std::mem::take(&mut self.is_interrupted)
     }
 }
 
@@ -244,6 +265,51 @@ mod tests {
             read = far.read_exact(&mut received) => assert_eq!(read.unwrap(), 100),
             () = tokio::time::sleep(std::time::Duration::from_secs(5)) => panic!("the end never came"),
         }
+    }
+
+    /// Accepts everything at once, like the socket of a client that reads fast, and counts it.
+    struct FastReader(Arc<std::sync::atomic::AtomicUsize>);
+
+    impl AsyncRead for FastReader {
+        fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, _: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for FastReader {
+        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            self.0.fetch_add(bytes.len(), std::sync::atomic::Ordering::Relaxed);
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn other_tasks_run_while_a_long_response_is_sent() {
+        const RESPONSE_BYTES: usize = 8 * TURN_BYTES;
+        let sent = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let stream = Coalesced::new(FastReader(sent.clone()));
+        let mut writer = stream.clone();
+        let response = tokio::spawn(async move {
+            let connection = async move { writer.write_all(&vec![b'x'; RESPONSE_BYTES]).await.unwrap() };
+            let mut connection = std::pin::pin!(connection);
+            stream.run(connection.as_mut(), |_| ()).await;
+        });
+        let other = tokio::spawn({
+            let sent = sent.clone();
+            async move { sent.load(std::sync::atomic::Ordering::Relaxed) }
+        });
+        let sent_before = other.await.unwrap();
+        assert!(sent_before < 2 * TURN_BYTES, "{sent_before} bytes were sent in one turn");
+        response.await.unwrap();
+        assert_eq!(sent.load(std::sync::atomic::Ordering::Relaxed), RESPONSE_BYTES);
     }
 
     #[tokio::test]

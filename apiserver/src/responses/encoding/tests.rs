@@ -37,3 +37,30 @@ async fn gzip_streams_decompress_to_the_same() {
     flate2::read::GzDecoder::new(&*empty).read_to_end(&mut decompressed).unwrap();
     assert!(decompressed.is_empty());
 }
+
+#[tokio::test]
+async fn other_tasks_run_while_a_large_frame_is_compressed() {
+    let content = Bytes::from("compressible ".repeat(TURN_BYTES));
+    let mut body = EncodedBody::new(Full::new(content.clone()), Encoding { pretty: false, gzip: true });
+    let compression = tokio::spawn(async move {
+        let mut turns = 0;
+        let mut compressed = Vec::new();
+        while let Some(frame) = std::future::poll_fn(|task| {
+            turns += 1;
+            Pin::new(&mut body).poll_frame(task)
+        })
+        .await
+        {
+            compressed.extend(frame.unwrap().into_data().unwrap());
+        }
+        (turns, compressed)
+    });
+    // The runtime has one thread: this task runs in the first pause.
+    tokio::task::yield_now().await;
+    assert!(!compression.is_finished());
+    let (turns, compressed) = compression.await.unwrap();
+    assert!(turns >= content.len() / TURN_BYTES, "{turns} turns");
+    let mut decompressed = Vec::new();
+    flate2::read::GzDecoder::new(&*compressed).read_to_end(&mut decompressed).unwrap();
+    assert_eq!(decompressed, content);
+}
