@@ -120,7 +120,7 @@ async fn measure(arguments: &Options) -> Result<(), String> {
             process::build()?;
             let prefix = format!("/bench-{}", std::process::id());
             let etcd = arguments.etcd_servers.as_deref().map(|servers| (servers, &*prefix));
-            ServerProcess::start(Launch { data: &directory.join("data"), etcd }).await?
+            ServerProcess::start(Launch { data: &directory.join("data"), etcd, main: None }).await?
         };
     let client = server.client()?;
     let mut report = Report::new(&arguments.label, arguments.clients, &server);

@@ -13,6 +13,7 @@
 #[path = "../server/client.rs"]
 mod client;
 mod credentials;
+#[path = "../support/hook.rs"]
 mod hook;
 mod hostile;
 mod matching;

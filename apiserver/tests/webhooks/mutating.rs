@@ -1,11 +1,32 @@
 //! Webhooks that change objects.
 
+use kube::core::DynamicObject;
+use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 use serde_json::{Value, json};
 
-use crate::hook::{Reply, kube_rs, patched};
+use crate::hook::{Reply, patched};
 use crate::world::{Kind, MAPS, World, map};
 
 const CONFIG_MAPS: (&str, &str, &str) = ("", "v1", "configmaps");
+
+/// Answers as a webhook that is written with kube-rs does: it adds a label, or refuses what is called `refused`.
+fn kube_rs(request: &Value) -> Reply {
+    let review =
+        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request });
+    let review: AdmissionReview<DynamicObject> = serde_json::from_value(review).unwrap();
+    let request: AdmissionRequest<DynamicObject> = review.try_into().unwrap();
+    let mut response = AdmissionResponse::from(&request);
+    if request.name == "refused" {
+        response = response.deny("not this name");
+    } else {
+        let labels = json!([
+            { "op": "add", "path": "/metadata/labels", "value": {} },
+            { "op": "add", "path": "/metadata/labels/by", "value": request.user_info.username },
+        ]);
+        response = response.with_patch(serde_json::from_value(labels).unwrap()).unwrap();
+    }
+    Reply::Body(200, serde_json::to_string(&response.into_review()).unwrap())
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_of_kube_rs_labels_and_refuses() {

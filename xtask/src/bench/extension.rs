@@ -21,7 +21,7 @@ use tokio::net::TcpListener;
 use tokio::time::{Interval, interval};
 use tokio_rustls::TlsAcceptor;
 
-/// The group that it serves, in version `v1`.
+/// A group that it serves, in version `v1`. It serves all that end in the name of this one.
 pub(crate) const GROUP: &str = "aggregated.bench.example.com";
 /// Time between two events of a watch.
 const EVENT_PERIOD: Duration = Duration::from_millis(1);
@@ -68,22 +68,25 @@ impl Extension {
         Ok(Self { address, events })
     }
 
-    /// Returns the Service and the APIService by which a server finds it.
-    pub(crate) fn objects(&self) -> [Value; 2] {
-        let service = json!({
+    /// Returns the Service by which a server finds it.
+    pub(crate) fn service(&self) -> Value {
+        json!({
             "apiVersion": "v1", "kind": "Service", "metadata": { "name": "extension" },
             "spec": { "type": "ExternalName", "externalName": self.address.ip().to_string() },
-        });
+        })
+    }
+
+    /// Returns the APIService by which a server forwards requests for a group to it.
+    pub(crate) fn api_service(&self, group: &str) -> Value {
         let reference = json!({ "namespace": "default", "name": "extension", "port": self.address.port() });
-        let api_service = json!({
+        json!({
             "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-            "metadata": { "name": format!("v1.{GROUP}") },
+            "metadata": { "name": format!("v1.{group}") },
             "spec": {
-                "group": GROUP, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
+                "group": group, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
                 "insecureSkipTLSVerify": true, "service": reference,
             },
-        });
-        [service, api_service]
+        })
     }
 
     /// Returns the number of events so far, of all watches.
@@ -126,15 +129,15 @@ fn answer(
         "metadata": { "name": "one", "namespace": "default", "resourceVersion": "1" },
         "spec": { "padding": "x".repeat(PADDING_BYTES) },
     });
-    let path = request.uri().path();
+    let segments: Vec<&str> = request.uri().path().split('/').skip(1).collect();
     let body = if request.uri().query().unwrap_or_default().contains("watch=true") {
         let event = format!("{}\n", json!({ "type": "MODIFIED", "object": object }));
         Events { event: event.into(), interval: interval(EVENT_PERIOD), count: events.clone() }.boxed_unsync()
-    } else if path == format!("/apis/{GROUP}/v1") {
+    } else if let ["apis", group, "v1"] = *segments {
         let resource =
             json!({ "name": "things", "namespaced": true, "kind": "Thing", "verbs": ["get", "watch"] });
         let list = json!({
-            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{GROUP}/v1"), "resources": [resource],
+            "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": format!("{group}/v1"), "resources": [resource],
         });
         Full::new(list.to_string().into()).boxed_unsync()
     } else {

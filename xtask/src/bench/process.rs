@@ -18,6 +18,9 @@ pub(crate) const TENANT_TOKENS: [&str; 2] = ["bench-quiet", "bench-flood"];
 /// The path of the server's binary.
 pub(crate) const BINARY: &str = "target/release/apiserver";
 
+/// The path of the binary of an extension server, that of the example.
+const EXTENSION_BINARY: &str = "target/release/zoo";
+
 /// Maximum time until a server is ready.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -45,16 +48,46 @@ pub(crate) struct Launch<'a> {
     pub(crate) data: &'a Path,
     /// The etcd and the key prefix; `None` for the embedded store.
     pub(crate) etcd: Option<(&'a str, &'a str)>,
+    /// The kubeconfig of its main server, if it is an extension server.
+    pub(crate) main: Option<&'a Path>,
 }
 
 /// Builds this project's server in release mode.
 pub(crate) fn build() -> Result<(), String> {
-    println!("building the server in release mode …");
-    let built = Command::new("cargo").args(["build", "--release", "--package", "apiserver"]).status();
+    build_package("apiserver")
+}
+
+/// Builds the extension server of the example in release mode.
+pub(crate) fn build_extension() -> Result<(), String> {
+    build_package("zoo")
+}
+
+/// Builds a package by itself, so that its server has the features that it is delivered with.
+fn build_package(package: &str) -> Result<(), String> {
+    println!("building {package} in release mode …");
+    let built = Command::new("cargo").args(["build", "--release", "--package", package]).status();
     if built.is_ok_and(|status| status.success()) {
         return Ok(());
     }
-    Err("cargo build --release --package apiserver failed".to_owned())
+    Err(format!("cargo build --release --package {package} failed"))
+}
+
+// === impl Launch ===
+
+impl Launch<'_> {
+    fn binary(&self) -> &'static str {
+        if self.main.is_some() { EXTENSION_BINARY } else { BINARY }
+    }
+
+    /// Returns the content of the token file. An extension server has to ask its main server about the tenants.
+    fn tokens(&self) -> String {
+        let admin = format!("{TOKEN},admin,1,\"system:masters\"\n");
+        if self.main.is_some() {
+            return admin;
+        }
+        let [quiet, flood] = TENANT_TOKENS;
+        format!("{admin}{quiet},quiet,2,\"tenants\"\n{flood},flood,3,\"tenants\"\n")
+    }
 }
 
 // === impl ServerProcess ===
@@ -68,25 +101,24 @@ impl ServerProcess {
     /// Starts this project's server, which must be built, on a free port, and waits until it is ready.
     pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, String> {
         let tokens = launch.data.with_extension("tokens.csv");
-        let [quiet, flood] = TENANT_TOKENS;
-        let table = format!(
-            "{TOKEN},admin,1,\"system:masters\"\n{quiet},quiet,2,\"tenants\"\n{flood},flood,3,\"tenants\"\n"
-        );
-        std::fs::write(&tokens, table)
+        std::fs::write(&tokens, launch.tokens())
             .map_err(|error| format!("cannot write {}: {error}", tokens.display()))?;
         let port = free_port()?;
-        let mut command = Command::new(BINARY);
+        let mut command = Command::new(launch.binary());
         command.arg("--data-dir").arg(launch.data).arg("--token-auth-file").arg(&tokens);
         command.arg("--secure-port").arg(port.to_string());
         if let Some((servers, prefix)) = launch.etcd {
             command.arg("--etcd-servers").arg(servers).arg("--etcd-prefix").arg(prefix);
+        }
+        if let Some(kubeconfig) = launch.main {
+            command.arg("--kubeconfig").arg(kubeconfig);
         }
         let started = Instant::now();
         let child = command
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| format!("cannot start {BINARY}: {error}"))?;
+            .map_err(|error| format!("cannot start {}: {error}", launch.binary()))?;
         let mut server = Self {
             url: format!("https://127.0.0.1:{port}"),
             token: TOKEN.to_owned(),

@@ -41,6 +41,9 @@ pub(crate) struct SuiteOptions {
     /// Duration of each workload of the suite, in seconds.
     #[arg(long, default_value_t = 2)]
     suite_seconds: u64,
+    /// Duration of the comparison of idle servers, in seconds.
+    #[arg(long, default_value_t = 60)]
+    idle_seconds: u64,
     /// Number of starts on an empty store; the median counts.
     #[arg(long, default_value_t = 5)]
     starts: usize,
@@ -59,6 +62,7 @@ pub(crate) struct SuiteOptions {
 pub(crate) async fn run(options: &SuiteOptions, output: &Path) -> Result<(), String> {
     if !options.no_build {
         process::build()?;
+        process::build_extension()?;
         bare::build()?;
     }
     let begun = Instant::now();

@@ -3,6 +3,7 @@
 mod aggregated;
 mod custom;
 mod events;
+mod extension;
 mod fairness;
 mod pods;
 mod requests;
@@ -47,8 +48,10 @@ pub(super) enum Stage {
     Events,
     /// Custom resources.
     Custom,
-    /// Extension servers.
+    /// Requests and events that extension servers answer.
     Aggregated,
+    /// An extension server behind the main server, and many APIServices.
+    Extension,
     /// A restart with many objects.
     Restart,
 }
@@ -68,6 +71,11 @@ pub(super) struct Stages<'a> {
 struct StoragePlace {
     data: PathBuf,
     prefix: String,
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 // === impl Stages ===
@@ -104,6 +112,7 @@ impl<'a> Stages<'a> {
                 Stage::Events => self.events().await,
                 Stage::Custom => self.custom_resources().await,
                 Stage::Aggregated => self.aggregated().await,
+                Stage::Extension => self.extension().await,
                 Stage::Restart => self.restart().await,
             };
             if let Err(error) = outcome {
@@ -126,9 +135,7 @@ impl<'a> Stages<'a> {
             }
             server.stop().await;
         }
-        times.sort_by(f64::total_cmp);
-        let middle = times.get(times.len() / 2).copied().unwrap_or_default();
-        self.fact("start to ready, empty store", middle, "ms", Limit::Most(100.0));
+        self.fact("start to ready, empty store", median(times), "ms", Limit::Most(100.0));
         self.fact("resident memory, idle", idle_mebibytes, "MiB", Limit::Most(28.0));
         Ok(())
     }
@@ -156,7 +163,7 @@ impl<'a> Stages<'a> {
 
     async fn server(&self, place: &StoragePlace) -> Result<ServerProcess, String> {
         let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
-        ServerProcess::start(Launch { data: &place.data, etcd }).await
+        ServerProcess::start(Launch { data: &place.data, etcd, main: None }).await
     }
 
     fn load(&self, clients: usize) -> Load {

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::Method;
 
+use super::super::super::client::Connection;
 use super::super::super::closed_loop::closed_loop;
 use super::super::super::extension::{Extension, GROUP};
 use super::super::super::measurement::count;
@@ -19,6 +20,22 @@ const WATCHES: usize = 16;
 /// Maximum time until the extension server is available.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Lets a server forward requests for these groups to an extension server.
+pub(super) async fn register(
+    connection: &mut Connection,
+    extension: &Extension,
+    groups: &[String],
+) -> Result<(), String> {
+    let services = "/api/v1/namespaces/default/services";
+    connection.exchange(Method::POST, services, extension.service().to_string().into()).await?;
+    for group in groups {
+        let api_services = "/apis/apiregistration.k8s.io/v1/apiservices";
+        let object = extension.api_service(group).to_string();
+        connection.exchange(Method::POST, api_services, object.into()).await?;
+    }
+    Ok(())
+}
+
 // === impl Stages ===
 
 impl Stages<'_> {
@@ -29,11 +46,7 @@ impl Stages<'_> {
         let server = self.server(&place).await?;
         let client = server.client()?;
         let mut connection = client.connect().await?;
-        let [service, api_service] = extension.objects();
-        let services = "/api/v1/namespaces/default/services";
-        connection.exchange(Method::POST, services, service.to_string().into()).await?;
-        let api_services = "/apis/apiregistration.k8s.io/v1/apiservices";
-        connection.exchange(Method::POST, api_services, api_service.to_string().into()).await?;
+        register(&mut connection, &extension, &[GROUP.to_owned()]).await?;
         let things = format!("/apis/{GROUP}/v1/namespaces/default/things");
         let one = format!("{things}/one");
         let begun = Instant::now();

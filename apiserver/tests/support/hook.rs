@@ -10,8 +10,6 @@ use base64::engine::general_purpose::STANDARD;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use kube::core::DynamicObject;
-use kube::core::admission::{AdmissionRequest, AdmissionResponse, AdmissionReview};
 use serde_json::{Value, json};
 
 use crate::tls_server::TlsServer;
@@ -20,6 +18,7 @@ use crate::tls_server::TlsServer;
 type Behavior = dyn Fn(&Value) -> Reply + Send + Sync;
 
 /// How a webhook answers.
+#[allow(dead_code, reason = "not every set of tests has every answer")]
 pub enum Reply {
     /// With the `response` of a review; the uid is filled in.
     Response(Value),
@@ -92,25 +91,6 @@ pub fn allowed() -> Reply {
 pub fn patched(patch: &Value) -> Reply {
     let patch = STANDARD.encode(patch.to_string());
     Reply::Response(json!({ "allowed": true, "patchType": "JSONPatch", "patch": patch }))
-}
-
-/// Answers as a webhook that is written with kube-rs does: it adds a label, or refuses what is called `refused`.
-pub fn kube_rs(request: &Value) -> Reply {
-    let review =
-        json!({ "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request });
-    let review: AdmissionReview<DynamicObject> = serde_json::from_value(review).unwrap();
-    let request: AdmissionRequest<DynamicObject> = review.try_into().unwrap();
-    let mut response = AdmissionResponse::from(&request);
-    if request.name == "refused" {
-        response = response.deny("not this name");
-    } else {
-        let labels = json!([
-            { "op": "add", "path": "/metadata/labels", "value": {} },
-            { "op": "add", "path": "/metadata/labels/by", "value": request.user_info.username },
-        ]);
-        response = response.with_patch(serde_json::from_value(labels).unwrap()).unwrap();
-    }
-    Reply::Body(200, serde_json::to_string(&response.into_review()).unwrap())
 }
 
 async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, String> {
