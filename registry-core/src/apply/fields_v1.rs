@@ -135,7 +135,9 @@ impl<'a> WrittenSet<'a> {
 
     /// Adds the members of the other set.
     pub(super) fn add(&mut self, other: &FieldSet<'_>) {
-        if !other.is_empty() {
+        if self.0.is_empty() {
+            *self = Self::of(other);
+        } else if !other.is_empty() {
             add(self.0.to_mut(), other);
         }
     }

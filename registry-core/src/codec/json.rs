@@ -11,10 +11,12 @@ use serde_json::{Map, Number, Value};
 
 use super::{DecodeError, Decoded, Limits, duplicates};
 use duplicates::Duplicates;
+use scan::Scanner;
 
 mod errors;
 mod order;
 pub(super) mod parts;
+pub(crate) mod scan;
 pub(super) mod write;
 
 pub use order::sort_as_written;
@@ -57,13 +59,36 @@ pub(super) fn decode_value(bytes: &[u8], depth: usize) -> Result<Value, DecodeEr
 }
 
 fn read(bytes: &[u8], depth: usize, duplicates: Option<&mut Duplicates>) -> Result<Value, DecodeError> {
-    // Our limit replaces serde_json's, because stored values may nest deeper than requests.
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    deserializer.disable_recursion_limit();
+    let scanned = Scanner::new(bytes).and_then(|mut scanner| {
+        let value = scanner.value(depth)?;
+        scanner.is_at_end().then_some(value)
+    });
+    if let Some(value) = scanned {
+        return Ok(value);
+    }
     let seed = Node { depth_left: depth, duplicates };
-    seed.deserialize(&mut deserializer)
-        .and_then(|value| deserializer.end().map(|()| value))
-        .map_err(|error| errors::translate(bytes, &error))
+    // Checking the text once costs less than checking every string in it. The error for other bytes names their place.
+    let outcome = match std::str::from_utf8(bytes) {
+        Ok(text) => read_with(seed, serde_json::Deserializer::from_str(text)),
+        Err(_) => read_with(seed, serde_json::Deserializer::from_slice(bytes)),
+    };
+    outcome.map_err(|error| errors::translate(bytes, &error))
+}
+
+fn read_with<'de, R: serde_json::de::Read<'de>>(
+    seed: Node<'_>,
+    mut deserializer: serde_json::Deserializer<R>,
+) -> Result<Value, serde_json::Error> {
+    // Our limit replaces serde_json's, because stored values may nest deeper than requests.
+    deserializer.disable_recursion_limit();
+    let value = seed.deserialize(&mut deserializer)?;
+    deserializer.end().map(|()| value)
+}
+
+/// Reads a JSON text with the general decoder; `None` if it is damaged.
+fn read_any(text: &str) -> Option<Value> {
+    let seed = Node { depth_left: usize::MAX, duplicates: None };
+    read_with(seed, serde_json::Deserializer::from_str(text)).ok()
 }
 
 /// Converts a float as Go does: to an integer if it has no fraction.

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::codec::json::scan::Scanner;
 use crate::storage::Attributes;
 
 use super::{ResourceType, scalar_text};
@@ -41,16 +42,13 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
     let other = resource.selectable.iter().map(|field| field.other_path).filter(|path| !path.is_empty());
     let paths = [LABELS, NAME, NAMESPACE].into_iter().chain(own).chain(other);
     let mut wanted: Vec<Wanted> = paths.map(|path| Wanted { path, found: None }).collect();
-    // As text, so that skipped strings are checked too.
-    let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;
-    let mut input = serde_json::Deserializer::from_str(text);
     let leading = u128::MAX.checked_shr(u128::BITS.saturating_sub(bits(wanted.len()))).unwrap_or_default();
-    let is_object = Search { wanted: &mut wanted, leading, depth: 0 }
-        .deserialize(&mut input)
-        .and_then(|is_object| input.end().map(|()| is_object))
-        .map_err(|error| error.to_string())?;
-    if !is_object {
-        return Err("the stored value is not a JSON object".to_owned());
+    let scanned = Scanner::new(value).and_then(|mut scanner| {
+        Search { wanted: &mut wanted, leading, depth: 0 }.scan(&mut scanner)?;
+        scanner.is_at_end().then_some(())
+    });
+    if scanned.is_none() {
+        decode(&mut wanted, leading, value)?;
     }
     let mut found = wanted.into_iter().map(|one| one.found);
     let labels: Vec<(String, String)> = match found.next().flatten() {
@@ -75,6 +73,21 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
     Ok(Attributes::new(labels, fields, resource.field_names))
 }
 
+/// Searches in a value that is not compact, or is not an object.
+fn decode(wanted: &mut [Wanted], leading: u128, value: &[u8]) -> Result<(), String> {
+    for one in &mut *wanted {
+        one.found = None;
+    }
+    // As text, so that skipped strings are checked too.
+    let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;
+    let mut input = serde_json::Deserializer::from_str(text);
+    let is_object = Search { wanted, leading, depth: 0 }
+        .deserialize(&mut input)
+        .and_then(|is_object| input.end().map(|()| is_object))
+        .map_err(|error| error.to_string())?;
+    if is_object { Ok(()) } else { Err("the stored value is not a JSON object".to_owned()) }
+}
+
 fn bits(paths: usize) -> u32 {
     u32::try_from(paths).unwrap_or(u32::MAX).min(u128::BITS)
 }
@@ -93,6 +106,24 @@ impl Search<'_> {
             }
         }
         (through, ends)
+    }
+
+    /// Searches in an object of a compact text; `None` if the decoder has to do it.
+    fn scan(mut self, scanner: &mut Scanner<'_>) -> Option<()> {
+        let mut has_next = scanner.peek()? == b'{' && scanner.open()?;
+        while has_next {
+            match self.step(scanner.key()?) {
+                (0, _) => scanner.skip()?,
+                (through, true) => self.take(through, &serde_json::from_str(scanner.value_text()?).ok()?),
+                (leading, false) if scanner.peek()? == b'{' => {
+                    let depth = self.depth + 1;
+                    Search { wanted: &mut *self.wanted, leading, depth }.scan(scanner)?;
+                }
+                (_, false) => scanner.skip()?,
+            }
+            has_next = scanner.has_next(b'}')?;
+        }
+        Some(())
     }
 
     /// Stores a value at which paths end, and the values in it that longer paths lead to.

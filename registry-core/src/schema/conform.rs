@@ -110,26 +110,26 @@ impl Walk<'_> {
         holder: &str,
         place: ConformContext<'_>,
     ) -> Result<(), ConformError> {
-        let mut outcome = Ok(());
-        map.retain(|key, value| {
-            if outcome.is_err() {
-                return true;
-            }
-            let Some(field) = shape.field(key) else {
+        // Most structs keep all their fields, and removing some is dearer than finding out which.
+        let mut dropped: Vec<String> = Vec::new();
+        let mut next = 0;
+        for (key, value) in map.iter_mut() {
+            let keeps = if let Some(field) = shape.next_field(key, &mut next) {
+                let place = ConformContext::Field { parent: &place, holder, name: key };
+                self.field(field, value, place)? == Entry::Keep
+            } else {
                 if !shape.keeps_unknown {
                     self.note_unknown(place, key);
                 }
-                return shape.keeps_unknown;
+                shape.keeps_unknown
             };
-            match self.field(field, value, ConformContext::Field { parent: &place, holder, name: key }) {
-                Ok(entry) => entry == Entry::Keep,
-                Err(error) => {
-                    outcome = Err(error);
-                    true
-                }
+            if !keeps {
+                dropped.push(key.clone());
             }
-        });
-        outcome?;
+        }
+        for key in &dropped {
+            map.remove(key);
+        }
         for field in shape.always_fields() {
             if !map.contains_key(&*field.name)
                 && let Some(absent) = self.table.absent(field)

@@ -21,10 +21,12 @@ use super::interface::{
 use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
 use super::transform::Transformer;
 use page_size::PageSize;
+use recent_writes::RecentWrites;
 
 mod list;
 pub(in crate::storage) mod metadata;
 mod page_size;
+mod recent_writes;
 mod state;
 mod update;
 mod watch;
@@ -41,6 +43,7 @@ pub struct VersionedStore {
     attributes: Arc<dyn AttributesOf>,
     metrics: EngineMetrics,
     page_size: Arc<PageSize>,
+    recent_writes: Arc<RecentWrites>,
 }
 
 /// The keys of an operation: a prefix with a trailing `/` is a range, anything else an exact key.
@@ -78,7 +81,14 @@ impl VersionedStore {
         transformer: Arc<dyn Transformer>,
         attributes: Arc<dyn AttributesOf>,
     ) -> Self {
-        Self { engine, transformer, attributes, metrics: EngineMetrics::default(), page_size: Arc::default() }
+        Self {
+            engine,
+            transformer,
+            attributes,
+            metrics: EngineMetrics::default(),
+            page_size: Arc::default(),
+            recent_writes: Arc::default(),
+        }
     }
 
     /// Counts the objects of lists. Requests to the engine are counted by the [engine](super::measured) itself.
@@ -102,6 +112,7 @@ impl Interface for VersionedStore {
         ttl: Option<Duration>,
     ) -> Result<StoredObject, StorageError> {
         let at_rest = self.at_rest(key, value.bytes.clone()).await?;
+        self.recent_writes.note(&value.bytes, &value.attributes);
         match self.engine.put_if(key, 0, at_rest, whole_seconds(ttl)).await? {
             Committed::At(revision) => state::entry(key.into(), &value.bytes, revision, value.attributes),
             Committed::ConditionFailed(_) => Err(StorageError::Exists { key: key.to_owned() }),
@@ -134,6 +145,7 @@ impl Interface for VersionedStore {
         after: Revision,
         with_previous: bool,
     ) -> Result<ChangedStream, StorageError> {
+        self.recent_writes.follow();
         watch::changes(self, prefix, after, with_previous).await
     }
 

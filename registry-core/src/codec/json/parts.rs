@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use super::scan::Scanner;
 use super::{Node, errors};
 use crate::codec::DecodeError;
 
@@ -21,6 +22,7 @@ pub enum Parts {
 }
 
 /// Reads a value some of whose fields are skipped.
+#[derive(Clone, Copy)]
 struct Part {
     parts: Parts,
     /// A bit mask of the paths that lead here.
@@ -40,10 +42,17 @@ enum Step {
 
 /// Decodes parts of a JSON text.
 pub(in crate::codec) fn decode(bytes: &[u8], parts: Parts, depth: usize) -> Result<Value, DecodeError> {
+    let part = Part { parts, leading: u64::MAX, steps: 0, depth_left: depth };
+    let scanned = Scanner::new(bytes).and_then(|mut scanner| {
+        let value = part.scan(&mut scanner)?;
+        scanner.is_at_end().then_some(value)
+    });
+    if let Some(value) = scanned {
+        return Ok(value);
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     deserializer.disable_recursion_limit();
-    Part { parts, leading: u64::MAX, steps: 0, depth_left: depth }
-        .deserialize(&mut deserializer)
+    part.deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value))
         .map_err(|error| errors::translate(bytes, &error))
 }
@@ -70,6 +79,46 @@ impl Part {
             (_, true) => Step::Skip,
             (through, false) => Step::Part(key.to_owned(), through),
         }
+    }
+
+    /// Reads a value of a compact text; `None` if the decoder has to do it.
+    fn scan(self, scanner: &mut Scanner<'_>) -> Option<Value> {
+        match scanner.peek()? {
+            b'{' => self.scan_map(scanner).map(Value::Object),
+            b'[' => self.scan_list(scanner).map(Value::Array),
+            _ => scanner.value(self.depth_left),
+        }
+    }
+
+    fn scan_list(self, scanner: &mut Scanner<'_>) -> Option<Vec<Value>> {
+        let depth_left = self.depth_left.checked_sub(1)?;
+        let mut list = Vec::new();
+        let mut has_next = scanner.open()?;
+        while has_next {
+            list.push(Self { depth_left, ..self }.scan(scanner)?);
+            has_next = scanner.has_next(b']')?;
+        }
+        Some(list)
+    }
+
+    fn scan_map(self, scanner: &mut Scanner<'_>) -> Option<Map<String, Value>> {
+        let depth_left = self.depth_left.checked_sub(1)?;
+        let mut map = Map::new();
+        let mut has_next = scanner.open()?;
+        while has_next {
+            match self.step(scanner.key()?) {
+                Step::Skip => scanner.skip()?,
+                Step::Whole(key) => {
+                    map.insert(key, scanner.value(depth_left)?);
+                }
+                Step::Part(key, leading) => {
+                    let below = Self { leading, steps: self.steps + 1, depth_left, ..self };
+                    map.insert(key, below.scan(scanner)?);
+                }
+            }
+            has_next = scanner.has_next(b'}')?;
+        }
+        Some(map)
     }
 
     fn enter<E: serde::de::Error>(&self) -> Result<usize, E> {

@@ -289,11 +289,13 @@ fn keep_system_fields(new: &mut Object, old: &Object) {
 fn keep_manager_times(new: &mut Object, old: &Object) {
     const FIELDS: &[&str] = &["metadata", "managedFields"];
     let (Some(new_managers), Some(old_managers)) = (new.get(FIELDS), old.get(FIELDS)) else { return };
-    if new_managers == old_managers || !same_managers(new_managers, old_managers) {
+    // From the last field on: the status changes most often, and the managers are the most expensive to compare.
+    let is_same_beyond_metadata =
+        without(Some(&new.0), "metadata").rev().eq(without(Some(&old.0), "metadata").rev());
+    if !is_same_beyond_metadata || !same_managers(new_managers, old_managers) {
         return;
     }
-    let same_metadata = without(new.metadata(), "managedFields").eq(without(old.metadata(), "managedFields"));
-    if same_metadata && without(Some(&new.0), "metadata").eq(without(Some(&old.0), "metadata")) {
+    if without(new.metadata(), "managedFields").eq(without(old.metadata(), "managedFields")) {
         new.copy_field(old, FIELDS);
     }
 }
@@ -308,7 +310,7 @@ fn same_managers(new: &Value, old: &Value) -> bool {
 fn without<'a>(
     map: Option<&'a serde_json::Map<String, Value>>,
     left_out: &'a str,
-) -> impl Iterator<Item = (&'a String, &'a Value)> {
+) -> impl DoubleEndedIterator<Item = (&'a String, &'a Value)> {
     map.into_iter().flatten().filter(move |(key, _)| *key != left_out)
 }
 

@@ -39,6 +39,10 @@ impl Decimal {
         if whole > MOST >> bits {
             return Self::from_units(MOST * ONE);
         }
+        // Almost all quantities have no fraction. Then nothing is rounded, and the product fits 64 bits.
+        if let (true, Ok(product)) = (fraction.is_empty(), u64::try_from(whole << bits)) {
+            return Self::trimmed(&product.to_string(), 0);
+        }
         let (kept, rest) = fraction.split_at_checked(FRACTION_DIGITS).unwrap_or((fraction, ""));
         let mut units = format!("{kept:0<FRACTION_DIGITS$}").parse::<u128>().unwrap_or_default();
         if rest.bytes().any(|digit| digit != b'0') {

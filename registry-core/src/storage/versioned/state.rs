@@ -131,8 +131,10 @@ impl VersionedStore {
         written: Revision,
     ) -> Result<StoredObject, StorageError> {
         let plain = self.plain(&key, stored, written).await?;
-        let attributes =
-            self.attributes.attributes_of(&plain.value).map_err(|reason| corrupt(&key, reason))?;
+        let attributes = match self.recent_writes.take(&plain.value) {
+            Some(known) => known,
+            None => self.attributes.attributes_of(&plain.value).map_err(|reason| corrupt(&key, reason))?,
+        };
         entry(key, &plain.value, revision, attributes)
     }
 }

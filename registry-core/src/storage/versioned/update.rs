@@ -150,6 +150,7 @@ async fn write(
     ttl: Option<std::time::Duration>,
 ) -> Result<UpdateStep<Updated>, StorageError> {
     let at_rest = store.at_rest(key, value.bytes.clone()).await?;
+    store.recent_writes.note(&value.bytes, &value.attributes);
     match store.engine.put_if(key, seen.revision(), at_rest, whole_seconds(ttl)).await? {
         Committed::At(revision) => {
             let key = seen.object.as_ref().map_or_else(|| key.into(), |object| object.key.clone());
