@@ -15,8 +15,9 @@ use crate::responses::negotiation::{Format, Output, ResponseShape};
 use super::audit;
 use super::call::Call;
 use super::representation::cbor::Maps;
+use super::representation::partial::Partial;
 use super::representation::protobuf::{Messages, no_protobuf};
-use super::representation::{Item, ItemForm, Table, partial};
+use super::representation::{Item, ItemForm, Table};
 
 /// The `Status` of a success, in Kubernetes' order.
 #[derive(Serialize)]
@@ -111,7 +112,9 @@ pub(super) fn write_shape(
 ) -> Result<(), StatusError> {
     match output.shape {
         ResponseShape::Whole => json.extend_from_slice(item.json),
-        ResponseShape::Partial(version) => partial::write(json, item, version)?,
+        ResponseShape::Partial(version) => {
+            Partial::of(&call.route.path.resource, version).write(json, item)?;
+        }
         ResponseShape::Table(version) => {
             let table = Table::of_request(call, version)?;
             table.write_object(json, item, true)?;
@@ -139,7 +142,7 @@ pub(super) fn success_status(success: &SuccessStatus) -> serde_json::Value {
 fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Bytes>, StatusError> {
     let form = match output.shape {
         ResponseShape::Whole if item.is_stored() => ItemForm::Whole,
-        ResponseShape::Partial(version) => ItemForm::Partial(version),
+        ResponseShape::Partial(version) => ItemForm::Partial(Partial::of(&call.route.path.resource, version)),
         ResponseShape::Whole | ResponseShape::Table(_) | ResponseShape::PartialList(_) => return Ok(None),
     };
     match output.format {

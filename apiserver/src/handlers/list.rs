@@ -114,13 +114,18 @@ fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
             prefix.extend_from_slice(metadata.trim_start_matches('{').as_bytes());
             prefix.extend_from_slice(b",\"items\":[");
         }
-        ItemForm::Partial(version) => {
-            let api_version = version.api_version();
+        ItemForm::Partial(partial) => {
+            let api_version = partial.version.api_version();
             let head = format!(
                 "{{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"{api_version}\",\
-                 \"metadata\":{metadata},\"items\":["
+                 \"metadata\":{metadata},\"items\":"
             );
             prefix.extend_from_slice(head.as_bytes());
+            // Kubernetes does not set the items of a list without any.
+            if is_empty(&page) {
+                return ListBody::new(prefix, page, Writer::Json(form), b"null}\n".to_vec());
+            }
+            prefix.push(b'[');
         }
         ItemForm::Row(table) => table.write_head(&mut prefix, &metadata, true),
     }
@@ -142,11 +147,14 @@ fn yaml_body(list_head: ListHead<'_>, form: ItemForm, page: ListPage) -> Result<
     let fields = head(list_head, &form, &page)?;
     let (before, after): (Map<_, _>, Map<_, _>) =
         fields.into_iter().partition(|(key, _)| key.as_str() < field);
-    let is_empty = page.items.is_empty() && page.rest.is_none();
     let mut prefix = String::new();
     yaml::write_fields(&mut prefix, &before, 0, false);
     prefix.push_str(field);
-    prefix.push_str(if is_empty { ": []\n" } else { ":\n" });
+    prefix.push_str(match &form {
+        _ if !is_empty(&page) => ":\n",
+        ItemForm::Partial(_) => ": null\n",
+        _ => ": []\n",
+    });
     let mut suffix = String::new();
     yaml::write_fields(&mut suffix, &after, 0, false);
 
@@ -175,6 +183,10 @@ async fn next_of(rest: &mut Option<RestStream>) -> Result<Option<Vec<StoredObjec
     }
 }
 
+fn is_empty(page: &ListPage) -> bool {
+    page.items.is_empty() && page.rest.is_none()
+}
+
 fn items_field(form: &ItemForm) -> &'static str {
     if matches!(form, ItemForm::Row(_)) { "rows" } else { "items" }
 }
@@ -193,8 +205,8 @@ fn head(
     let metadata: Value = serde_json::from_str(&metadata).map_err(StatusError::internal)?;
     let head = match form {
         ItemForm::Row(table) => table.head(&metadata),
-        ItemForm::Partial(version) => json!({
-            "kind": "PartialObjectMetadataList", "apiVersion": version.api_version(), "metadata": metadata,
+        ItemForm::Partial(partial) => json!({
+            "kind": "PartialObjectMetadataList", "apiVersion": partial.version.api_version(), "metadata": metadata,
         }),
         ItemForm::Whole | ItemForm::Tail => {
             let closed = [list_head.json, b"}}"].concat();

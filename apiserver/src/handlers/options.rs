@@ -27,6 +27,11 @@ pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {
     if query.is_empty() {
         return Ok(GetOptions::default());
     }
+    if query.switch("export").unwrap_or_default() {
+        return Err(StatusError::bad_request(
+            "the export parameter, deprecated since v1.14, is no longer supported",
+        ));
+    }
     let resource_version = query
         .resource_version()
         .map_err(|errors| StatusError::bad_request(format!("invalid resource version: {errors}")))?;

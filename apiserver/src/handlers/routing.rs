@@ -141,7 +141,8 @@ impl Route {
     /// Returns the name of the internal type in Kubernetes' Go code, which messages show.
     pub(crate) fn go_type(&self, kind: &str) -> String {
         let group = self.kind.group.split('.').next().unwrap_or_default();
-        format!("{}.{kind}", if group.is_empty() { "core" } else { group })
+        // Events of both groups are one internal type.
+        format!("{}.{kind}", if matches!(group, "" | "events") { "core" } else { group })
     }
 }
 

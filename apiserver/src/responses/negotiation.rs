@@ -87,10 +87,12 @@ impl Output {
         ))
     }
 
-    /// Returns the form of errors: the preferred format, without a transformation. `Status` has all formats
-    /// but, perhaps, CBOR.
+    /// Returns the form of errors: the preferred format of those that are accepted without a transformation, or else
+    /// JSON. `Status` has all formats but, perhaps, CBOR.
     pub(crate) fn of_errors(headers: &HeaderMap, query: Query<'_>, cbor: bool) -> Self {
-        let wanted = |clause: &Clause<'_>| clause.format(Endpoint::Object, cbor);
+        let wanted = |clause: &Clause<'_>| {
+            clause.parameter("as").is_none().then(|| clause.format(Endpoint::Object, cbor)).flatten()
+        };
         let format = if accepts_plain_json(headers) {
             Format::Json
         } else {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::declarations;
 use super::program::{CostBudget, Pattern};
 use super::types::Type;
-use super::value::{Entries, Evaluated, EvaluationError, Key, List, Map, Text, Value, fail};
+use super::value::{
+    Entries, Evaluated, EvaluationError, Key, List, Map, Text, Value, fail, no_such_overload,
+};
 use crate::schema::Quantity;
 
 pub(crate) mod authorizer;
@@ -93,8 +95,17 @@ pub(crate) fn native(name: &str) -> Option<(&'static str, Native)> {
 impl Call<'_, '_> {
     /// The error of arguments that the function does not take.
     pub(crate) fn no_such_overload<T>(&self) -> Result<T, Box<EvaluationError>> {
-        let types: Vec<_> = self.args.iter().map(|arg| arg.type_of().name().to_owned()).collect();
-        fail(format!("no such overload: {}({})", self.function, types.join(", ")))
+        let has_methods = self.args.first().is_some_and(Value::has_methods);
+        match self.function {
+            // Functions of the language itself are found by what the type of their first argument can do.
+            "contains" | "endsWith" | "matches" | "startsWith" => no_such_overload(),
+            "size" | "sort" if has_methods => no_such_overload(),
+            "size" | "sort" => fail(format!("no such overload: {}", self.function)),
+            function => {
+                let types: Vec<_> = self.args.iter().map(Value::argument_type).collect();
+                fail(format!("no such overload: {function}({})", types.join(", ")))
+            }
+        }
     }
 
     /// Charges for work that does not show in the cost of the call. A thousand units of it cost 1.
@@ -170,8 +181,9 @@ impl Foreign {
         declarations::named_type(name).unwrap_or(Type::Dyn)
     }
 
-    pub(crate) fn is_authorizer(&self) -> bool {
-        matches!(self, Self::Authorizer(_))
+    /// Whether values of the other's type can be compared with it.
+    pub(crate) fn is_comparable_to(&self, other: &Self) -> bool {
+        !matches!(self, Self::Authorizer(_)) && std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 
     pub(crate) fn cost_size(&self) -> u64 {

@@ -45,6 +45,26 @@ pub(crate) enum Binary {
     In,
 }
 
+impl Binary {
+    /// Returns the name of the operator's function.
+    fn function(self) -> &'static str {
+        match self {
+            Self::Add => "_+_",
+            Self::Subtract => "_-_",
+            Self::Multiply => "_*_",
+            Self::Divide => "_/_",
+            Self::Modulo => "_%_",
+            Self::Equal => "_==_",
+            Self::NotEqual => "_!=_",
+            Self::Less => "_<_",
+            Self::LessEqual => "_<=_",
+            Self::Greater => "_>_",
+            Self::GreaterEqual => "_>=_",
+            Self::In => "@in",
+        }
+    }
+}
+
 /// A step of a plan.
 #[derive(Debug)]
 pub(crate) enum Node {

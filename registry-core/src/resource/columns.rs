@@ -16,7 +16,7 @@ use super::cell::{Cell, CellValue, TableCell};
 /// A column of a resource's table, as declared.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The column header.
+    /// The column header. A column without one has cells, but no definition.
     pub name: &'static str,
     /// The type of the cells.
     pub kind: ColumnType,

@@ -79,6 +79,21 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         NameRule::DnsSubdomain
     }
 
+    /// Whether `metadata.generateName` is completed to a unique name. If not, it is the name.
+    fn completes_generated_names(&self) -> bool {
+        true
+    }
+
+    /// Returns the annotations that represent internal fields in the whole object. Metadata alone do not have them.
+    fn field_annotations(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Returns the conflict's message if a precondition of a deletion does not hold and the kind has one of its own.
+    fn failed_precondition(&self, _field: &str, _wanted: &str, _found: &str) -> Option<String> {
+        None
+    }
+
     /// Whether finalizers must be qualified by a domain (`example.com/name`) or be Kubernetes' own.
     fn requires_qualified_finalizers(&self) -> bool {
         true

@@ -31,7 +31,8 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["spec", "schedule"]),
     Column::text("Timezone", |object| printers::text_or(object, &["spec", "timeZone"], "<none>"))
         .documented_by(&["spec", "timeZone"]),
-    Column::boolean("Suspend", |object| printers::flag(object, &["spec", "suspend"]))
+    // A text in Kubernetes too, in a column of another type.
+    Column::boolean("Suspend", |object| printers::flag_text(object, &["spec", "suspend"]))
         .documented_by(&["spec", "suspend"]),
     Column::integer("Active", |object| printers::count(object, &["status", "active"]))
         .documented_by(&["status", "active"]),

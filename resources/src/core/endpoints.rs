@@ -32,19 +32,15 @@ fn addresses(object: &Object) -> Value {
     for subset in printers::elements(object, &["subsets"]) {
         let list =
             |field: &str| subset.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for address in list("addresses") {
-            let ip = address.get("ip").and_then(Value::as_str).unwrap_or_default();
-            if list("ports").is_empty() {
-                all.push(ip.to_owned());
-            }
-            for port in list("ports") {
-                let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
-                all.push(if ip.contains(':') {
-                    format!("[{ip}]:{number}")
-                } else {
-                    format!("{ip}:{number}")
-                });
-            }
+        let ips: Vec<_> = list("addresses").iter().filter_map(|one| one.get("ip")?.as_str()).collect();
+        if list("ports").is_empty() {
+            all.extend(ips.iter().map(|ip| (*ip).to_owned()));
+        }
+        for port in list("ports") {
+            let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
+            all.extend(ips.iter().map(|ip| {
+                if ip.contains(':') { format!("[{ip}]:{number}") } else { format!("{ip}:{number}") }
+            }));
         }
     }
     printers::some_of(&all, SHOWN)

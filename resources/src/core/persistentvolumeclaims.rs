@@ -34,24 +34,28 @@ static COLUMNS: &[Column] = &[
     Column::text("Access Modes", access_modes).documented_by(&["status", "accessModes"]),
     Column::text("StorageClass", storage_class).described("StorageClass of the pvc"),
     Column::text("VolumeAttributesClass", |object| {
-        printers::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
+        printers::text_if_set(object, &["spec", "volumeAttributesClassName"], "<unset>")
     })
     .described("VolumeAttributesClass of the pvc"),
     Column::AGE,
     volume::VOLUME_MODE,
 ];
 
+fn is_bound(object: &Object) -> bool {
+    object.get_str(&["spec", "volumeName"]).is_some_and(|volume| !volume.is_empty())
+}
+
 /// Returns the capacity; empty before the claim is bound.
 fn capacity(object: &Object) -> Value {
-    if object.get_str(&["spec", "volumeName"]).is_none() {
+    if !is_bound(object) {
         return "".into();
     }
-    printers::text(object, &["status", "capacity", "storage"])
+    printers::text_or(object, &["status", "capacity", "storage"], "0")
 }
 
 /// Returns the access modes; empty before the claim is bound.
 fn access_modes(object: &Object) -> Value {
-    if object.get_str(&["spec", "volumeName"]).is_none() {
+    if !is_bound(object) {
         return "".into();
     }
     printers::access_modes(object, &["status", "accessModes"])

@@ -23,15 +23,23 @@ use serde_json::Value;
 )]
 pub struct IPAddresses;
 
-static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("ParentRef", parent).documented_by(&["spec", "parentRef"])];
+static COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("ParentRef", parent).documented_by(&["spec", "parentRef"]),
+    // Kubernetes prints the age, but does not define its column.
+    Column { name: "", ..Column::AGE },
+];
 
 /// Returns the object that the address belongs to: `services/default/web`.
 fn parent(object: &Object) -> Value {
     let parts =
         ["group", "resource", "namespace", "name"].map(|field| object.get_str(&["spec", "parentRef", field]));
     let [group, resource, namespace, name] = parts.map(std::option::Option::unwrap_or_default);
+    if object.get(&["spec", "parentRef"]).is_none() {
+        return "<none>".into();
+    }
     let resource = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
+    let resource = resource.to_lowercase();
     if namespace.is_empty() {
         format!("{resource}/{name}").into()
     } else {

@@ -26,9 +26,9 @@ pub struct PodDisruptionBudgets;
 static COLUMNS: &[Column] = &[
     Column::NAME,
     Column::text("Min Available", |object| printers::text_or(object, &["spec", "minAvailable"], "N/A"))
-        .documented_by(&["spec", "minAvailable"]),
+        .described("The minimum number of pods that must be available."),
     Column::text("Max Unavailable", |object| printers::text_or(object, &["spec", "maxUnavailable"], "N/A"))
-        .documented_by(&["spec", "maxUnavailable"]),
+        .described("The maximum number of pods that may be unavailable."),
     Column::integer("Allowed Disruptions", |object| {
         printers::number(object, &["status", "disruptionsAllowed"])
     })

@@ -28,6 +28,11 @@ pub(crate) fn text_or(object: &Object, path: &[&str], absent: &str) -> Value {
     }
 }
 
+/// Returns the text at a path, which may be empty, or a word for its absence.
+pub(crate) fn text_if_set(object: &Object, path: &[&str], absent: &str) -> Value {
+    object.get_str(path).unwrap_or(absent).into()
+}
+
 /// The text at a path without white space at its ends.
 pub(crate) fn trimmed(object: &Object, path: &[&str]) -> Value {
     object.get_str(path).unwrap_or_default().trim().into()
@@ -46,6 +51,15 @@ pub(crate) fn number(object: &Object, path: &[&str]) -> Value {
 /// The flag at a path; false when absent.
 pub(crate) fn flag(object: &Object, path: &[&str]) -> Value {
     object.get(path).and_then(Value::as_bool).unwrap_or_default().into()
+}
+
+/// The flag at a path as `True` or `False`; `<unset>` when absent.
+pub(crate) fn flag_text(object: &Object, path: &[&str]) -> Value {
+    match object.get(path).and_then(Value::as_bool) {
+        Some(true) => "True".into(),
+        Some(false) => "False".into(),
+        None => "<unset>".into(),
+    }
 }
 
 /// Returns the number of elements or entries at a path.
@@ -165,5 +179,53 @@ pub(crate) fn age_or_none(object: &Object, path: &[&str]) -> CellValue {
     match object.get_str(path) {
         Some(moment) => CellValue::age_of(Some(moment)),
         None => "<none>".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::Resource;
+    use registry_core::resource::CellValue;
+    use serde_json::json;
+
+    use super::*;
+    use crate::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
+    use crate::batch::cronjobs::CronJobs;
+    use crate::core::endpoints::Endpoints;
+    use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
+    use crate::networking::ipaddresses::IPAddresses;
+
+    /// Returns a cell of the row that a resource's printer makes of an object.
+    fn cell<R: Resource>(index: usize, object: Value) -> CellValue {
+        let object = Object::from_value(object).unwrap();
+        R::TYPE.instantiate().columns[index].cell.of(&object)
+    }
+
+    #[test]
+    fn cells_are_those_of_kubernetes() {
+        let subset =
+            json!({"addresses": [{"ip": "1.1.1.1"}, {"ip": "::1"}], "ports": [{"port": 1}, {"port": 2}]});
+        let bound = json!({"spec": {"volumeName": "v", "volumeAttributesClassName": ""}});
+        let selected = json!({"spec": {"paramRef": {"namespace": "n", "selector": {
+            "matchLabels": {"a": "b"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["x", "y"]}],
+        }}}});
+        let shown = "&LabelSelector{MatchLabels:map[string]string{a: b,},MatchExpressions:\
+             []LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}";
+        let parent =
+            json!({"spec": {"parentRef": {"group": "Apps", "resource": "deployments", "name": "d"}}});
+        for (found, expected) in [
+            (cell::<Endpoints>(1, json!({"subsets": [subset]})), "1.1.1.1:1,[::1]:1,1.1.1.1:2 + 1 more..."),
+            (cell::<CronJobs>(3, json!({"spec": {"suspend": true}})), "True"),
+            (cell::<CronJobs>(3, json!({})), "<unset>"),
+            (cell::<PersistentVolumeClaims>(3, bound.clone()), "0"),
+            (cell::<PersistentVolumeClaims>(3, json!({"status": {"capacity": {"storage": "1Gi"}}})), ""),
+            (cell::<PersistentVolumeClaims>(6, bound), ""),
+            (cell::<PersistentVolumeClaims>(6, json!({})), "<unset>"),
+            (cell::<MutatingAdmissionPolicyBindings>(2, selected), shown),
+            (cell::<IPAddresses>(1, parent), "deployments.apps/d"),
+            (cell::<IPAddresses>(1, json!({})), "<none>"),
+        ] {
+            assert_eq!(found, CellValue::from(expected));
+        }
     }
 }

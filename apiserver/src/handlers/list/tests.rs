@@ -98,7 +98,8 @@ async fn large_lists_come_in_bounded_pieces_and_share_large_items() {
 #[tokio::test]
 async fn other_forms_of_the_same_list() {
     let items = vec![entry("a", 1), entry("b", 1)];
-    let (_, bytes) = collect(json_body(HEAD, ItemForm::Partial(MetaVersion::V1), page(items.clone()))).await;
+    let (_, bytes) =
+        collect(json_body(HEAD, ItemForm::Partial(MetaVersion::V1.into()), page(items.clone()))).await;
     let partial: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(partial["kind"], "PartialObjectMetadataList");
     assert_eq!(partial["metadata"]["resourceVersion"], "9");
@@ -106,6 +107,15 @@ async fn other_forms_of_the_same_list() {
         partial["items"][1],
         json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "b", "resourceVersion": "3"}})
     );
+
+    let none = || ListPage { revision: 4, ..ListPage::default() };
+    let (_, empty) = collect(json_body(HEAD, ItemForm::Partial(MetaVersion::V1.into()), none())).await;
+    let empty: Value = serde_json::from_slice(&empty).unwrap();
+    assert_eq!(empty["items"], Value::Null);
+    assert_eq!(empty["metadata"], json!({"resourceVersion": "4"}));
+    let (_, empty) =
+        collect(yaml_body(BUILTIN, ItemForm::Partial(MetaVersion::V1.into()), none()).unwrap()).await;
+    assert!(String::from_utf8(empty).unwrap().contains("items: null\n"));
 
     let (_, text) = collect(yaml_body(BUILTIN, ItemForm::Tail, page(items)).unwrap()).await;
     assert_eq!(
@@ -122,7 +132,7 @@ async fn an_unreadable_object_fails_the_list() {
     let key = "/registry/configmaps/x".into();
     let broken = Arc::new(Entry::new(key, 3, broken.into(), 38, Attributes::default()));
     let all = || page(vec![entry("a", 1), broken.clone()]);
-    let partial = || ItemForm::Partial(MetaVersion::V1);
+    let partial = || ItemForm::Partial(MetaVersion::V1.into());
     for body in [
         yaml_body(BUILTIN, ItemForm::Tail, all()).unwrap(),
         yaml_body(BUILTIN, partial(), all()).unwrap(),

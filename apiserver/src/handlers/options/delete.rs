@@ -53,12 +53,20 @@ pub(crate) fn delete_options_of_query(query: Query<'_>) -> Result<DeleteOptions,
     let wire = WireOptions {
         dry_run: (!dry_run.is_empty()).then_some(dry_run),
         grace_period_seconds: query.integer("gracePeriodSeconds")?,
-        preconditions: None,
+        preconditions: Some(WirePreconditions {
+            uid: named(query, "uid"),
+            resource_version: named(query, "resourceVersion"),
+        }),
         propagation_policy: query.first("propagationPolicy").map(std::borrow::Cow::into_owned),
         orphan_dependents: query.switch("orphanDependents"),
         ignore_store_read_error: query.switch("ignoreStoreReadErrorWithClusterBreakingPotential"),
     };
     wire.validated()
+}
+
+/// Returns the value of a parameter that is not empty.
+fn named(query: Query<'_>, name: &str) -> Option<String> {
+    query.first(name).filter(|value| !value.is_empty()).map(std::borrow::Cow::into_owned)
 }
 
 // === impl WireOptions ===

@@ -84,6 +84,10 @@ fn delete_options_come_from_body_or_query() {
     let query = |text| with_query(text, delete_options_of_query);
     assert_eq!(query("orphanDependents=true").unwrap().propagation_policy, Some(PropagationPolicy::Orphan));
     assert_eq!(query("gracePeriodSeconds=0").unwrap().grace_period_seconds, Some(0));
+    let preconditions = query("uid=u&resourceVersion=0").unwrap().preconditions;
+    assert_eq!(preconditions.uid.as_deref(), Some("u"));
+    assert_eq!(preconditions.resource_version.as_deref(), Some("0"));
+    assert_eq!(query("uid=&dryRun=All").unwrap().preconditions.uid, None);
     assert_eq!(query("propagationPolicy=Orphan&orphanDependents=true").unwrap_err().code, 422);
     assert_eq!(query("propagationPolicy=zork").unwrap_err().code, 422);
     assert_eq!(delete_options(json!({"gracePeriodSeconds": "x"})).unwrap_err().code, 400);

@@ -2,12 +2,12 @@
 
 use registry_core::api::{Reason, StatusError};
 
-use crate::responses::negotiation::{MetaVersion, Output, ResponseShape};
+use crate::responses::negotiation::{Output, ResponseShape};
 
 use super::super::call::Call;
 use super::super::routing::Route;
 use super::item::Item;
-use super::partial;
+use super::partial::Partial;
 use super::table::Table;
 
 /// The form of the objects in a list or a watch.
@@ -18,7 +18,7 @@ pub(crate) enum ItemForm {
     /// The object without `kind` and `apiVersion`.
     Tail,
     /// A `PartialObjectMetadata`.
-    Partial(MetaVersion),
+    Partial(Partial),
     /// A table's row.
     Row(Table),
 }
@@ -35,7 +35,9 @@ impl ItemForm {
             // Items of Kubernetes' typed lists omit kind and version, which the list implies.
             ResponseShape::Whole if call.route.path.resource.is_builtin => Self::Tail,
             ResponseShape::Whole => Self::Whole,
-            ResponseShape::PartialList(version) => Self::Partial(version),
+            ResponseShape::PartialList(version) => {
+                Self::Partial(Partial::of(&call.route.path.resource, version))
+            }
             ResponseShape::Table(version) => Self::Row(Table::of_request(call, version)?),
             ResponseShape::Partial(_) => {
                 let list_kind =
@@ -58,7 +60,9 @@ impl ItemForm {
     pub(crate) fn of_watch(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
         Ok(match output.shape {
             ResponseShape::Whole => Self::Whole,
-            ResponseShape::Partial(version) | ResponseShape::PartialList(version) => Self::Partial(version),
+            ResponseShape::Partial(version) | ResponseShape::PartialList(version) => {
+                Self::Partial(Partial::of(&call.route.path.resource, version))
+            }
             ResponseShape::Table(version) => Self::Row(Table::of_request(call, version)?),
         })
     }
@@ -67,7 +71,7 @@ impl ItemForm {
     pub(crate) fn type_of<'r>(&self, route: &'r Route) -> (&'r str, &'static str) {
         match self {
             Self::Whole | Self::Tail => (&route.api_version, route.kind.kind),
-            Self::Partial(version) => (version.api_version(), "PartialObjectMetadata"),
+            Self::Partial(partial) => (partial.version.api_version(), "PartialObjectMetadata"),
             Self::Row(table) => (table.version().api_version(), "Table"),
         }
     }
@@ -83,7 +87,7 @@ impl ItemForm {
                 buffer.extend_from_slice(item.tail);
             }
             Self::Whole | Self::Tail => buffer.extend_from_slice(item.json),
-            Self::Partial(version) => return partial::write(buffer, item, *version),
+            Self::Partial(partial) => return partial.write(buffer, item),
             Self::Row(table) => return table.write_row(buffer, item),
         }
         Ok(())

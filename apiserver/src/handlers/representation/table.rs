@@ -22,7 +22,7 @@ use crate::responses::negotiation::MetaVersion;
 
 use super::super::call::Call;
 use super::item::Item;
-use super::partial;
+use super::partial::Partial;
 
 mod row;
 
@@ -43,7 +43,7 @@ pub(crate) struct Table {
     row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
     schema: Schema,
     include: IncludeObject,
-    version: MetaVersion,
+    form: Partial,
     budget: Arc<EncodingBudget>,
 }
 
@@ -90,7 +90,7 @@ impl Table {
         // A resource's row conditions apply to its own kind only: a scale is never completed.
         let resource = &call.route.path.resource;
         let row_conditions = resource.row_conditions.filter(|_| call.route.kind == resource.kind);
-        Ok(Self { row_conditions, ..table })
+        Ok(Self { row_conditions, form: Partial::of(resource, version), ..table })
     }
 
     fn new(
@@ -112,12 +112,12 @@ impl Table {
                 )));
             }
         };
-        Ok(Self { columns, row_conditions: None, schema, include, version, budget })
+        Ok(Self { columns, row_conditions: None, schema, include, form: version.into(), budget })
     }
 
     /// Returns the version of `meta.k8s.io`.
     pub(crate) fn version(&self) -> MetaVersion {
-        self.version
+        self.form.version
     }
 
     /// Returns the table with at least the metadata of each object.
@@ -133,7 +133,7 @@ impl Table {
     pub(crate) fn head(&self, metadata: &Value) -> Value {
         json!({
             "kind": "Table",
-            "apiVersion": self.version.api_version(),
+            "apiVersion": self.form.version.api_version(),
             "metadata": metadata,
             "columnDefinitions": self.definitions(),
         })
@@ -145,7 +145,7 @@ impl Table {
         let definitions = if with_columns { json_text(&self.definitions()) } else { "null".to_owned() };
         let head = format!(
             "{{\"kind\":\"Table\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"columnDefinitions\":{definitions},\"rows\":[",
-            self.version.api_version()
+            self.form.version.api_version()
         );
         buffer.extend_from_slice(head.as_bytes());
     }
@@ -153,7 +153,8 @@ impl Table {
     fn definitions(&self) -> Vec<ColumnDefinition<'_>> {
         let paths = self.columns.iter().map(|column| column.documented_by);
         let texts = resources::schema::field_descriptions(&self.schema, paths);
-        self.columns.iter().zip(texts).map(|(column, text)| ColumnDefinition::new(column, text)).collect()
+        let defined = self.columns.iter().zip(texts).filter(|(column, _)| !column.name.is_empty());
+        defined.map(|(column, text)| ColumnDefinition::new(column, text)).collect()
     }
 
     /// Writes a whole table of one object.
@@ -191,7 +192,7 @@ impl Table {
         buffer.extend_from_slice(b",\"object\":");
         match self.include {
             IncludeObject::None => buffer.extend_from_slice(b"null"),
-            IncludeObject::Metadata => partial::write(buffer, item, self.version)?,
+            IncludeObject::Metadata => self.form.write(buffer, item)?,
             IncludeObject::Object => buffer.extend_from_slice(item.json),
         }
         buffer.push(b'}');

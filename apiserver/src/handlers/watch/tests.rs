@@ -73,7 +73,7 @@ async fn frames_carry_the_stored_bytes() {
 
 #[tokio::test]
 async fn bookmarks_come_only_when_asked_for() {
-    let silent = Frames { sends_bookmarks: false, ..frames(ItemForm::Partial(MetaVersion::V1)) };
+    let silent = Frames { sends_bookmarks: false, ..frames(ItemForm::Partial(MetaVersion::V1.into())) };
     let sent = lines(stream::iter(events()).boxed(), silent).await;
     let kinds: Vec<_> = sent.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["ADDED", "MODIFIED", "DELETED", "ERROR"]);
@@ -179,7 +179,7 @@ async fn an_unreadable_object_ends_the_watch() {
     let broken = Arc::new(Entry::new("/registry/x".into(), 3, json.into(), 38, Attributes::default()));
     let events =
         [Ok(WatchEvent::Added(entry("a"))), Ok(WatchEvent::Added(broken)), Ok(WatchEvent::Added(entry("b")))];
-    let sent = lines(stream::iter(events).boxed(), frames(ItemForm::Partial(MetaVersion::V1))).await;
+    let sent = lines(stream::iter(events).boxed(), frames(ItemForm::Partial(MetaVersion::V1.into()))).await;
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0]["type"], "ADDED");
     assert_eq!((&sent[1]["type"], &sent[1]["object"]["code"]), (&json!("ERROR"), &json!(500)));

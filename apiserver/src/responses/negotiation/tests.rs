@@ -76,6 +76,13 @@ fn refuses_what_it_does_not_give() {
     );
     let errors = Output::of_errors(&headers(&["application/yaml"]), Query::default(), false);
     assert_eq!(errors.format, Format::Yaml);
+    // Errors have no transformation, so that what is accepted with one only is not accepted for them.
+    let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    for (accepted, format) in
+        [(vec![partial], Format::Json), (vec![partial, "application/yaml"], Format::Yaml)]
+    {
+        assert_eq!(Output::of_errors(&headers(&accepted), Query::default(), false).format, format);
+    }
 }
 
 #[test]

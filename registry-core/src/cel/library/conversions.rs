@@ -6,6 +6,9 @@ use super::{Call, Foreign, Native};
 use crate::cel::types::Type;
 use crate::cel::value::{Evaluated, Timestamp, Value, compare, fail, time};
 
+/// Smallest decimal exponent of a number that is written with it.
+const EXPONENT_MIN: i32 = 6;
+
 pub(super) fn native(name: &str) -> Option<Native> {
     Some(match name {
         "bool" => to_bool,
@@ -141,10 +144,7 @@ fn format_shortest(number: f64) -> String {
     let scientific = format!("{number:e}");
     let exponent =
         scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok()).unwrap_or(0);
-    let digits =
-        scientific.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count() as i32;
-    // Numbers of up to 21 digits are written out.
-    if exponent < -4 || exponent >= digits.max(21) {
+    if !(-4..EXPONENT_MIN).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
         let mantissa = scientific.split('e').next().unwrap_or_default();
         return format!("{mantissa}e{sign}{:02}", exponent.abs());

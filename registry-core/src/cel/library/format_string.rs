@@ -109,25 +109,20 @@ fn parse_precision(text: &str) -> Result<(usize, &str), String> {
 // === impl Clause ===
 
 impl Clause {
-    /// The name of the clause in messages, and the types it can be used on.
-    fn description(self) -> (&'static str, &'static str) {
-        match self.letter {
-            'd' => ("decimal", "integers"),
-            'f' => ("fixed-point", "doubles"),
-            'e' => ("scientific", "doubles"),
-            'b' => ("binary", "integers and bools"),
-            'x' | 'X' => ("hex", "integers, byte buffers, and strings"),
-            'o' => ("octal", "integers"),
-            _ => (
-                "string",
-                "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
-            ),
-        }
-    }
-
     fn refuse(self, type_name: &str) -> String {
-        let (name, types) = self.description();
-        format!("{name} clause can only be used on {types}, was given {type_name}")
+        let accepted = match self.letter {
+            'd' => "decimal clause can only be used on integers",
+            'f' => "fixed-point clause can only be used on doubles",
+            'e' => "scientific clause can only be used on doubles",
+            'b' => "only integers and bools can be formatted as binary",
+            'x' | 'X' => "only integers, byte buffers, and strings can be formatted as hex",
+            'o' => "octal clause can only be used on integers",
+            _ => {
+                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, \
+                 durations, and timestamps"
+            }
+        };
+        format!("{accepted}, was given {type_name}")
     }
 
     fn format(self, value: &Value<'_>) -> Result<String, String> {

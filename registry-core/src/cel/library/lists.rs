@@ -71,7 +71,7 @@ fn sum<'a>(call: &mut Call<'a, '_>, of_nothing: Value<'a>) -> Evaluated<'a> {
             (Some(Value::Double(a)), Value::Double(b)) => Value::Double(a + b),
             (Some(Value::Duration(a)), Value::Duration(b)) => match a.checked_add(b) {
                 Some(sum) => Value::Duration(sum),
-                None => return fail("duration overflow"),
+                None => return fail("integer overflow"),
             },
             _ => return call.no_such_overload(),
         });

@@ -100,7 +100,7 @@ impl<'a> Machine<'a, '_> {
             }
             Node::Not(operand) => self.unary(*operand, |value| match value {
                 Value::Bool(value) => Ok(Value::Bool(!value)),
-                _ => fail("no such overload: !_"),
+                _ => no_such_overload(),
             }),
             Node::Negate(operand) => self.unary(*operand, super::operators::negate),
             Node::NotStrictlyFalse(operand) => self.not_strictly_false(*operand),

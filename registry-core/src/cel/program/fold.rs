@@ -2,7 +2,7 @@
 
 use super::Fold;
 use super::evaluate::{Machine, Slot};
-use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
+use crate::cel::value::{Evaluated, EvaluationError, Value};
 
 // === impl Machine: comprehensions ===
 
@@ -37,9 +37,7 @@ impl<'a> Machine<'a, '_> {
                     }
                 }
             }
-            other => {
-                return fail(format!("got '{}', expected iterable type", other.type_of().name()));
-            }
+            other => return other.not_iterable(fold.second.is_some()),
         }
         self.eval(fold.result)
     }

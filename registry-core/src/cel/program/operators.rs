@@ -18,17 +18,62 @@ pub(super) fn binary<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>) 
         Binary::Subtract => subtract(left, right),
         Binary::Multiply | Binary::Divide | Binary::Modulo => multiplicative(operator, left, right),
         Binary::Equal => compare::equal(left, right).map(Value::Bool),
-        Binary::NotEqual => compare::equal(left, right).map(|equal| Value::Bool(!equal)),
-        Binary::Less => ordered(left, right, Ordering::is_lt),
-        Binary::LessEqual => ordered(left, right, Ordering::is_le),
-        Binary::Greater => ordered(left, right, Ordering::is_gt),
-        Binary::GreaterEqual => ordered(left, right, Ordering::is_ge),
+        Binary::NotEqual => not_equal(left, right),
+        Binary::Less => ordered(operator, left, right, Ordering::is_lt),
+        Binary::LessEqual => ordered(operator, left, right, Ordering::is_le),
+        Binary::Greater => ordered(operator, left, right, Ordering::is_gt),
+        Binary::GreaterEqual => ordered(operator, left, right, Ordering::is_ge),
         Binary::In => is_in(left, right),
     }
 }
 
-fn ordered<'a>(left: &Value<'a>, right: &Value<'a>, holds: fn(Ordering) -> bool) -> Evaluated<'a> {
+/// Values that cannot be compared are not equal, which is no error as it is for `==`.
+fn not_equal<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
+    match compare::equal(left, right) {
+        Ok(equal) => Ok(Value::Bool(!equal)),
+        Err(error) if matches!(*error, EvaluationError::Failed(_)) => Ok(Value::Bool(true)),
+        Err(error) => Err(error),
+    }
+}
+
+fn ordered<'a>(
+    operator: Binary,
+    left: &Value<'a>,
+    right: &Value<'a>,
+    holds: fn(Ordering) -> bool,
+) -> Evaluated<'a> {
+    if !supports(operator, left) {
+        return refuse(operator, left);
+    }
     compare::compare(left, right).map(|ordering| Value::Bool(holds(ordering)))
+}
+
+/// Whether a type has an operator for some values on its right.
+fn supports(operator: Binary, left: &Value<'_>) -> bool {
+    match left {
+        Value::Int(_) | Value::Uint(_) => true,
+        Value::Double(_) => operator != Binary::Modulo,
+        Value::Duration(_) | Value::Timestamp(_) => {
+            !matches!(operator, Binary::Multiply | Binary::Divide | Binary::Modulo)
+        }
+        Value::String(_) | Value::Bytes(_) => {
+            !matches!(operator, Binary::Subtract | Binary::Multiply | Binary::Divide | Binary::Modulo)
+        }
+        Value::List(_) => operator == Binary::Add,
+        Value::Bool(_) => {
+            matches!(operator, Binary::Less | Binary::LessEqual | Binary::Greater | Binary::GreaterEqual)
+        }
+        _ => false,
+    }
+}
+
+/// Returns the error of operands that an operator does not take. It names the operator if it does not exist for the
+/// type of the left operand, except for types with methods, whose operators are looked up as such.
+fn refuse<'a>(operator: Binary, left: &Value<'a>) -> Evaluated<'a> {
+    if supports(operator, left) || left.has_methods() {
+        return no_such_overload();
+    }
+    fail(format!("no such overload: {}", operator.function()))
 }
 
 fn is_in<'a>(element: &Value<'a>, container: &Value<'a>) -> Evaluated<'a> {
@@ -72,13 +117,11 @@ fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
         }
         (Value::Bytes(a), Value::Bytes(b)) => Ok(Value::Bytes(Arc::from([a.as_ref(), b.as_ref()].concat()))),
         (Value::List(a), Value::List(b)) => add_lists(a, b),
-        (Value::Duration(a), Value::Duration(b)) => {
-            checked(a.checked_add(*b), Value::Duration, "duration overflow")
-        }
+        (Value::Duration(a), Value::Duration(b)) => checked(a.checked_add(*b), Value::Duration, INT_OVERFLOW),
         (Value::Duration(span), Value::Timestamp(time)) | (Value::Timestamp(time), Value::Duration(span)) => {
             checked(time.add(*span), Value::Timestamp, "timestamp overflow")
         }
-        _ => no_such_overload(),
+        _ => refuse(Binary::Add, left),
     }
 }
 
@@ -97,17 +140,13 @@ fn subtract<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
         (Value::Int(a), Value::Int(b)) => checked(a.checked_sub(*b), Value::Int, INT_OVERFLOW),
         (Value::Uint(a), Value::Uint(b)) => checked(a.checked_sub(*b), Value::Uint, UINT_OVERFLOW),
         (Value::Double(a), Value::Double(b)) => Ok(Value::Double(a - b)),
-        (Value::Duration(a), Value::Duration(b)) => {
-            checked(a.checked_sub(*b), Value::Duration, "duration overflow")
-        }
-        (Value::Timestamp(a), Value::Timestamp(b)) => {
-            checked(a.since(b), Value::Duration, "duration overflow")
-        }
+        (Value::Duration(a), Value::Duration(b)) => checked(a.checked_sub(*b), Value::Duration, INT_OVERFLOW),
+        (Value::Timestamp(a), Value::Timestamp(b)) => checked(a.since(b), Value::Duration, INT_OVERFLOW),
         (Value::Timestamp(time), Value::Duration(span)) => {
             let earlier = span.checked_neg().and_then(|span| time.add(span));
             checked(earlier, Value::Timestamp, "timestamp overflow")
         }
-        _ => no_such_overload(),
+        _ => refuse(Binary::Subtract, left),
     }
 }
 
@@ -139,7 +178,7 @@ fn multiplicative<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>) -> 
         }
         (Binary::Multiply, Value::Double(a), Value::Double(b)) => Ok(Value::Double(a * b)),
         (Binary::Divide, Value::Double(a), Value::Double(b)) => Ok(Value::Double(a / b)),
-        _ => no_such_overload(),
+        _ => refuse(operator, left),
     }
 }
 
@@ -149,7 +188,8 @@ pub(super) fn negate(value: Value<'_>) -> Evaluated<'_> {
     match value {
         Value::Int(number) => checked(number.checked_neg(), Value::Int, INT_OVERFLOW),
         Value::Double(number) => Ok(Value::Double(-number)),
-        Value::Duration(span) => checked(span.checked_neg(), Value::Duration, "duration overflow"),
+        Value::Duration(span) => checked(span.checked_neg(), Value::Duration, INT_OVERFLOW),
+        other if other.has_methods() || matches!(other, Value::Bool(_)) => no_such_overload(),
         _ => fail("no such overload: -_"),
     }
 }

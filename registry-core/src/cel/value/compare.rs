@@ -20,8 +20,10 @@ pub(crate) fn equal<'a>(first: &Value<'a>, second: &Value<'a>) -> Result<bool, B
         (Value::Duration(a), Value::Duration(b)) => a == b,
         (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
         (Value::Type(a), Value::Type(b)) => a.name() == b.name(),
-        (Value::Foreign(a), Value::Foreign(_)) if a.is_authorizer() => return no_such_overload(),
-        (Value::Foreign(a), Value::Foreign(b)) => a == b,
+        (Value::Foreign(_), Value::Null) => false,
+        (Value::Foreign(a), Value::Foreign(b)) if a.is_comparable_to(b) => a == b,
+        // Kubernetes' own types compare with themselves only.
+        (Value::Foreign(_), _) => return no_such_overload(),
         (Value::Optional(a), Value::Optional(b)) => match (a, b) {
             (Some(a), Some(b)) => equal(a, b)?,
             (a, b) => a.is_none() && b.is_none(),

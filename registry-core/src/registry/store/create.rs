@@ -7,6 +7,7 @@ use crate::api::validation::object_meta::{validate_finalizer_names, validate_obj
 use crate::api::{CreateOptions, FieldPath, Object, Reason, StatusError, time};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
+use crate::resource::ObjectStrategy;
 use crate::rest::{Answer, Creater, ValidateObject};
 use crate::storage::{StorageError, StoredObject};
 
@@ -48,7 +49,7 @@ impl Store {
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         let dry_run = options.dry_run.is_on();
-        fill_system_fields(&mut object);
+        fill_system_fields(&mut object, self.strategy());
         let pending = self.begin_create(context, &mut object, dry_run).await?;
         self.before_create(context, &mut object).await?;
         admission.validate(context, Some(&object), None).await?;
@@ -164,10 +165,10 @@ pub fn new_uid() -> String {
 }
 
 /// Sets the fields of a new object that only the server sets, and generates the name if requested.
-pub(super) fn fill_system_fields(object: &mut Object) {
+pub(super) fn fill_system_fields(object: &mut Object, strategy: &dyn ObjectStrategy) {
     if wants_generated_name(object) {
         let base = object.get_str(&["metadata", "generateName"]).unwrap_or_default();
-        let name = generate_name(base);
+        let name = if strategy.completes_generated_names() { generate_name(base) } else { base.to_owned() };
         object.set(&["metadata", "name"], name.into());
     }
     let metadata = object.metadata_mut();

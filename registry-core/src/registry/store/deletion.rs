@@ -74,6 +74,10 @@ impl Store {
         let kind = GroupResource { group: self.resource.kind.group, resource: self.resource.kind.kind };
         let preconditions = &options.preconditions;
         let conflict = |what: &str, wanted: &str, found: &str, hint: &str| {
+            if let Some(why) = self.strategy().failed_precondition(what, wanted, found) {
+                let resource = self.resource.resource().group_resource();
+                return Err(StatusError::conflict(resource, object.name(), why));
+            }
             let why = format!(
                 "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). {hint}"
             );

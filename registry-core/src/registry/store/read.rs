@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 
 use crate::api::selector::FieldSelector;
-use crate::api::{GetOptions, GroupVersionResource, ListOptions, StatusError};
+use crate::api::{GetOptions, GroupVersionResource, ListOptions, Reason, ResourceVersionMatch, StatusError};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
 use crate::resource::ResourceType;
@@ -80,6 +80,15 @@ impl Watcher for Store {
     }
 }
 
+/// Whether a list shows the state at a revision, and not that or a later one.
+fn is_at_revision(options: &ListOptions) -> bool {
+    match options.resource_version_match {
+        Some(ResourceVersionMatch::Exact) => true,
+        Some(ResourceVersionMatch::NotOlderThan) => false,
+        None => options.limit > 0,
+    }
+}
+
 // === impl Store ===
 
 impl Store {
@@ -115,7 +124,12 @@ impl Store {
         };
         let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
         let page = self.storage.list(&keys, &request).await;
-        page.map_err(|error| self.operation(context, verb, "", "").interpret(error))
+        page.map_err(|error| {
+            let failure = self.operation(context, verb, "", "").interpret(error);
+            // Kubernetes reads a list at a revision from the store, which, unlike the cache, does not expect to reach it.
+            let waits = failure.reason != Reason::Timeout || !is_at_revision(options);
+            if waits { failure } else { failure.retry_after_seconds(0) }
+        })
     }
 
     /// Returns the remaining objects selected by the options, starting at a token.

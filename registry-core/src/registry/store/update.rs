@@ -210,7 +210,7 @@ impl Attempt<'_> {
         let mut object = self.update.updated_object(self.context, None).await?;
         match_name(&object, self.name)?;
         object.metadata_mut().remove("resourceVersion");
-        fill_system_fields(&mut object);
+        fill_system_fields(&mut object, self.store.strategy());
         self.pending = self.store.begin_create(self.context, &mut object, self.dry_run).await?;
         self.store.before_create(self.context, &mut object).await?;
         self.admission.validate(self.context, Some(&object), None).await?;

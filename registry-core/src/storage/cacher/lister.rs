@@ -86,12 +86,8 @@ impl CacheState {
         let mut fetched = 0;
         let mut objects = snapshot.objects.range::<_, str>(range).map(|(_, object)| object);
         for object in objects.by_ref() {
-            fetched += 1;
-            if !everything && !request.predicate.matches(&object.attributes) {
-                continue;
-            }
             if limit > 0 && page.items.len() == limit {
-                // Another object matches: the next page begins after this key.
+                // There are more objects, which need not match: the next page begins after this key.
                 let last = page.items.last().map_or(prefix, |last| &*last.key);
                 let successor = format!("{last}\0");
                 page.continue_token =
@@ -100,7 +96,10 @@ impl CacheState {
                 self.pages.keep(&snapshot);
                 break;
             }
-            page.items.push(object.clone());
+            fetched += 1;
+            if everything || request.predicate.matches(&object.attributes) {
+                page.items.push(object.clone());
+            }
         }
         self.metrics.listed(fetched, page.items.len());
         Ok(page)

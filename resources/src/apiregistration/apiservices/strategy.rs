@@ -95,13 +95,16 @@ impl ObjectStrategy for APIServiceStrategy {
 /// Checks that the name is that of the group version.
 fn check_name(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let wanted = format!("{}.{}", spec.get("version").text(), spec.get("group").text());
-    // The name rule has complained already.
-    if object.name() == wanted || !path_segment(object.name()).is_empty() {
-        return;
+    let base = object.get_str(&["metadata", "generateName"]).filter(|base| !base.is_empty());
+    for (field, name) in [("generateName", base), ("name", Some(object.name()))] {
+        // The name rule has reported names that are no path segments.
+        let Some(name) = name.filter(|name| *name != wanted && path_segment(name).is_empty()) else {
+            continue;
+        };
+        let path = FieldPath::new("metadata").child(field);
+        let detail = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
+        errors.push(FieldError::invalid(path, name, detail));
     }
-    let path = FieldPath::new("metadata").child("name");
-    let detail = format!("must be `spec.version+\".\"+spec.group`: {wanted:?}");
-    errors.push(FieldError::invalid(path, object.name(), detail));
 }
 
 fn check_group_version(spec: &Field<'_, '_>, errors: &mut ErrorList) {

@@ -19,6 +19,10 @@ const TEMPLATE_GENERATION: [&str; 3] =
 pub(super) struct DaemonSetStrategy;
 
 impl ObjectStrategy for DaemonSetStrategy {
+    fn field_annotations(&self) -> &'static [&'static str] {
+        const { &[TEMPLATE_GENERATION[2]] }
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         fill_at(object, &["spec", "revisionHistoryLimit"], 10);
         fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");

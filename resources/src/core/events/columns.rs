@@ -6,6 +6,22 @@ use serde_json::Value;
 
 use crate::support::printers;
 
+/// The descriptions of the columns: those of the fields of `v1`, for both versions.
+const LAST_SEEN: &str = "The time at which the most recent occurrence of this event was recorded.";
+const TYPE: &str = "Type of this event (Normal, Warning), new types could be added in the future";
+const REASON: &str = "This should be a short, machine understandable string that gives the reason for the \
+    transition into the object's current status.";
+const SUBOBJECT: &str = "If referring to a piece of an object instead of an entire object, this string should \
+    contain a valid JSON/Go field access statement, such as desiredState.manifest.containers[2]. For example, if \
+    the object reference is to a container within a pod, this would take on a value like: \"spec.containers{name}\" \
+    (where \"name\" refers to the name of the container that triggered the event) or if no container name is \
+    specified \"spec.containers[2]\" (container with index 2 in this pod). This syntax is chosen only to have some \
+    well-defined way of referencing a part of an object.";
+const SOURCE: &str = "The component reporting this event. Should be a short machine understandable string.";
+const MESSAGE: &str = "A human-readable description of the status of this operation.";
+const FIRST_SEEN: &str =
+    "The time at which the event was first recorded. (Time of server receipt is in TypeMeta.)";
+
 /// The names of a version for the fields that tables show.
 pub(crate) trait Layout {
     /// Time of the first occurrence.
@@ -27,15 +43,17 @@ pub(crate) trait Layout {
 /// The columns of a version.
 pub(crate) const fn of<L: Layout>() -> [Column; 10] {
     [
-        Column::dated("Last Seen", last_seen::<L>),
-        Column::text("Type", |object| printers::text(object, &["type"])),
-        Column::text("Reason", |object| printers::text(object, &["reason"])),
-        Column::text("Object", about::<L>),
-        Column::text("Subobject", |object| printers::text(object, &[L::ABOUT, "fieldPath"])).wide(),
-        Column::text("Source", source::<L>).wide(),
-        Column::text("Message", |object| printers::trimmed(object, &[L::MESSAGE])),
-        Column::dated("First Seen", first_seen::<L>).wide(),
-        Column::text("Count", count::<L>).wide(),
+        Column::dated("Last Seen", last_seen::<L>).described(LAST_SEEN),
+        Column::text("Type", |object| printers::text(object, &["type"])).described(TYPE),
+        Column::text("Reason", |object| printers::text(object, &["reason"])).described(REASON),
+        Column::text("Object", about::<L>).described("The object that this event is about."),
+        Column::text("Subobject", |object| printers::text(object, &[L::ABOUT, "fieldPath"]))
+            .described(SUBOBJECT)
+            .wide(),
+        Column::text("Source", source::<L>).described(SOURCE).wide(),
+        Column::text("Message", |object| printers::trimmed(object, &[L::MESSAGE])).described(MESSAGE),
+        Column::dated("First Seen", first_seen::<L>).described(FIRST_SEEN).wide(),
+        Column::text("Count", count::<L>).described("The number of times this event has occurred.").wide(),
         Column { priority: 1, ..Column::NAME },
     ]
 }

@@ -14,7 +14,7 @@ use super::Namespaces;
 use super::strategy;
 use crate::support::field::Field;
 
-/// The `finalize` subresource of namespaces: only `spec.finalizers` changes.
+/// The `finalize` subresource of namespaces: metadata and `spec.finalizers` change, the status does not.
 pub struct Finalize;
 
 impl Subresource for Finalize {
@@ -35,8 +35,7 @@ impl UpdateRules for FinalizeRules {
     }
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
-        let asked = std::mem::replace(new, old.clone());
-        new.copy_field(&asked, &["spec", "finalizers"]);
+        new.copy_field(old, &["status"]);
         if new
             .get(&["spec", "finalizers"])
             .is_some_and(|finalizers| finalizers.as_array().is_some_and(Vec::is_empty))

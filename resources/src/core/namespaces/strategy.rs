@@ -54,6 +54,12 @@ impl ObjectStrategy for NamespaceStrategy {
         object.finalizers().next().is_some() || own.is_some_and(|own| !own.is_empty())
     }
 
+    fn failed_precondition(&self, field: &str, wanted: &str, found: &str) -> Option<String> {
+        Some(format!(
+            "Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {found}"
+        ))
+    }
+
     fn mark_as_deleting(&self, object: &mut Object) {
         object.set(&["status", "phase"], "Terminating".into());
         object.remove(&["metadata", "deletionGracePeriodSeconds"]);

@@ -2,13 +2,17 @@
 //!
 //! Kubernetes concept: `printPod` in `pkg/printers/internalversion`.
 
+mod progress;
+
 use std::collections::HashSet;
 
-use registry_core::api::{Object, time};
+use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column, RowCondition, RowConditionType};
 use serde_json::Value;
 
 use crate::support::printers;
+
+use progress::Progress;
 
 pub(super) static COLUMNS: &[Column] = &[
     Column::NAME,
@@ -67,19 +71,8 @@ fn sidecars(object: &Object) -> HashSet<&str> {
 
 /// Returns ready and all containers that keep running: `1/2`.
 fn ready(object: &Object) -> Value {
-    let sidecars = sidecars(object);
-    let all = printers::length(object, &["spec", "containers"]) + sidecars.len();
-    let main = statuses(object, "containerStatuses")
-        .filter(|status| is_true(status, "ready") && status.pointer("/state/running").is_some())
-        .count();
-    let beside = statuses(object, "initContainerStatuses")
-        .filter(|status| {
-            sidecars.contains(&text(status, "/name"))
-                && is_true(status, "started")
-                && is_true(status, "ready")
-        })
-        .count();
-    format!("{}/{all}", main + beside).into()
+    let all = printers::length(object, &["spec", "containers"]) + sidecars(object).len();
+    format!("{}/{all}", Progress::of(object, String::new()).ready).into()
 }
 
 /// Returns a summary of the pod's state.
@@ -93,10 +86,7 @@ fn status(object: &Object) -> Value {
     {
         "SchedulingGated".clone_into(&mut word);
     }
-    match initializing(object) {
-        Some(stage) => word = stage,
-        None => word = containers_word(object, word),
-    }
+    let mut word = Progress::of(object, word).word;
     if object.deletion_timestamp().is_some() {
         let lost = object.get_str(&["status", "reason"]) == Some("NodeLost");
         let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
@@ -109,76 +99,9 @@ fn status(object: &Object) -> Value {
     word.into()
 }
 
-/// Returns the progress of the init containers, if they are not done.
-fn initializing(object: &Object) -> Option<String> {
-    let sidecars = sidecars(object);
-    for (index, status) in statuses(object, "initContainerStatuses").enumerate() {
-        if status.pointer("/state/terminated").is_some() && number(status, "/state/terminated/exitCode") == 0
-        {
-            continue;
-        }
-        if sidecars.contains(&text(status, "/name")) && is_true(status, "started") {
-            continue;
-        }
-        if status.pointer("/state/terminated").is_some() {
-            return Some(format!("Init:{}", terminated_word(status)));
-        }
-        let waiting = text(status, "/state/waiting/reason");
-        if !waiting.is_empty() && waiting != "PodInitializing" {
-            return Some(format!("Init:{waiting}"));
-        }
-        return Some(format!("Init:{index}/{}", printers::length(object, &["spec", "initContainers"])));
-    }
-    None
-}
-
-/// Returns the reason of the containers' state; that of the first container takes precedence.
-fn containers_word(object: &Object, phase: String) -> String {
-    let mut word = phase;
-    let mut has_running = false;
-    for status in statuses(object, "containerStatuses").rev() {
-        let waiting = text(status, "/state/waiting/reason");
-        if !waiting.is_empty() {
-            waiting.clone_into(&mut word);
-        } else if status.pointer("/state/terminated").is_some() {
-            word = terminated_word(status);
-        } else if is_true(status, "ready") && status.pointer("/state/running").is_some() {
-            has_running = true;
-        }
-    }
-    if word == "Completed" && has_running {
-        let ready = printers::condition(object, "Ready") == Some("True");
-        return if ready { "Running" } else { "NotReady" }.to_owned();
-    }
-    word
-}
-
-/// Returns why a container terminated: its reason, or else its signal or exit code.
-fn terminated_word(status: &Value) -> String {
-    let reason = text(status, "/state/terminated/reason");
-    let signal = number(status, "/state/terminated/signal");
-    if !reason.is_empty() {
-        reason.to_owned()
-    } else if signal != 0 {
-        format!("Signal:{signal}")
-    } else {
-        format!("ExitCode:{}", number(status, "/state/terminated/exitCode"))
-    }
-}
-
 /// Returns the number of restarts, and the time since the last one.
 fn restarts(object: &Object) -> CellValue {
-    let sidecars = sidecars(object);
-    let initializing = initializing(object).is_some();
-    let init = statuses(object, "initContainerStatuses")
-        .filter(|status| initializing || sidecars.contains(&text(status, "/name")));
-    let main = statuses(object, "containerStatuses").filter(|_| !initializing);
-    let mut count = 0;
-    let mut last = None;
-    for status in init.chain(main) {
-        count += number(status, "/restartCount");
-        last = last.max(time::parse(text(status, "/lastState/terminated/finishedAt")));
-    }
+    let Progress { restarts: count, last_restart: last, .. } = Progress::of(object, String::new());
     match last {
         Some(since) if count > 0 => CellValue::Age { before: format!("{count} ("), since, after: " ago)" },
         _ => count.to_string().into(),

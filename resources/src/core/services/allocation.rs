@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldPath};
-use registry_core::api::{FieldError, Object, StatusError};
+use registry_core::api::{FieldError, Object, Reason, StatusError};
 use registry_core::codec::stored;
 use registry_core::registry::{FinishHook, InstalledApi, Store, StoreHooks};
 use registry_core::resource::Resource;
@@ -118,7 +118,12 @@ impl Allocator {
         let asked = service.clone();
         for _ in 0..ADDRESS_ATTEMPTS {
             let claim = self.allocate(service, holder, old, false)?;
-            let (claim, foreign) = claim.make_objects().await?;
+            let made = claim.make_objects().await;
+            let (claim, foreign) = made.map_err(|failure| match failure.reason {
+                // The service has no name, so that the address object has no valid parent.
+                Reason::Invalid => not_allocated(&asked, "", &failure.message),
+                _ => failure,
+            })?;
             let Some(address) = foreign else { return Ok(claim) };
             let was_chosen = asked.get(&["spec", "clusterIP"]) != service.get(&["spec", "clusterIP"]);
             self.taken().add_foreign(address);
@@ -191,7 +196,7 @@ fn invalid(service: &Object, errors: &ErrorList) -> StatusError {
 }
 
 fn not_allocated(service: &Object, what: &str, why: &str) -> StatusError {
-    let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_default();
+    let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_else(|| json!([""]));
     let path = FieldPath::new("spec").child("clusterIPs");
     let error = FieldError::invalid(path, wanted, format!("failed to allocate IP{what}: {why}"));
     invalid(service, &error.into())

@@ -65,6 +65,10 @@ const RESOURCE_RULE: GoShape = GoShape::Struct(&[
 pub(super) struct FlowSchemaStrategy;
 
 impl ObjectStrategy for FlowSchemaStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"]]
     }

@@ -21,6 +21,10 @@ pub(super) struct PriorityLevelStrategy;
 const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 impl ObjectStrategy for PriorityLevelStrategy {
+    fn repeats_metadata_errors(&self) -> bool {
+        false
+    }
+
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"]]
     }

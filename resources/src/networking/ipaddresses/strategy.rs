@@ -42,11 +42,19 @@ impl ObjectStrategy for IPAddressStrategy {
         NameRule::Any
     }
 
+    // The name is an address, which nothing can be appended to.
+    fn completes_generated_names(&self) -> bool {
+        false
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        if let Some(complaint) = name_complaint(object.name()) {
-            let path = FieldPath::new("metadata").child("name");
-            errors.push(FieldError::invalid(path, object.name(), complaint));
+        let base = object.get_str(&["metadata", "generateName"]).unwrap_or_default();
+        for (field, name) in [("generateName", base), ("name", object.name())] {
+            if let Some(complaint) = name_complaint(name).filter(|_| !name.is_empty()) {
+                let path = FieldPath::new("metadata").child(field);
+                errors.push(FieldError::invalid(path, name, complaint));
+            }
         }
         let spec = Field::of(object, "spec");
         let parent = spec.get("parentRef");

@@ -1,0 +1,168 @@
+//! The state of a pod as a whole, computed from the states of its containers.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use registry_core::api::{Object, time};
+use serde_json::Value;
+
+use crate::support::printers;
+
+use super::{is_true, number, sidecars, statuses, text};
+
+/// What the states of a pod's containers amount to.
+pub(super) struct Progress {
+    /// Number of containers that are ready.
+    pub(super) ready: usize,
+    /// Number of restarts.
+    pub(super) restarts: i64,
+    /// Time of the last restart.
+    pub(super) last_restart: Option<Timestamp>,
+    /// The state that is shown.
+    pub(super) word: String,
+}
+
+// === impl Progress ===
+
+impl Progress {
+    /// Computes the progress of a pod. `word` is shown if the containers have nothing more precise.
+    pub(super) fn of(object: &Object, word: String) -> Self {
+        let mut progress = Self { ready: 0, restarts: 0, last_restart: None, word };
+        let is_initializing = progress.count_init_containers(object);
+        if !is_initializing || printers::condition(object, "Initialized") == Some("True") {
+            progress.count_containers(object);
+        }
+        progress
+    }
+
+    /// Counts the init containers up to the one that is not done. Returns whether there is one.
+    fn count_init_containers(&mut self, object: &Object) -> bool {
+        let sidecars = sidecars(object);
+        for (index, status) in statuses(object, "initContainerStatuses").enumerate() {
+            self.count_restarts(status);
+            let terminated = status.pointer("/state/terminated").is_some();
+            if terminated && number(status, "/state/terminated/exitCode") == 0 {
+                continue;
+            }
+            if sidecars.contains(&text(status, "/name")) && is_true(status, "started") {
+                self.ready += usize::from(is_true(status, "ready"));
+                continue;
+            }
+            let waiting = text(status, "/state/waiting/reason");
+            self.word = if terminated {
+                format!("Init:{}", terminated_word(status))
+            } else if !waiting.is_empty() && waiting != "PodInitializing" {
+                format!("Init:{waiting}")
+            } else {
+                format!("Init:{index}/{}", printers::length(object, &["spec", "initContainers"]))
+            };
+            return true;
+        }
+        false
+    }
+
+    /// Counts the containers, and of the init containers the restarts of sidecars only. The state of the first container
+    /// takes precedence.
+    fn count_containers(&mut self, object: &Object) {
+        self.count_sidecar_restarts(object, &sidecars(object));
+        let mut is_running = false;
+        let mut failure = None;
+        for status in statuses(object, "containerStatuses").rev() {
+            self.count_restarts(status);
+            let waiting = text(status, "/state/waiting/reason");
+            if !waiting.is_empty() {
+                waiting.clone_into(&mut self.word);
+            } else if status.pointer("/state/terminated").is_some() {
+                self.word = terminated_word(status);
+                if number(status, "/state/terminated/exitCode") != 0 {
+                    failure = Some(self.word.clone());
+                }
+            } else if is_true(status, "ready") && status.pointer("/state/running").is_some() {
+                is_running = true;
+                self.ready += 1;
+            }
+        }
+        if self.word != "Completed" {
+            return;
+        }
+        if is_running && printers::condition(object, "Ready") == Some("True") {
+            "Running".clone_into(&mut self.word);
+        } else if let Some(failure) = failure {
+            self.word = failure;
+        } else if is_running {
+            "NotReady".clone_into(&mut self.word);
+        }
+    }
+
+    fn count_sidecar_restarts(&mut self, object: &Object, sidecars: &HashSet<&str>) {
+        self.restarts = 0;
+        self.last_restart = None;
+        // As for the pod's other counts, those after an init container that is not done do not count.
+        for status in statuses(object, "initContainerStatuses") {
+            let is_sidecar = sidecars.contains(&text(status, "/name"));
+            if is_sidecar {
+                self.count_restarts(status);
+            }
+            let is_done = number(status, "/state/terminated/exitCode") == 0
+                && status.pointer("/state/terminated").is_some();
+            if is_done || is_sidecar && is_true(status, "started") {
+                continue;
+            }
+            break;
+        }
+    }
+
+    fn count_restarts(&mut self, status: &Value) {
+        self.restarts += number(status, "/restartCount");
+        let finished = time::parse(text(status, "/lastState/terminated/finishedAt"));
+        self.last_restart = self.last_restart.max(finished);
+    }
+}
+
+/// Returns why a container terminated: its reason, or else its signal or exit code.
+fn terminated_word(status: &Value) -> String {
+    let reason = text(status, "/state/terminated/reason");
+    let signal = number(status, "/state/terminated/signal");
+    if !reason.is_empty() {
+        reason.to_owned()
+    } else if signal != 0 {
+        format!("Signal:{signal}")
+    } else {
+        format!("ExitCode:{}", number(status, "/state/terminated/exitCode"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn containers_count_once_the_pod_is_initialized() {
+        let sidecar = |started: bool| json!({"name": "s", "ready": true, "restartCount": 2, "started": started, "state": {"running": {}}});
+        let main = json!({"name": "m", "ready": true, "restartCount": 3, "state": {"running": {}}});
+        let failed = json!({"name": "f", "state": {"terminated": {"exitCode": 1, "reason": "Error"}}});
+        let completed = json!({"name": "c", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
+        let initialized = json!([{"type": "Initialized", "status": "True"}]);
+        for (init, containers, conditions, ready, restarts, word) in [
+            (sidecar(false), json!([main]), json!([]), 0, 2, "Init:0/1"),
+            (sidecar(false), json!([main]), initialized, 1, 5, "Init:0/1"),
+            (sidecar(true), json!([main]), json!([]), 2, 5, "Running"),
+            (sidecar(true), json!([completed, failed]), json!([]), 1, 2, "Error"),
+            (sidecar(true), json!([completed, main]), json!([]), 2, 5, "NotReady"),
+        ] {
+            let pod = Object::from_value(json!({
+                "spec": {"initContainers": [{"name": "s", "restartPolicy": "Always"}]},
+                "status": {"initContainerStatuses": [init], "containerStatuses": containers, "conditions": conditions},
+            }))
+            .unwrap();
+            let progress = Progress::of(&pod, "Running".to_owned());
+            assert_eq!(
+                (progress.ready, progress.restarts, progress.word.as_str()),
+                (ready, restarts, word),
+                "{pod:?}"
+            );
+        }
+    }
+}
