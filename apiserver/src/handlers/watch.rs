@@ -38,6 +38,9 @@ pub(crate) use pieces::Pieces;
 /// Maximum duration of a watch that a client can request. A longer one would overflow the clock.
 const MAX_WATCH_SECONDS: u64 = 366 * 24 * 3600;
 
+/// The cause of a watch's refusal whose resource version is still to come.
+const VERSION_TOO_LARGE: &str = "ResourceVersionTooLarge";
+
 /// The types of events, and the bytes before the object in a JSON frame of each.
 const ADDED: Kind = Kind { name: "ADDED", head: b"{\"type\":\"ADDED\",\"object\":" };
 const MODIFIED: Kind = Kind { name: "MODIFIED", head: b"{\"type\":\"MODIFIED\",\"object\":" };
@@ -63,7 +66,11 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
         || default_timeout(call.api.config.watches.minimum),
         |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)),
     );
-    let events = watcher.watch(call.context, &options).await?;
+    let events = match watcher.watch(call.context, &options).await {
+        Ok(events) => events,
+        Err(failure) if is_about_version(&failure) => return Ok(ended_response(&output, &frames, &failure)),
+        Err(failure) => return Err(failure),
+    };
 
     let body = WatchBody::new(events, frames, timeout, call.route.ending.clone());
     let running = LongRunning(Arc::new(Mutex::new(Some(body))));
@@ -71,6 +78,24 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     response.extensions_mut().insert(running);
     Ok(response)
+}
+
+/// Returns whether a watch cannot start because its resource version is too old, or is still to come.
+fn is_about_version(failure: &StatusError) -> bool {
+    let causes = failure.details.as_ref().map_or(&[][..], |details| &details.causes);
+    failure.reason == Reason::Expired || causes.iter().any(|cause| cause.reason == VERSION_TOO_LARGE)
+}
+
+/// Returns the response to a watch that ends with an event of the type `ERROR` before any other event.
+///
+/// Kubernetes concept: the `errWatcher` of the Cacher. The status of the response is 200.
+fn ended_response(output: &Output, frames: &Frames, failure: &StatusError) -> Response<Body> {
+    let mut pieces = Pieces::default();
+    frames.write_failure(&mut pieces, failure);
+    let content = pieces.copy_to_bytes(pieces.remaining());
+    let mut response = Response::new(Body::from(content));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
+    response
 }
 
 /// Returns the duration of a watch without a requested timeout: at least `minimum`. It is up to twice as long, so that

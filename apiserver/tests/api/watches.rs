@@ -98,6 +98,26 @@ async fn the_present_state_can_come_first() {
     assert_eq!(watch.event().await, event("ADDED", "b"));
 }
 
+/// The status of the response is 200, as kube-apiserver's.
+#[tokio::test]
+async fn a_watch_from_a_version_to_come_ends_with_an_error_event() {
+    let server = Server::start().await;
+    let future = format!(
+        "{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true\
+         &resourceVersion=1000000"
+    );
+    let mut watch = Watch::open(&server, &future, "*/*").await;
+    let ended = watch.next().await.unwrap();
+    assert_eq!(ended["type"], "ERROR");
+    assert_eq!(ended["object"]["kind"], "Status");
+    assert_eq!((&ended["object"]["code"], &ended["object"]["reason"]), (&json!(504), &json!("Timeout")));
+    assert_eq!(ended["object"]["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");
+    assert!(watch.next().await.is_none());
+
+    let invalid = server.get(&format!("{MAPS}?watch=1&resourceVersionMatch=Never")).await;
+    assert_eq!(invalid.status, 422, "other failures are responses");
+}
+
 /// In a table, the end of the initial events is a row whose object has the annotation.
 #[tokio::test]
 async fn the_present_state_can_come_first_as_tables() {

@@ -203,16 +203,11 @@ async fn who_missed_what_was_compacted_lists_again() {
     server.stop().await;
 }
 
-/// Returns the result of a watch from a revision: the code of its error, or of its refusal; `None` for an
-/// event.
+/// Returns the result of a watch from a revision: the code of its error event; `None` for another event.
 async fn watched(server: &TestServer, version: &str) -> Option<String> {
     let client = crate::client(server.kubeconfig_path()).await;
     let maps: Api<ConfigMap> = Api::default_namespaced(client);
-    let events = match maps.watch(&WatchParams::default(), version).await {
-        Ok(events) => events,
-        Err(kube::Error::Api(status)) => return Some(status.code.to_string()),
-        Err(error) => panic!("{error}"),
-    };
+    let events = maps.watch(&WatchParams::default(), version).await.unwrap();
     let next = tokio::time::timeout(PATIENCE, events.boxed().next()).await.expect("a watch does not hang");
     match next.expect("a watch says why it ends").unwrap() {
         WatchEvent::Error(status) => Some(status.code.to_string()),
