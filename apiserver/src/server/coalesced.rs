@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::turns;
+use crate::turns::Turn;
 
 /// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
 const LIMIT_BYTES: usize = 64 * 1024;
@@ -21,7 +21,7 @@ const LIMIT_BYTES: usize = 64 * 1024;
 const KEPT_BYTES: usize = 4 * 1024;
 /// Number of bytes after which a turn ends: encrypting and sending them takes about 0.1 ms. Without this bound, a response of
 /// some MiB to a client that reads fast is one turn, for which the thread's other connections wait.
-const TURN_BYTES: usize = 128 * 1024;
+const TURN_BYTES: usize = 256 * 1024;
 /// Size of the pieces in which bytes are copied, and passed to TLS. For larger copies the C library uses
 /// `rep movsb` where it considers it fast (from 2,112 bytes on), but it is slow on AMD's Zen (glibc's bug
 /// 30994): lists took half as long again.
@@ -39,8 +39,8 @@ struct Buffered<S> {
     is_dirty: bool,
     /// Number of bytes that were sent in this turn.
     sent_in_turn: usize,
-    /// Whether this turn ended because of [`TURN_BYTES`].
-    is_interrupted: bool,
+    /// The next turn, if the last one ended because of [`TURN_BYTES`].
+    next_turn: Option<Turn>,
     /// Whether more than [`KEPT_BYTES`] were buffered at a time in this turn.
     is_busy: bool,
     /// Whether the connection has ended: the next user of the stream (an upgraded protocol) flushes by
@@ -64,7 +64,7 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
             written: 0,
             is_dirty: false,
             sent_in_turn: 0,
-            is_interrupted: false,
+            next_turn: None,
             is_busy: false,
             is_released: false,
         })))
@@ -78,17 +78,19 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
         mut beside: impl FnMut(&mut Context<'_>),
     ) -> F::Output {
         std::future::poll_fn(|context| {
+            std::task::ready!(self.buffered().poll_turn(context));
             beside(context);
             let polled = connection.as_mut().poll(context);
             let mut own = self.buffered();
             own.is_released = polled.is_ready();
             // The connection's own next read or write returns the error again.
             let _ = own.send(context);
-            let is_interrupted = own.end_turn();
-            drop(own);
-            if is_interrupted && polled.is_pending() {
-                turns::wake_after_others(context);
+            own.end_turn();
+            if own.next_turn.is_some() && own.poll_turn(context).is_ready() {
+                // Granted by another thread in the meantime.
+                context.waker().wake_by_ref();
             }
+            drop(own);
             polled
         })
         .await
@@ -123,7 +125,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
         let mut own = self.buffered();
         if own.waiting.len() >= LIMIT_BYTES {
             if own.sent_in_turn >= TURN_BYTES && !own.is_released {
-                own.is_interrupted = true;
+                own.next_turn.get_or_insert_with(Turn::request);
                 return Poll::Pending;
             }
             std::task::ready!(own.send(context))?;
@@ -190,13 +192,21 @@ impl<S: AsyncWrite + Unpin> Buffered<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Frees a large buffer that this turn did not need. Returns whether the turn was interrupted.
-    fn end_turn(&mut self) -> bool {
+    /// Waits until the next turn may begin.
+    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Some(turn) = &self.next_turn {
+            std::task::ready!(turn.poll_granted(context));
+            self.next_turn = None;
+        }
+        Poll::Ready(())
+    }
+
+    /// Frees a large buffer that this turn did not need.
+    fn end_turn(&mut self) {
         self.sent_in_turn = 0;
         if !std::mem::take(&mut self.is_busy) && self.waiting.is_empty() {
             self.waiting.shrink_to(KEPT_BYTES);
         }
-        std::mem::take(&mut self.is_interrupted)
     }
 }
 
