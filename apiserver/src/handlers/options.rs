@@ -27,7 +27,7 @@ pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {
     if query.is_empty() {
         return Ok(GetOptions::default());
     }
-    if query.switch("export").unwrap_or_default() {
+    if query.switch("export") == Some(true) {
         return Err(StatusError::bad_request(
             "the export parameter, deprecated since v1.14, is no longer supported",
         ));
