@@ -21,7 +21,7 @@ const LIMIT_BYTES: usize = 64 * 1024;
 const KEPT_BYTES: usize = 4 * 1024;
 /// Number of bytes after which a turn ends: encrypting and sending them takes about 0.1 ms. Without this bound, a response of
 /// some MiB to a client that reads fast is one turn, for which the thread's other connections wait.
-const TURN_BYTES: usize = 256 * 1024;
+const TURN_BYTES: usize = 128 * 1024;
 /// Size of the pieces in which bytes are copied, and passed to TLS. For larger copies the C library uses
 /// `rep movsb` where it considers it fast (from 2,112 bytes on), but it is slow on AMD's Zen (glibc's bug
 /// 30994): lists took half as long again.
