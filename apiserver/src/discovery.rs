@@ -18,8 +18,8 @@ use registry_core::codec::protobuf;
 use serde_json::json;
 
 use crate::request_info::Query;
-use crate::responses::Document;
 use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
+use crate::responses::{self, Document};
 
 mod aggregated;
 mod groups;
@@ -230,8 +230,10 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
         let version = "v2";
         let kind = "APIGroupDiscoveryList";
         let schema = resources::schema::of(group, version, kind);
-        let encoded = protobuf::encode(&document.parsed(), &schema, "apidiscovery.k8s.io/v2", kind);
-        *response.body_mut() = Body::from(encoded);
+        match protobuf::encode(&document.parsed(), &schema, "apidiscovery.k8s.io/v2", kind) {
+            Ok(encoded) => *response.body_mut() = Body::from(encoded),
+            Err(error) => return responses::status(&StatusError::internal(error)),
+        }
     }
     response
 }

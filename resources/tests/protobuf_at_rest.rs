@@ -56,7 +56,7 @@ fn pod(name: &str, node: &str) -> Value {
 }
 
 fn as_protobuf(object: &Value) -> Bytes {
-    protobuf::encode(object, &(Pods::TYPE.schema)(), "v1", "Pod")
+    protobuf::encode(object, &(Pods::TYPE.schema)(), "v1", "Pod").unwrap()
 }
 
 fn read(object: &StoredObject) -> Value {

@@ -42,7 +42,8 @@ async fn values_of_a_spoke_are_read_as_the_hubs() {
         &(HorizontalPodAutoscalersV1::TYPE.schema)(),
         "autoscaling/v1",
         "HorizontalPodAutoscaler",
-    );
+    )
+    .unwrap();
     for stored in [Bytes::from(hpa.to_string()), as_protobuf] {
         let (object, _) = read::<HorizontalPodAutoscalers, HorizontalPodAutoscalersV1>(stored).await;
         assert_eq!(object["apiVersion"], "autoscaling/v2");
@@ -52,7 +53,8 @@ async fn values_of_a_spoke_are_read_as_the_hubs() {
         "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "a", "namespace": "default"},
         "eventTime": "2026-01-02T03:04:05.000006Z", "regarding": {"kind": "Pod", "name": "p"}, "note": "hello",
     });
-    let as_protobuf = protobuf::encode(&event, &(EventsV1::TYPE.schema)(), "events.k8s.io/v1", "Event");
+    let as_protobuf =
+        protobuf::encode(&event, &(EventsV1::TYPE.schema)(), "events.k8s.io/v1", "Event").unwrap();
     for stored in [Bytes::from(event.to_string()), as_protobuf] {
         let (object, attributes) = read::<Events, EventsV1>(stored).await;
         assert_eq!((&object["apiVersion"], &object["message"]), (&json!("v1"), &json!("hello")));

@@ -92,7 +92,7 @@ pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<
     let tables = table.into_iter().chain([TypeTable::meta()]);
     let mut schemas = tables.filter_map(|table| table.schema_of(api_version, kind));
     let schema = schemas.find(Schema::has_protobuf)?;
-    Some(protobuf::encode(value, &schema, api_version, kind))
+    protobuf::encode(value, &schema, api_version, kind).ok()
 }
 
 #[cfg(test)]

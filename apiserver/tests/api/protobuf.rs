@@ -30,7 +30,7 @@ fn schema(api_version: &str, kind: &str) -> Schema {
 fn encode(object: &Value) -> Vec<u8> {
     let api_version = object["apiVersion"].as_str().unwrap();
     let kind = object["kind"].as_str().unwrap();
-    protobuf::encode(object, &schema(api_version, kind), api_version, kind).to_vec()
+    protobuf::encode(object, &schema(api_version, kind), api_version, kind).unwrap().to_vec()
 }
 
 fn decode(bytes: &[u8]) -> Value {

@@ -99,7 +99,7 @@ fn decoding_binary_formats_takes_linear_time() {
         json!({"metadata": {"name": "a"}, "data": data})
     };
     findings.compare("protobuf", BYTES, &mut |bytes| {
-        let body = protobuf::encode(&data(bytes), &schema, "v1", "ConfigMap");
+        let body = protobuf::encode(&data(bytes), &schema, "v1", "ConfigMap").unwrap();
         cost(&body, &server.write(Method::POST, &url, "application/vnd.kubernetes.protobuf", body.clone()))
     });
     findings.compare("parts of one struct in protobuf", BYTES, &mut |bytes| {

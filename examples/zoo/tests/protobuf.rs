@@ -50,7 +50,8 @@ async fn an_enclosure_is_the_same_in_json_and_protobuf() {
         "metadata": {"name": "north", "labels": {"climate": "cold"}},
         "spec": {"species": "penguin", "animals": 0, "keeper": "ada"},
     });
-    let message = protobuf::encode(&north, &(Enclosure::TYPE.schema)(), "zoo.example.dev/v1", "Enclosure");
+    let message =
+        protobuf::encode(&north, &(Enclosure::TYPE.schema)(), "zoo.example.dev/v1", "Enclosure").unwrap();
     let create = Request::post(ENCLOSURES).header(CONTENT_TYPE, PROTOBUF);
     let created = decoded(&send(&client, create, PROTOBUF, message.to_vec()).await);
     assert_eq!(created["spec"], north["spec"]);

@@ -115,7 +115,7 @@ fn entry(sample: Sample) -> Entry {
 fn encoded(entry: &Entry, sample: Sample, budget: &Arc<EncodingBudget>) -> bytes::Bytes {
     let make = || {
         let value = stored::decode(entry.json()).ok()?.into_value();
-        Some(protobuf::encode_message(&value, &sample.prepared().schema))
+        protobuf::encode_message(&value, &sample.prepared().schema).ok()
     };
     entry.encoded(Encoding::Protobuf, budget, make).unwrap()
 }

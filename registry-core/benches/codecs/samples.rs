@@ -80,7 +80,7 @@ impl Prepared {
         let blank = conformed(json!({}));
         let value = object.clone().into_value();
         let json = stored::encode(&object, schema.field_order());
-        let message = protobuf::encode_message(&value, &schema);
+        let message = protobuf::encode_message(&value, &schema).unwrap();
         let cbor = cbor::encode(&value, Some(&schema));
         Self { schema, object, value, json, message, cbor, kind, blank }
     }

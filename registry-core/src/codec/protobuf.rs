@@ -25,6 +25,7 @@ mod reader;
 mod tests;
 mod writer;
 
+pub use encode::EncodeError;
 use reader::{Reader, WireType};
 use writer::{close, open, write_bytes, write_key, write_varint};
 
@@ -70,17 +71,22 @@ pub struct ListMetadata<'a> {
 
 // === objects ===
 
-/// Encodes an object with its envelope. Values that do not match the schema (a conformed object has none) are written
-/// as the type's zero.
-pub fn encode(value: &Value, schema: &Schema, api_version: &str, kind: &str) -> Bytes {
-    envelope(api_version, kind, &encode_message(value, schema))
+/// Encodes an object with its envelope.
+///
+/// # Errors
+/// Fails if a value does not have the type of the schema, which those of a conformed object have.
+pub fn encode(value: &Value, schema: &Schema, api_version: &str, kind: &str) -> Result<Bytes, EncodeError> {
+    Ok(envelope(api_version, kind, &encode_message(value, schema)?))
 }
 
 /// Encodes an object's message without the envelope, as used for list items.
-pub fn encode_message(value: &Value, schema: &Schema) -> Bytes {
+///
+/// # Errors
+/// Fails as [`encode`] does.
+pub fn encode_message(value: &Value, schema: &Schema) -> Result<Bytes, EncodeError> {
     let mut out = Vec::with_capacity(1024);
-    encode::root(&mut out, schema.root(), value);
-    out.into()
+    encode::root(&mut out, schema.root(), value)?;
+    Ok(out.into())
 }
 
 /// Wraps a message in an envelope with its type.

@@ -125,7 +125,7 @@ mod tests {
             json!({"metadata": {"name": "a"}, "keeper": "ada", "doors": [{"width": 3}, {"open": false}]});
         let table = schema.table().clone();
         schema.has_protobuf().then(|| {
-            let bytes = protobuf::encode(&pen, &schema, "zoo.example.dev/v1", "Pen");
+            let bytes = protobuf::encode(&pen, &schema, "zoo.example.dev/v1", "Pen").unwrap();
             let resolve = |version: &str, kind: &str| table.schema_of(version, kind);
             let decoded = protobuf::decode(&bytes, &Limits::default(), resolve).unwrap();
             for field in ["keeper", "doors"] {

@@ -72,7 +72,7 @@ pub fn protobuf(input: &[u8]) {
     let api_version = &value["apiVersion"];
     let kind = &value["kind"];
     let names = (api_version.as_str().expect("is text"), kind.as_str().expect("is text"));
-    let bytes = codec::protobuf::encode(&value, schema, names.0, names.1);
+    let bytes = codec::protobuf::encode(&value, schema, names.0, names.1).expect("what was read is written");
     let again = codec::protobuf::decode(&bytes, &Limits::default(), |_, _| Some(schema));
     assert_eq!(again.expect("what was written is read"), value, "writing the object changes it");
 }

@@ -55,7 +55,7 @@ fn every_object_of_upstream_is_byte_exact_in_protobuf() -> Result<(), FactsError
         let expected = std::fs::read(&path).unwrap();
         let api_version = json["apiVersion"].as_str().unwrap();
         let kind = json["kind"].as_str().unwrap();
-        let encoded = protobuf::encode(&json, &schema, api_version, kind);
+        let encoded = protobuf::encode(&json, &schema, api_version, kind).unwrap();
         assert!(*encoded == *expected, "{}", path.display());
         let decoded = protobuf::decode(&expected, &Limits::default(), |_, _| Some(&schema)).unwrap();
         assert_eq!(decoded, json, "{}", path.display());

@@ -1,12 +1,13 @@
 //! One encoded object: its bytes, and the parts they are cut into.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use registry_core::api::{Object, StatusError};
 use registry_core::codec::json::Parts;
-use registry_core::codec::{DecodeError, stored};
+use registry_core::codec::stored;
 use registry_core::storage::{Encoding, EncodingBudget, Entry};
 use serde_json::{Map, Value};
 
@@ -93,8 +94,8 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Returns the 500 of bytes that cannot be decoded.
-    pub(crate) fn unreadable(&self, error: &DecodeError) -> StatusError {
+    /// Returns the 500 of bytes that cannot be decoded, or of values that do not have the types of their fields.
+    pub(crate) fn unreadable(&self, error: &impl Display) -> StatusError {
         match self.entry {
             Some(entry) => {
                 let key = &entry.key;

@@ -75,7 +75,8 @@ impl Messages {
         };
         item.in_encoding(encoding, &self.budget, || {
             let fields = item.fields(self.part)?;
-            Ok(protobuf::encode_message(&Value::Object(fields), &self.schema))
+            protobuf::encode_message(&Value::Object(fields), &self.schema)
+                .map_err(|error| item.unreadable(&error))
         })
     }
 
@@ -88,7 +89,7 @@ impl Messages {
 /// Returns a failure's message, a `Status`.
 pub(crate) fn status_message(failure: &StatusError) -> Option<Bytes> {
     let schema = TypeTable::meta().schema_of("v1", "Status")?;
-    Some(protobuf::encode_message(&failure.to_value(), &schema))
+    protobuf::encode_message(&failure.to_value(), &schema).ok()
 }
 
 /// Returns a 406 for a kind without a protobuf form.

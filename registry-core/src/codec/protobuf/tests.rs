@@ -23,7 +23,7 @@ fn limits() -> Limits {
 
 fn round(value: &Value) -> Value {
     let schema = schema("Everything");
-    let bytes = encode(value, &schema, "v1", "Everything");
+    let bytes = encode(value, &schema, "v1", "Everything").unwrap();
     decode(&bytes, &limits(), |api_version, kind| {
         assert_eq!((api_version, kind), ("v1", "Everything"));
         Some(&schema)
@@ -47,7 +47,7 @@ fn one_of_everything_comes_back() {
 #[test]
 fn zeros_are_written_and_shown_as_go_does() {
     let schema = schema("Everything");
-    let message = encode_message(&json!({}), &schema);
+    let message = encode_message(&json!({}), &schema).unwrap();
     let zeros = [0x28, 0, 0x32, 4, 0x0a, 0, 0x10, 0, 0x4a, 4, 0x0a, 0, 0x10, 0]; // flag, inner, nested
     let port = [0x5a, 6, 8, 0, 0x10, 0, 0x1a, 0];
     let raw_and_time = [0x6a, 0, 0x7a, 0];
@@ -56,6 +56,38 @@ fn zeros_are_written_and_shown_as_go_does() {
     assert_eq!(Value::Object(decode_message(&message, &schema, &limits()).unwrap()), shown);
     // Fields that other encoders omit are filled in.
     assert_eq!(Value::Object(decode_message(&[], &schema, &limits()).unwrap()), shown);
+}
+
+#[test]
+fn values_of_other_types_are_errors_that_name_their_fields() {
+    let cases = [
+        (json!({"flag": "true"}), "flag: this string is not a boolean"),
+        (json!({"count": "1"}), "count: this string is not an integer"),
+        (json!({"count": 1.5}), "count: this number is not an integer"),
+        (json!({"numbers": [1, {}]}), "numbers.1: an object is not an integer"),
+        (json!({"ratio": "0.5"}), "ratio: this string is not a number"),
+        (json!({"inner": {"name": 1}}), "inner.name: this number is not a string"),
+        (json!({"inner": []}), "inner: a list is not an object"),
+        (json!({"list": {}}), "list: an object is not a list"),
+        (
+            json!({"list": [{"size": 4_294_967_296_u64}]}),
+            "list.0.size: this number is not an integer of 32 bits",
+        ),
+        (json!({"blobs": []}), "blobs: a list is not an object"),
+        (json!({"blobs": {"a": "%"}}), "blobs.a: this string is not base64"),
+        (json!({"extra": {"e": "x"}}), "extra.e: this string is not a list"),
+        (json!({"extra": {"e": ["x", 1]}}), "extra.e.1: this number is not a string"),
+        (json!({"nested": true}), "nested: this boolean is not a string"),
+        (json!({"port": true}), "port: this boolean is not an integer"),
+        (json!({"time": "noon"}), "time: this string is not a time"),
+        (json!({"quantity": true}), "quantity: this boolean is not a string"),
+    ];
+    for (value, expected) in cases {
+        let error = encode_message(&value, &schema("Everything")).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{value}");
+    }
+    // A quantity may be a number, as in Go.
+    assert_eq!(round(&json!({"quantity": 2}))["quantity"], "2");
 }
 
 #[test]
@@ -128,7 +160,7 @@ fn envelopes_are_opened_and_refused() {
 #[test]
 fn lists_and_watch_events_hold_the_same_messages() {
     let schema = schema("Inner");
-    let item = encode_message(&json!({"name": "n", "size": 1}), &schema);
+    let item = encode_message(&json!({"name": "n", "size": 1}), &schema).unwrap();
     let metadata = ListMetadata { resource_version: "7", continue_token: "c", remaining: Some(300) };
     let frame = ListFrame::new("v1", "InnerList", &metadata, 2 * item_len(item.len()));
     let mut list = frame.prefix.clone();

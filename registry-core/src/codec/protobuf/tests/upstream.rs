@@ -51,7 +51,7 @@ fn full_objects_are_byte_exact_both_ways() {
             continue;
         };
         assert!(schema.has_protobuf());
-        let encoded = encode(&json, &schema, api_version, kind);
+        let encoded = encode(&json, &schema, api_version, kind).unwrap();
         let decoded = decode(&protobuf, &Limits::default(), |_, _| Some(&schema)).unwrap();
         let mut expected = json;
         expected["apiVersion"] = api_version.into();
@@ -84,7 +84,7 @@ fn time(what: &str, table: &Arc<TypeTable>, object: &Value) {
     let kind = object["kind"].as_str().unwrap();
     let schema = table.schema_of("v1", kind).unwrap();
     let json = object.to_string();
-    let protobuf = encode(object, &schema, "v1", kind);
+    let protobuf = encode(object, &schema, "v1", kind).unwrap();
     let cbor = crate::codec::cbor::encode(object, Some(&schema));
     println!("{what}: {} bytes of JSON, {} of protobuf, {} of CBOR", json.len(), protobuf.len(), cbor.len());
     let measure = |name: &str, work: &dyn Fn()| {
