@@ -78,7 +78,6 @@ mod shares;
 pub mod storage;
 mod telemetry;
 pub mod testing;
-mod turns;
 pub mod version;
 
 mod run;

@@ -20,6 +20,6 @@ mod warnings;
 pub(crate) mod yaml;
 
 pub(crate) use document::{Document, EntityTag};
-pub(crate) use negotiated::{bytes, envelope, failure, stream, value};
+pub(crate) use negotiated::{LongResponse, bytes, envelope, failure, stream, value};
 pub(crate) use plain::{empty, page_not_found, plain_text, status, text};
 pub(crate) use warnings::add_warnings;

@@ -34,6 +34,7 @@ mod heartbeat;
 mod kubeconfig;
 mod large_bodies;
 mod listener;
+mod long_work;
 pub mod pki;
 mod post_start;
 mod progress;
@@ -50,6 +51,7 @@ use data_directory::DataDirectory;
 use descriptors::Descriptors;
 use large_bodies::LargeBodies;
 use listener::Connections;
+use long_work::LongWork;
 use post_start::PostStartHooks;
 use renewal::{CertificateRenewal, ServingTls};
 
@@ -68,6 +70,7 @@ pub struct Server {
     authored: AuthoredWork,
     lifecycle: Lifecycle,
     descriptors: Descriptors,
+    long_work: Arc<LongWork>,
     shared_watch: Arc<SharedWatch>,
 }
 
@@ -160,7 +163,8 @@ impl Server {
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));
         let auditor = self.filters.auditor().cloned();
         let draining = self.filters.draining().cloned();
-        let connections = Connections::new(self.filters, self.tls, limits, self.descriptors.connections);
+        let max_connections = self.descriptors.connections;
+        let connections = Connections::new(self.filters, self.tls, limits, max_connections, self.long_work);
         let authored = self.authored.start();
         let stopping = self.lifecycle.stopping.clone();
         let shutdown = shutdown::Shutdown::new(&self.options, self.lifecycle, draining);

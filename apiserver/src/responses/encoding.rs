@@ -9,8 +9,6 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body::{Body, Frame};
 
-use crate::turns::Turn;
-
 use super::negotiation::{Format, Output};
 
 mod pretty;
@@ -41,8 +39,6 @@ pub(super) struct EncodedBody<B> {
     rest: Bytes,
     /// Number of bytes that were encoded in this turn of the task.
     encoded_in_turn: usize,
-    /// The next turn, if the last one is over.
-    next_turn: Option<Turn>,
 }
 
 struct Encoder {
@@ -109,13 +105,7 @@ impl Encoder {
 impl<B> EncodedBody<B> {
     /// Returns this body, encoded.
     pub(super) fn new(inner: B, encoding: Encoding) -> Self {
-        Self {
-            inner,
-            encoder: Some(Encoder::new(encoding)),
-            rest: Bytes::new(),
-            encoded_in_turn: 0,
-            next_turn: None,
-        }
+        Self { inner, encoder: Some(Encoder::new(encoding)), rest: Bytes::new(), encoded_in_turn: 0 }
     }
 }
 
@@ -128,13 +118,12 @@ impl<B: Body<Data = Bytes> + Unpin> Body for EncodedBody<B> {
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         loop {
-            let EncodedBody { inner, encoder, rest, encoded_in_turn, next_turn } = &mut *self;
+            let EncodedBody { inner, encoder, rest, encoded_in_turn } = &mut *self;
             let Some(running) = encoder else { return Poll::Ready(None) };
             if *encoded_in_turn >= TURN_BYTES {
-                let turn = next_turn.get_or_insert_with(Turn::request);
-                ready!(turn.poll_granted(task));
-                *next_turn = None;
                 *encoded_in_turn = 0;
+                task.waker().wake_by_ref();
+                return Poll::Pending;
             }
             let encoded = if rest.is_empty() {
                 match ready!(Pin::new(inner).poll_frame(task)) {

@@ -16,6 +16,9 @@ use super::encoding::{EncodedBody, Encoding, encode_all};
 use super::negotiation::{Format, Output};
 use super::{plain, yaml};
 
+/// Minimum size of a response that counts as long: producing and sending it takes about 0.1 ms.
+const LONG_BYTES: usize = 128 * 1024;
+
 /// Returns a value in the negotiated format. A value without a protobuf form is returned as JSON.
 pub(crate) fn value(output: &Output, status: StatusCode, value: &impl Serialize) -> Response<Body> {
     if output.format == Format::Json {
@@ -53,6 +56,10 @@ pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Resp
     response(output.format, status, encoding.gzip, Body::from(content))
 }
 
+/// Marks a response whose body is produced while it is sent, with much work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongResponse;
+
 /// Returns a body that is produced while it is sent. `size_hint_bytes` is its approximate size.
 pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Response<Body>
 where
@@ -62,7 +69,11 @@ where
     let is_gzip = encoding.gzip;
     let body =
         if encoding.is_identity() { Body::new(body) } else { Body::new(EncodedBody::new(body, encoding)) };
-    response(output.format, StatusCode::OK, is_gzip, body)
+    let mut response = response(output.format, StatusCode::OK, is_gzip, body);
+    if size_hint_bytes >= LONG_BYTES {
+        response.extensions_mut().insert(LongResponse);
+    }
+    response
 }
 
 fn response(format: Format, status: StatusCode, is_gzip: bool, body: Body) -> Response<Body> {

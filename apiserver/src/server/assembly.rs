@@ -14,7 +14,7 @@ use resources::rbac::RoleAggregation;
 use tokio::net::TcpListener;
 
 use crate::admission::ServedKinds;
-use crate::aggregator::{Aggregation, Aggregator, Transports};
+use crate::aggregator::{Aggregation, RemoteApis, Transports};
 use crate::authorization::Authorization;
 use crate::encryption::{Encryption, EncryptionError};
 use crate::error::ServerError;
@@ -30,7 +30,6 @@ use crate::storage::Storages;
 use crate::zpages::Zpages;
 
 use super::dependencies::ServerDependencies;
-use super::large_bodies::LargeBodies;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{ServingCertificateCheck, ServingTls};
 use super::{Handler, Lifecycle};
@@ -105,24 +104,21 @@ pub(super) fn follow_flows(
     Some(schemas)
 }
 
-/// Returns what is behind the filters, and adds the tasks of the aggregator.
-pub(super) fn handler(
+/// Returns the APIs of extension servers, and adds the tasks of the aggregator; `None` if it is disabled.
+pub(super) fn remote_apis(
     options: &Options,
     installed: &InstalledApi,
     transports: Transports,
-    (api, served): (Arc<Api>, &Arc<ServedApi>),
+    served: &Arc<ServedApi>,
     metrics: &ServerMetrics,
     lifecycle: &Lifecycle,
     tasks: &mut ServerTasks,
-) -> Result<Arc<Handler>, ServerError> {
+) -> Option<Arc<RemoteApis>> {
     let (routes, stopping) = (options.aggregator.enable_aggregator_routing, lifecycle.stopping.clone());
-    let aggregation = Aggregation::new(installed, transports, routes, served, metrics, stopping);
-    let remote = aggregation.map(|aggregation| {
-        tasks.informers.extend(aggregation.informers);
-        tasks.background.extend(aggregation.background);
-        aggregation.remote
-    });
-    Ok(Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api)?), remote)))
+    let aggregation = Aggregation::new(installed, transports, routes, served, metrics, stopping)?;
+    tasks.informers.extend(aggregation.informers);
+    tasks.background.extend(aggregation.background);
+    Some(aggregation.remote)
 }
 
 /// Returns the work of admission plug-ins beside requests: it writes, which an extension server leaves to its main server.

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
-use crate::aggregator::{ProxyIdentity, Transports};
+use crate::aggregator::{Aggregator, ProxyIdentity, Transports};
 use crate::audit::Auditor;
 use crate::authentication::ClientTrust;
 use crate::authorization::{Authorization, Authorizer};
@@ -26,13 +26,15 @@ use crate::telemetry::Sampler;
 
 use super::assembly::{
     add_checks, aggregate_roles, api_config, attach_rules, background, configured, custom_resources,
-    flow_control, follow_flows, follow_policy, handler, health_checks, listen, load_encryption,
+    flow_control, follow_flows, follow_policy, health_checks, listen, load_encryption, remote_apis,
 };
 use super::authored::Authored;
 use super::data_directory::DataDirectory;
 use super::dependencies::{Clients, ServerDependencies};
 use super::descriptors::Descriptors;
 use super::extension::{MainCluster, MainServer};
+use super::large_bodies::LargeBodies;
+use super::long_work::LongWork;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{CertificateRenewal, ServingTls};
 use super::{Lifecycle, Server, admission, kubeconfig, pki, post_start};
@@ -232,8 +234,9 @@ impl ServerBuilder {
         let late = custom_resources.clone().map(|late| late as Arc<dyn LateResources>);
         let api = Api::over(served.clone(), ApiParts { admission, proxy: Some(proxy), late }, config);
         tasks.background.extend(background(&api, self.is_extension));
-        let api = (api, &served);
-        let handler = handler(options, &installed, transports, api, &metrics, &lifecycle, &mut tasks)?;
+        let remote = remote_apis(options, &installed, transports, &served, &metrics, &lifecycle, &mut tasks);
+        let long_work = Arc::new(LongWork::start()?);
+        let handler = Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api, long_work.clone())), remote));
         attached.extend(authored.hooks(handler.clone()));
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
         let hooks = PostStartHooks::new(&installed, &facts, attached, schemas, tasks);
@@ -261,6 +264,7 @@ impl ServerBuilder {
             authored: authored.work(),
             lifecycle,
             descriptors,
+            long_work,
             shared_watch: storages.shared_watch().clone(),
         })
     }

@@ -12,8 +12,6 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::turns::Turn;
-
 /// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
 const LIMIT_BYTES: usize = 64 * 1024;
 /// Buffer size above which the buffer is freed after a turn that did not need it, so that idle connections
@@ -39,8 +37,8 @@ struct Buffered<S> {
     is_dirty: bool,
     /// Number of bytes that were sent in this turn.
     sent_in_turn: usize,
-    /// The next turn, if the last one ended because of [`TURN_BYTES`].
-    next_turn: Option<Turn>,
+    /// Whether this turn ends because of [`TURN_BYTES`].
+    ends_turn: bool,
     /// Whether more than [`KEPT_BYTES`] were buffered at a time in this turn.
     is_busy: bool,
     /// Whether the connection has ended: the next user of the stream (an upgraded protocol) flushes by
@@ -64,7 +62,7 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
             written: 0,
             is_dirty: false,
             sent_in_turn: 0,
-            next_turn: None,
+            ends_turn: false,
             is_busy: false,
             is_released: false,
         })))
@@ -78,18 +76,13 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
         mut beside: impl FnMut(&mut Context<'_>),
     ) -> F::Output {
         std::future::poll_fn(|context| {
-            std::task::ready!(self.buffered().poll_turn(context));
             beside(context);
             let polled = connection.as_mut().poll(context);
             let mut own = self.buffered();
             own.is_released = polled.is_ready();
             // The connection's own next read or write returns the error again.
             let _ = own.send(context);
-            own.end_turn();
-            if own.next_turn.is_some() && own.poll_turn(context).is_ready() {
-                // Granted by another thread in the meantime.
-                context.waker().wake_by_ref();
-            }
+            own.end_turn(context);
             drop(own);
             polled
         })
@@ -125,7 +118,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalesced<S> {
         let mut own = self.buffered();
         if own.waiting.len() >= LIMIT_BYTES {
             if own.sent_in_turn >= TURN_BYTES && !own.is_released {
-                own.next_turn.get_or_insert_with(Turn::request);
+                own.ends_turn = true;
                 return Poll::Pending;
             }
             std::task::ready!(own.send(context))?;
@@ -192,18 +185,12 @@ impl<S: AsyncWrite + Unpin> Buffered<S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Waits until the next turn may begin.
-    fn poll_turn(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(turn) = &self.next_turn {
-            std::task::ready!(turn.poll_granted(context));
-            self.next_turn = None;
-        }
-        Poll::Ready(())
-    }
-
-    /// Frees a large buffer that this turn did not need.
-    fn end_turn(&mut self) {
+    /// Requests another turn if this one ends with bytes left to write, and frees a large buffer that it did not need.
+    fn end_turn(&mut self, context: &Context<'_>) {
         self.sent_in_turn = 0;
+        if std::mem::take(&mut self.ends_turn) {
+            context.waker().wake_by_ref();
+        }
         if !std::mem::take(&mut self.is_busy) && self.waiting.is_empty() {
             self.waiting.shrink_to(KEPT_BYTES);
         }

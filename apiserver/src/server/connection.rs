@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -26,11 +26,13 @@ use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::handlers::{LongRunning, Pieces, WatchBody};
 use crate::metrics::ServerMetrics;
+use crate::responses::LongResponse;
 
 use super::coalesced::Coalesced;
+use super::long_work::LongWork;
 use super::progress::Progress;
 use super::renewal::ServingTls;
-use super::streams::{ConnectionTasks, RunInline, Streams};
+use super::streams::{ConnectionTasks, Placement, StreamPlace, Streams};
 use super::tls::ServerTls;
 
 mod head;
@@ -71,7 +73,7 @@ const STREAM_SEND_BYTES: usize = 128 * 1024;
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
 /// Responses whose size is known to exceed this are complete and only have to be sent: the connection's task
-/// sends them, on the processor that will encrypt the bytes.
+/// sends them, on the processor that will encrypt the bytes. Meanwhile it is on the threads for long work.
 const INLINE_BYTES: u64 = 128 * 1024;
 
 /// Shared state that connections are served with.
@@ -79,6 +81,7 @@ pub(super) struct Serving<D> {
     pub(super) filters: Arc<Filters<D>>,
     pub(super) tls: Arc<ServingTls>,
     pub(super) limits: ConnectionLimits,
+    pub(super) long_work: Arc<LongWork>,
     /// Cancelled when the time for the graceful end of connections is over.
     pub(super) cut: CancellationToken,
 }
@@ -96,6 +99,8 @@ pub(super) struct ConnectionLimits {
 struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
+    /// Number of long responses that are being produced and sent.
+    long_responses: AtomicUsize,
     /// Notified when the client is to connect again.
     end: Notify,
     /// Progress of the current response. Only used over HTTP/1.1, where there is one at a time.
@@ -107,12 +112,17 @@ struct CountedBody {
     inner: Body,
     /// The events of a watch, which are sent instead, without copying the objects.
     events: Option<Box<WatchBody>>,
-    run_inline: RunInline,
+    placement: Placement,
+    /// Whether the response has to change threads before its body is produced.
+    moves: bool,
     running: Running,
 }
 
 /// A request in progress.
-struct Running(Arc<Activity>);
+struct Running {
+    activity: Arc<Activity>,
+    has_long_response: bool,
+}
 
 /// Serves a connection until it ends or has to be closed.
 pub(super) async fn serve<D: Dispatch>(
@@ -126,12 +136,25 @@ pub(super) async fn serve<D: Dispatch>(
     let tls = serving.tls.current();
     let handshake = handshake(&tls, stream, serving.filters.metrics());
     let Some(Some(stream)) = stopping.run_until_cancelled(handshake).await else { return };
+    let activity = Arc::new(Activity::default());
+    let long_work = serving.long_work.clone();
+    let connection = serve_encrypted(stream, address, serving, activity.clone(), stopping);
+    long_work.move_while(connection, move || activity.has_long_response()).await;
+}
+
+/// Serves a connection after its handshake.
+async fn serve_encrypted<D: Dispatch>(
+    stream: TlsStream<TcpStream>,
+    address: SocketAddr,
+    serving: Arc<Serving<D>>,
+    activity: Arc<Activity>,
+    stopping: CancellationToken,
+) {
     let peer = Arc::new(Peer::new(client_certificates(&stream), address));
-    let streams = Streams::default();
+    let streams = Streams::new(serving.long_work.clone());
     let mut tasks = ConnectionTasks::new(&streams);
     let builder = http_builder(&stream, streams.clone(), serving.limits);
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let activity = Arc::new(Activity::default());
     let counted = activity.clone();
     let known = peer.clone();
     let cut = serving.cut.clone();
@@ -139,12 +162,12 @@ pub(super) async fn serve<D: Dispatch>(
         let serving = serving.clone();
         let peer = known.clone();
         let running = Running::begin(&counted, is_http2 && serving.limits.sends_away());
-        let run_inline = streams.announce();
+        let placement = streams.announce();
         async move {
             let is_head = request.method() == Method::HEAD;
             if let Some(refusal) = host::refusal(&request) {
                 let refusal = if is_head { head::without_body(refusal) } else { refusal };
-                return Ok(refusal.map(|inner| CountedBody { inner, events: None, run_inline, running }));
+                return Ok(counted_answer(refusal, placement, running));
             }
             let (request, unread) = unread::lend(request);
             // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
@@ -154,7 +177,7 @@ pub(super) async fn serve<D: Dispatch>(
                 response = head::without_body(response);
             }
             running.end_after(response.headers_mut(), is_http2);
-            Ok::<_, Infallible>(counted_answer(response, run_inline, running))
+            Ok::<_, Infallible>(counted_answer(response, placement, running))
         }
     });
     let stream = Coalesced::new(stream);
@@ -183,20 +206,30 @@ pub(super) async fn serve<D: Dispatch>(
 /// Returns a response whose body counts as activity. A large one, and the events of a watch, run in the connection's task.
 fn counted_answer(
     mut response: Response<Body>,
-    run_inline: RunInline,
-    running: Running,
+    placement: Placement,
+    mut running: Running,
 ) -> Response<CountedBody> {
     let long_running = response.extensions_mut().remove::<LongRunning>();
     let is_forwarded = response.extensions_mut().remove::<ForwardedWatch>().is_some();
-    if long_running.is_some() || is_forwarded || response.body().size_hint().lower() > INLINE_BYTES {
-        run_inline.request(long_running.is_some());
+    let is_produced_long = response.extensions_mut().remove::<LongResponse>().is_some();
+    let is_large = response.body().size_hint().lower() > INLINE_BYTES;
+    let moves = long_running.is_none() && !is_forwarded && (is_large || is_produced_long);
+    if long_running.is_some() {
+        placement.settle(StreamPlace::ConnectionEndless);
+    } else if is_forwarded || is_large {
+        placement.settle(StreamPlace::Connection);
+    } else if is_produced_long {
+        placement.settle(StreamPlace::LongWork);
+    }
+    if moves {
+        running.begin_long_response();
     }
     if long_running.is_none() {
-        run_inline.progress().offered();
-        running.0.progress.offered();
+        placement.progress().offered();
+        running.activity.progress.offered();
     }
     let events = long_running.and_then(|events| events.take()).map(Box::new);
-    response.map(|inner| CountedBody { inner, events, run_inline, running })
+    response.map(|inner| CountedBody { inner, events, placement, moves, running })
 }
 
 /// Performs the TLS handshake. Returns `None` if it fails or takes too long.
@@ -287,6 +320,11 @@ impl ConnectionLimits {
 // === impl Activity ===
 
 impl Activity {
+    /// Whether a long response is being produced and sent.
+    fn has_long_response(&self) -> bool {
+        self.long_responses.load(Ordering::Relaxed) > 0
+    }
+
     /// Waits until the connection has been idle for the duration that `timeout` then returns.
     async fn idle_for(&self, timeout: impl Fn() -> Duration) {
         let mut before = self.begun.load(Ordering::Relaxed);
@@ -310,21 +348,30 @@ impl Running {
         if is_last {
             activity.end.notify_one();
         }
-        Self(activity.clone())
+        Self { activity: activity.clone(), has_long_response: false }
+    }
+
+    /// Notes that the request has a long response, until it is sent.
+    fn begin_long_response(&mut self) {
+        self.has_long_response = true;
+        self.activity.long_responses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Ends an HTTP/2 connection after a response with `Connection: close`, which the protocol itself does not have.
     fn end_after(&self, headers: &mut HeaderMap, is_http2: bool) {
         if is_http2 && headers.remove(CONNECTION).is_some_and(|value| value == "close") {
-            self.0.end.notify_one();
+            self.activity.end.notify_one();
         }
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.ended.fetch_add(1, Ordering::Relaxed);
-        self.0.progress.making();
+        if self.has_long_response {
+            self.activity.long_responses.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.activity.ended.fetch_add(1, Ordering::Relaxed);
+        self.activity.progress.making();
     }
 }
 
@@ -341,13 +388,18 @@ impl HttpBody for CountedBody {
         if let Some(events) = &mut self.events {
             return Pin::new(events).poll_frame(context).map_err(axum::Error::new);
         }
+        if std::mem::take(&mut self.moves) {
+            // The task changes threads where it is pending.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
-            self.run_inline.progress().making();
-            self.running.0.progress.making();
+            self.placement.progress().making();
+            self.running.activity.progress.making();
             return Poll::Pending;
         };
-        self.run_inline.progress().offered();
-        self.running.0.progress.offered();
+        self.placement.progress().offered();
+        self.running.activity.progress.offered();
         Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))))
     }
 

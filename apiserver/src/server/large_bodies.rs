@@ -2,9 +2,8 @@
 //!
 //! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
 //! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
-//! handshakes. Their handlers therefore run on a second runtime; the operating system divides the processors
-//! between both. The connection's runtime waits for the response, and its deadline still ends the request:
-//! the handler is dropped at its next `await`.
+//! handshakes. Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for
+//! the response, and its deadline still ends the request: the handler is dropped at its next `await`.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -13,13 +12,12 @@ use axum::body::Body;
 use http::{Request, Response};
 use http_body::Body as _;
 use registry_core::RequestContext;
-use tokio::runtime::{Builder, Runtime};
-use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument as _;
 
-use crate::error::ServerError;
 use crate::filters::Dispatch;
 use crate::request_info::RequestInfo;
+
+use super::long_work::LongWork;
 
 /// Minimum size of a large body; bodies of unknown size count as large too. A smaller request takes about as
 /// long as the change of threads.
@@ -28,20 +26,14 @@ const LARGE_BYTES: u64 = 64 * 1024;
 /// Dispatches requests, those with large bodies on threads of their own.
 pub(super) struct LargeBodies<D> {
     inner: Arc<D>,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
+    long_work: Arc<LongWork>,
 }
 
 // === impl LargeBodies ===
 
 impl<D: Dispatch> LargeBodies<D> {
-    /// Starts as many threads as there are processors.
-    ///
-    /// # Errors
-    /// Fails if the threads cannot be started.
-    pub(super) fn new(inner: Arc<D>) -> Result<Self, ServerError> {
-        let runtime = Builder::new_multi_thread().thread_name("large-bodies").enable_all().build();
-        Ok(Self { inner, runtime: Some(runtime.map_err(ServerError::Process)?) })
+    pub(super) fn new(inner: Arc<D>, long_work: Arc<LongWork>) -> Self {
+        Self { inner, long_work }
     }
 }
 
@@ -52,24 +44,15 @@ impl<D: Dispatch> Dispatch for LargeBodies<D> {
         context: RequestContext,
         request: Request<Body>,
     ) -> Response<Body> {
-        let runtime = self.runtime.as_ref().filter(|_| is_large(&info, request.body()));
-        let Some(runtime) = runtime else { return self.inner.dispatch(info, context, request).await };
+        if !is_large(&info, request.body()) {
+            return self.inner.dispatch(info, context, request).await;
+        }
         let inner = self.inner.clone();
-        let handler =
-            runtime.spawn(async move { inner.dispatch(info, context, request).await }.in_current_span());
-        match AbortOnDropHandle::new(handler).await {
+        let handler = async move { inner.dispatch(info, context, request).await };
+        match self.long_work.spawn(handler.in_current_span()).await {
             Ok(response) => response,
             // The filters handle a panic, as for all other requests.
             Err(failed) => resume_unwind(failed.try_into_panic().unwrap_or_else(|error| Box::new(error))),
-        }
-    }
-}
-
-impl<D> Drop for LargeBodies<D> {
-    fn drop(&mut self) {
-        // A runtime must not block on its threads within another one.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
         }
     }
 }
@@ -85,6 +68,7 @@ fn is_large(info: &RequestInfo, body: &Body) -> bool {
 mod tests {
     use std::thread;
 
+    use super::super::long_work::THREAD_NAME;
     use super::*;
 
     /// Responds with the name of the thread that it runs on.
@@ -112,21 +96,21 @@ mod tests {
 
     #[tokio::test]
     async fn only_requests_with_large_bodies_leave_the_thread() {
-        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName)).unwrap());
+        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
         let here = thread::current().name().unwrap_or_default().to_owned();
         let config_maps = "/api/v1/namespaces/a/configmaps";
         let large = || Body::from(vec![b' '; 64 * 1024]);
         let chunked = Body::from_stream(futures::stream::iter([Ok::<_, std::io::Error>("{}")]));
         assert_eq!(thread_of(&served, config_maps, Body::from("{}")).await, here);
         assert_eq!(thread_of(&served, config_maps, Body::empty()).await, here);
-        assert_eq!(thread_of(&served, config_maps, large()).await, "large-bodies");
-        assert_eq!(thread_of(&served, config_maps, chunked).await, "large-bodies");
+        assert_eq!(thread_of(&served, config_maps, large()).await, THREAD_NAME);
+        assert_eq!(thread_of(&served, config_maps, chunked).await, THREAD_NAME);
         assert_eq!(thread_of(&served, "/api/v1/namespaces/a/pods/b/proxy/", large()).await, here);
     }
 
     #[tokio::test]
     async fn a_panic_reaches_the_caller() {
-        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName)).unwrap());
+        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
         let asked = {
             let served = served.clone();
             tokio::spawn(async move {

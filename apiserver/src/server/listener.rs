@@ -12,6 +12,7 @@ use crate::filters::{Dispatch, Filters};
 use crate::shares::{SharedPlace, SharedPlaces};
 
 use super::connection::{self, ConnectionLimits, Serving};
+use super::long_work::LongWork;
 use super::renewal::ServingTls;
 
 /// Pause when the process has no file descriptor left.
@@ -41,8 +42,9 @@ impl<D: Dispatch> Connections<D> {
         tls: Arc<ServingTls>,
         limits: ConnectionLimits,
         max_connections: usize,
+        long_work: Arc<LongWork>,
     ) -> Self {
-        let serving = Arc::new(Serving { filters, tls, limits, cut: CancellationToken::new() });
+        let serving = Arc::new(Serving { filters, tls, limits, long_work, cut: CancellationToken::new() });
         let places = SharedPlaces::new(max_connections);
         Self { serving, running: TaskTracker::new(), places, capacity: max_connections }
     }

@@ -5,17 +5,22 @@
 //! *settles* with its connection, whose task from then on runs it beside the protocol. An event for ninety
 //! watches of a connection is one wake-up, not ninety; their frames are created in one turn, and sent in one
 //! write (see `coalesced`).
+//!
+//! A long response is produced on the threads for long work: in the connection's task, which has moved there, if it only
+//! remains to be sent, and otherwise in the stream's own task, beside those of the same connection.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures::future::BoxFuture;
 use hyper::rt::Executor;
+use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
+use super::long_work::LongWork;
 use super::progress::{MAX_STALL, Progress};
 
 /// Maximum number of passes of a turn over the woken streams, before the connection's other work is done. The
@@ -23,8 +28,15 @@ use super::progress::{MAX_STALL, Progress};
 const ROUNDS: usize = 4;
 
 /// The executor of the protocol's futures. Clones belong to the same connection.
-#[derive(Clone, Default)]
-pub(super) struct Streams(Arc<Mutex<StreamsState>>);
+#[derive(Clone)]
+pub(super) struct Streams(Arc<StreamsInner>);
+
+struct StreamsInner {
+    state: Mutex<StreamsState>,
+    /// The threads on which requests are handled.
+    threads: Handle,
+    long_work: Arc<LongWork>,
+}
 
 /// The streams that have settled with a connection; its task runs them.
 ///
@@ -38,21 +50,35 @@ pub(super) struct ConnectionTasks {
     woken: Vec<usize>,
 }
 
-/// Marks a stream to be run in the connection's task, and records its client's progress.
+/// Where a stream runs, which is decided when its response begins, and its client's progress.
 #[derive(Clone, Default)]
-pub(super) struct RunInline(Arc<MarkState>);
+pub(super) struct Placement(Arc<PlacementState>);
 
 #[derive(Default)]
-struct MarkState {
-    settles: AtomicBool,
-    is_endless: AtomicBool,
+struct PlacementState {
+    /// A [`StreamPlace`].
+    place: AtomicU8,
     progress: Progress,
+}
+
+/// Where a stream runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum StreamPlace {
+    /// A task of its own.
+    OwnTask = 0,
+    /// The same, on the threads for long work.
+    LongWork = 1,
+    /// The connection's task.
+    Connection = 2,
+    /// The same, for a response that may wait for its client as long as the connection lasts, as a watch does.
+    ConnectionEndless = 3,
 }
 
 #[derive(Default)]
 struct StreamsState {
     /// The handle of the request that was just received: the next spawned stream belongs to it.
-    announced: Option<RunInline>,
+    announced: Option<Placement>,
     arriving: Vec<BoxFuture<'static, ()>>,
     /// Indices of settled streams that are ready to be polled.
     woken: Vec<usize>,
@@ -63,7 +89,7 @@ struct StreamsState {
 /// One request, as a task, until it ends or settles.
 struct Stream {
     future: Option<BoxFuture<'static, ()>>,
-    run_inline: RunInline,
+    placement: Placement,
     streams: Streams,
     is_settled: bool,
     /// Runs while the client reads nothing of the response.
@@ -84,14 +110,12 @@ struct TaskSlot {
     streams: Streams,
 }
 
-// === impl RunInline ===
+// === impl Placement ===
 
-impl RunInline {
-    /// Requests that the stream settles once it is pending. A watch is endless: it may wait for its client as
-    /// long as the connection lasts.
-    pub(super) fn request(&self, is_endless: bool) {
-        self.0.is_endless.store(is_endless, Ordering::Relaxed);
-        self.0.settles.store(true, Ordering::Release);
+impl Placement {
+    /// Lets the stream settle in this place once it is pending.
+    pub(super) fn settle(&self, place: StreamPlace) {
+        self.0.place.store(place as u8, Ordering::Release);
     }
 
     /// Returns the client's progress in reading the response.
@@ -99,28 +123,32 @@ impl RunInline {
         &self.0.progress
     }
 
-    fn is_endless(&self) -> bool {
-        self.0.is_endless.load(Ordering::Relaxed)
-    }
-
-    fn is_set(&self) -> bool {
-        self.0.settles.load(Ordering::Acquire)
+    fn place(&self) -> StreamPlace {
+        const PLACES: [StreamPlace; 3] =
+            [StreamPlace::LongWork, StreamPlace::Connection, StreamPlace::ConnectionEndless];
+        let number = self.0.place.load(Ordering::Acquire);
+        PLACES.into_iter().find(|place| *place as u8 == number).unwrap_or(StreamPlace::OwnTask)
     }
 }
 
 // === impl Streams ===
 
 impl Streams {
-    /// Returns a handle for the request that was just received. The protocol spawns its stream before it
+    /// Returns the executor of a connection. Its requests are handled on the threads of the caller.
+    pub(super) fn new(long_work: Arc<LongWork>) -> Self {
+        Self(Arc::new(StreamsInner { state: Mutex::default(), threads: Handle::current(), long_work }))
+    }
+
+    /// Returns the placement of the request that was just received. The protocol spawns its stream before it
     /// receives another one.
-    pub(super) fn announce(&self) -> RunInline {
-        let run_inline = RunInline::default();
-        self.state().announced = Some(run_inline.clone());
-        run_inline
+    pub(super) fn announce(&self) -> Placement {
+        let placement = Placement::default();
+        self.state().announced = Some(placement.clone());
+        placement
     }
 
     fn state(&self) -> MutexGuard<'_, StreamsState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds work, and wakes the connection's task if necessary.
@@ -138,18 +166,17 @@ impl Streams {
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, future: F) {
         let announced = self.state().announced.take();
+        // The connection may be on the threads for long work at present.
+        let threads = &self.0.threads;
         match announced {
-            Some(run_inline) => {
+            Some(placement) => {
                 let future: BoxFuture<'static, ()> = Box::pin(future);
-                tokio::spawn(Stream {
-                    future: Some(future),
-                    run_inline,
-                    streams: self.clone(),
-                    is_settled: false,
-                    stall: None,
-                });
+                let streams = self.clone();
+                let stream =
+                    Stream { future: Some(future), placement, streams, is_settled: false, stall: None };
+                threads.spawn(stream);
             }
-            None => drop(tokio::spawn(future)),
+            None => drop(threads.spawn(future)),
         }
     }
 }
@@ -162,33 +189,45 @@ impl Future for Stream {
         if future.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        if self.is_settled || !self.run_inline.is_set() {
+        let place = if self.is_settled { StreamPlace::OwnTask } else { self.placement.place() };
+        if place == StreamPlace::OwnTask {
             std::task::ready!(self.poll_stall(context));
             // Dropping the future resets the stream.
             self.future = None;
             return Poll::Ready(());
         }
         if let Some(future) = self.future.take() {
-            let future = if self.run_inline.is_endless() { future } else { Box::pin(self.tasks(future)) };
-            self.streams.note(|state| state.arriving.push(future));
+            self.settle(place, future);
         }
         Poll::Ready(())
     }
 }
 
 impl Stream {
-    /// Returns the stream that runs in the connection's task, which is still closed if its client reads
+    /// Passes the rest of the stream on to this place. Wherever it is not endless, it is still closed if its client reads
     /// nothing for too long.
-    fn tasks(&self, future: BoxFuture<'static, ()>) -> Self {
-        let run_inline = self.run_inline.clone();
-        let streams = self.streams.clone();
-        Self { future: Some(future), run_inline, streams, is_settled: true, stall: None }
+    fn settle(&self, place: StreamPlace, future: BoxFuture<'static, ()>) {
+        let (placement, streams) = (self.placement.clone(), self.streams.clone());
+        let settled =
+            |future| Self { future: Some(future), placement, streams, is_settled: true, stall: None };
+        match place {
+            StreamPlace::OwnTask | StreamPlace::LongWork => {
+                self.streams.0.long_work.start_task(settled(future))
+            }
+            StreamPlace::Connection => self.arrive(Box::pin(settled(future))),
+            StreamPlace::ConnectionEndless => self.arrive(future),
+        }
+    }
+
+    /// Passes the stream on to the connection's task.
+    fn arrive(&self, future: BoxFuture<'static, ()>) {
+        self.streams.note(|state| state.arriving.push(future));
     }
 
     /// Is ready when the client has read nothing of the response for too long. Costs nothing while the
     /// response is produced, and for responses that are sent at once.
     fn poll_stall(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let progress = &self.run_inline.0.progress;
+        let progress = &self.placement.0.progress;
         if !progress.is_up_to_client() {
             self.stall = None;
             return Poll::Pending;
@@ -286,17 +325,17 @@ mod tests {
     #[tokio::test]
     async fn settled_streams_run_in_turns_of_one_task_and_end_alone() {
         const STREAMS: usize = 90;
-        let streams = Streams::default();
-        let bell = Arc::new(Notify::new());
+        let streams = Streams::new(Arc::new(LongWork::start().unwrap()));
+        let events = Arc::new(Notify::new());
         let seen = Arc::new(AtomicUsize::new(0));
         for number in 0..STREAMS {
-            let run_inline = streams.announce();
-            let bell = bell.clone();
+            let placement = streams.announce();
+            let events = events.clone();
             let seen = seen.clone();
             streams.execute(async move {
-                run_inline.request(true);
+                placement.settle(StreamPlace::ConnectionEndless);
                 for _ in 0..3 {
-                    bell.notified().await;
+                    events.notified().await;
                     // Like the protocol, which wakes a stream that writes once more.
                     tokio::task::yield_now().await;
                     seen.fetch_add(1, Ordering::Relaxed);
@@ -308,7 +347,7 @@ mod tests {
         for (round, seen_then) in [STREAMS, 2 * STREAMS - 1, 3 * STREAMS - 2].into_iter().enumerate() {
             let alive = if round == 0 { STREAMS } else { STREAMS - 1 };
             turn_until(&mut tasks, |tasks| tasks.running.iter().flatten().count() == alive).await;
-            bell.notify_waiters();
+            events.notify_waiters();
             let turns = turn_until(&mut tasks, |_| seen.load(Ordering::Relaxed) == seen_then).await;
             assert!(turns < STREAMS / 2, "{turns} turns for one event");
         }
