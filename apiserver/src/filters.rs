@@ -54,6 +54,13 @@ pub(crate) use draining::Draining;
 use in_flight::{Arriving, InFlight};
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
 
+/// Number of seats from which a list counts as long: half a megabyte, which takes about 0.2 ms.
+const LONG_LIST_SEATS: usize = 5;
+
+/// Marks the request of a list that flow control expects to be long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LongList;
+
 /// The handler behind the filters: everything but health and version.
 pub trait Dispatch: Send + Sync + 'static {
     /// Handles a request that has been authorized.
@@ -343,11 +350,12 @@ impl<D: Dispatch> Filters<D> {
 
         // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
-        let (request, reservation) = body::received(&info, request, &share).await.inspect_err(|failure| {
-            if failure.code == 429 {
-                self.metrics.requests().terminated(info.verb, failure.code);
-            }
-        })?;
+        let (mut request, reservation) =
+            body::received(&info, request, &share).await.inspect_err(|failure| {
+                if failure.code == 429 {
+                    self.metrics.requests().terminated(info.verb, failure.code);
+                }
+            })?;
 
         // Priority and fairness: the request waits for its seats, at low cost, or is refused. Watches keep them until
         // their initial events are written; streams need none.
@@ -371,6 +379,9 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
+        if info.verb == Verb::List && place.seats() >= LONG_LIST_SEATS {
+            request.extensions_mut().insert(LongList);
+        }
         let response = self.inner.dispatch(info, context, request).await;
         if is_watch {
             place.initialize(&response);

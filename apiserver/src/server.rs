@@ -32,8 +32,8 @@ pub(crate) mod descriptors;
 mod extension;
 mod heartbeat;
 mod kubeconfig;
-mod large_bodies;
 mod listener;
+mod long_requests;
 mod long_work;
 pub mod pki;
 mod post_start;
@@ -49,8 +49,8 @@ pub use builder::ServerBuilder;
 use connection::ConnectionLimits;
 use data_directory::DataDirectory;
 use descriptors::Descriptors;
-use large_bodies::LargeBodies;
 use listener::Connections;
+use long_requests::LongRequests;
 use long_work::LongWork;
 use post_start::PostStartHooks;
 use renewal::{CertificateRenewal, ServingTls};
@@ -80,7 +80,7 @@ pub struct Readiness(Arc<Filters<Handler>>);
 
 /// What is behind the filters: the aggregator, and the API of this server. Large bodies are handled on another runtime, below
 /// the filters, so that authentication, bounds and the deadline stay on the connection's.
-type Handler = Aggregator<LargeBodies<Api>>;
+type Handler = Aggregator<LongRequests<Api>>;
 
 /// The steps of the shutdown.
 #[derive(Clone, Debug)]

@@ -350,6 +350,12 @@ impl Drop for ResponseShare {
 // === impl Place ===
 
 impl Place {
+    /// Returns the number of seats; 0 for a request that flow control does not limit.
+    pub(super) fn seats(&self) -> usize {
+        let seat = self.execution.as_ref().and_then(|execution| execution.seat.as_ref());
+        seat.map_or(0, Seat::seats)
+    }
+
     /// Gives the seats back, as the client does not read the response, so that it holds up nobody else.
     pub(super) fn stalled(&mut self) {
         if let Some(execution) = &mut self.execution {

@@ -40,6 +40,7 @@ pub(crate) struct Seat {
     level: Arc<Level>,
     metrics: Arc<FlowMetrics>,
     id: usize,
+    seats: usize,
     is_watch: bool,
 }
 
@@ -141,7 +142,8 @@ impl Level {
         is_watch: bool,
     ) -> Result<(Seat, Option<oneshot::Receiver<()>>), Refusal> {
         let metrics = request.metrics.clone();
-        let seat = |id| Seat { level: self.clone(), metrics, id, is_watch };
+        let seats = request.work.initial_seats;
+        let seat = |id| Seat { level: self.clone(), metrics, id, seats, is_watch };
         let mut requests = self.requests();
         match requests.arrive(arrived, request) {
             Admission::Executing(id) => Ok((seat(id), None)),
@@ -187,6 +189,13 @@ impl Level {
 }
 
 // === impl Seat ===
+
+impl Seat {
+    /// Returns the number of seats during execution.
+    pub(crate) fn seats(&self) -> usize {
+        self.seats
+    }
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {

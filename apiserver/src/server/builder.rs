@@ -33,7 +33,7 @@ use super::data_directory::DataDirectory;
 use super::dependencies::{Clients, ServerDependencies};
 use super::descriptors::Descriptors;
 use super::extension::{MainCluster, MainServer};
-use super::large_bodies::LargeBodies;
+use super::long_requests::LongRequests;
 use super::long_work::LongWork;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{CertificateRenewal, ServingTls};
@@ -236,7 +236,7 @@ impl ServerBuilder {
         tasks.background.extend(background(&api, self.is_extension));
         let remote = remote_apis(options, &installed, transports, &served, &metrics, &lifecycle, &mut tasks);
         let long_work = Arc::new(LongWork::start()?);
-        let handler = Arc::new(Aggregator::new(Arc::new(LargeBodies::new(api, long_work.clone())), remote));
+        let handler = Arc::new(Aggregator::new(Arc::new(LongRequests::new(api, long_work.clone())), remote));
         attached.extend(authored.hooks(handler.clone()));
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
         let hooks = PostStartHooks::new(&installed, &facts, attached, schemas, tasks);

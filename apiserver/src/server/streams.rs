@@ -212,7 +212,7 @@ impl Stream {
             |future| Self { future: Some(future), placement, streams, is_settled: true, stall: None };
         match place {
             StreamPlace::OwnTask | StreamPlace::LongWork => {
-                self.streams.0.long_work.start_task(settled(future))
+                self.streams.0.long_work.start_task(settled(future));
             }
             StreamPlace::Connection => self.arrive(Box::pin(settled(future))),
             StreamPlace::ConnectionEndless => self.arrive(future),

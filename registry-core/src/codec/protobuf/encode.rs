@@ -65,7 +65,7 @@ fn field(out: &mut Vec<u8>, number: u32, field: FieldRef<'_>, value: &Value) -> 
     match (ty.form(), value) {
         (Form::List(element), Value::Array(items)) => {
             for (index, item) in items.iter().enumerate() {
-                self::value(out, number, element, item).map_err(|error| error.below(index))?;
+                self::value(out, number, element, item).map_err(|error| error.below(&index))?;
             }
             Ok(())
         }
@@ -119,7 +119,7 @@ fn nested(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>) -> Wr
 
 fn strings(out: &mut Vec<u8>, number: u32, list: &Value) -> Written {
     for (index, item) in list_of(list)?.iter().enumerate() {
-        let text = text_of(item).map_err(|error| error.below(index))?;
+        let text = text_of(item).map_err(|error| error.below(&index))?;
         write_bytes(out, number, text.as_bytes());
     }
     Ok(())
@@ -136,7 +136,7 @@ fn schema_or(out: &mut Vec<u8>, schema: TypeRef<'_>, or: SchemaOr, value: &Value
         SchemaOr::List | SchemaOr::Strings if value.is_object() => self::value(out, 1, schema, value),
         SchemaOr::List => {
             for (index, item) in list_of(value)?.iter().enumerate() {
-                self::value(out, 2, schema, item).map_err(|error| error.below(index))?;
+                self::value(out, 2, schema, item).map_err(|error| error.below(&index))?;
             }
             Ok(())
         }
@@ -277,7 +277,7 @@ impl EncodeError {
     }
 
     /// Returns the same error, of a value below this field, index or key.
-    fn below(mut self, step: impl ToString) -> Self {
+    fn below(mut self, step: &(impl ToString + ?Sized)) -> Self {
         self.0.path.push(step.to_string());
         self
     }

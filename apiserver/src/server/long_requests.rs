@@ -1,8 +1,8 @@
-//! Runs requests with large bodies on threads of their own.
+//! Runs requests with large bodies, and lists of many objects, on threads of their own.
 //!
 //! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
 //! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
-//! handshakes. Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for
+//! handshakes. So would lists, whose objects are selected, and in some formats encoded, before the response begins. Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for
 //! the response, and its deadline still ends the request: the handler is dropped at its next `await`.
 
 use std::panic::resume_unwind;
@@ -14,7 +14,7 @@ use http_body::Body as _;
 use registry_core::RequestContext;
 use tracing::Instrument as _;
 
-use crate::filters::Dispatch;
+use crate::filters::{Dispatch, LongList};
 use crate::request_info::RequestInfo;
 
 use super::long_work::LongWork;
@@ -23,28 +23,29 @@ use super::long_work::LongWork;
 /// long as the change of threads.
 const LARGE_BYTES: u64 = 64 * 1024;
 
-/// Dispatches requests, those with large bodies on threads of their own.
-pub(super) struct LargeBodies<D> {
+/// Dispatches requests, those with much work on threads of their own.
+pub(super) struct LongRequests<D> {
     inner: Arc<D>,
     long_work: Arc<LongWork>,
 }
 
-// === impl LargeBodies ===
+// === impl LongRequests ===
 
-impl<D: Dispatch> LargeBodies<D> {
+impl<D: Dispatch> LongRequests<D> {
     pub(super) fn new(inner: Arc<D>, long_work: Arc<LongWork>) -> Self {
         Self { inner, long_work }
     }
 }
 
-impl<D: Dispatch> Dispatch for LargeBodies<D> {
+impl<D: Dispatch> Dispatch for LongRequests<D> {
     async fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
     ) -> Response<Body> {
-        if !is_large(&info, request.body()) {
+        let is_long_list = request.extensions().get::<LongList>().is_some();
+        if !is_long_list && !is_large(&info, request.body()) {
             return self.inner.dispatch(info, context, request).await;
         }
         let inner = self.inner.clone();
@@ -86,8 +87,11 @@ mod tests {
         }
     }
 
-    async fn thread_of(served: &Arc<LargeBodies<ThreadName>>, uri: &str, body: Body) -> String {
-        let request = Request::post(uri).body(body).unwrap();
+    async fn thread_of(served: &Arc<LongRequests<ThreadName>>, uri: &str, body: Body) -> String {
+        thread_of_request(served, Request::post(uri).body(body).unwrap()).await
+    }
+
+    async fn thread_of_request(served: &Arc<LongRequests<ThreadName>>, request: Request<Body>) -> String {
         let info = RequestInfo::parse(request.method(), request.uri());
         let response = served.dispatch(info, RequestContext::system(""), request).await;
         let bytes = axum::body::to_bytes(response.into_body(), 1024).await.unwrap();
@@ -95,8 +99,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_requests_with_large_bodies_leave_the_thread() {
-        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
+    async fn only_requests_with_large_bodies_and_long_lists_leave_the_thread() {
+        let served = Arc::new(LongRequests::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
         let here = thread::current().name().unwrap_or_default().to_owned();
         let config_maps = "/api/v1/namespaces/a/configmaps";
         let large = || Body::from(vec![b' '; 64 * 1024]);
@@ -106,11 +110,15 @@ mod tests {
         assert_eq!(thread_of(&served, config_maps, large()).await, THREAD_NAME);
         assert_eq!(thread_of(&served, config_maps, chunked).await, THREAD_NAME);
         assert_eq!(thread_of(&served, "/api/v1/namespaces/a/pods/b/proxy/", large()).await, here);
+        let list = || Request::get(config_maps);
+        assert_eq!(thread_of_request(&served, list().body(Body::empty()).unwrap()).await, here);
+        let long = list().extension(LongList).body(Body::empty()).unwrap();
+        assert_eq!(thread_of_request(&served, long).await, THREAD_NAME);
     }
 
     #[tokio::test]
     async fn a_panic_reaches_the_caller() {
-        let served = Arc::new(LargeBodies::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
+        let served = Arc::new(LongRequests::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
         let asked = {
             let served = served.clone();
             tokio::spawn(async move {
