@@ -29,7 +29,7 @@ use crate::metrics::ServerMetrics;
 use crate::responses::LongResponse;
 
 use super::coalesced::Coalesced;
-use super::long_work::LongWork;
+use super::long_work::{Kept, LongWork};
 use super::progress::Progress;
 use super::renewal::ServingTls;
 use super::streams::{ConnectionTasks, Placement, StreamPlace, Streams};
@@ -99,7 +99,7 @@ pub(super) struct ConnectionLimits {
 struct Activity {
     begun: AtomicU64,
     ended: AtomicU64,
-    /// Number of long responses that are being produced and sent.
+    /// Number of long responses that are produced and sent on the threads for long work.
     long_responses: AtomicUsize,
     /// Notified when the client is to connect again.
     end: Notify,
@@ -122,6 +122,8 @@ struct CountedBody {
 struct Running {
     activity: Arc<Activity>,
     has_long_response: bool,
+    /// Set if the long response stays on the usual threads.
+    kept: Option<Kept>,
 }
 
 /// Serves a connection until it ends or has to be closed.
@@ -167,7 +169,7 @@ async fn serve_encrypted<D: Dispatch>(
             let is_head = request.method() == Method::HEAD;
             if let Some(refusal) = host::refusal(&request) {
                 let refusal = if is_head { head::without_body(refusal) } else { refusal };
-                return Ok(counted_answer(refusal, placement, running));
+                return Ok(counted_answer(refusal, placement, running, &serving.long_work));
             }
             let (request, unread) = unread::lend(request);
             // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
@@ -177,7 +179,7 @@ async fn serve_encrypted<D: Dispatch>(
                 response = head::without_body(response);
             }
             running.end_after(response.headers_mut(), is_http2);
-            Ok::<_, Infallible>(counted_answer(response, placement, running))
+            Ok::<_, Infallible>(counted_answer(response, placement, running, &serving.long_work))
         }
     });
     let stream = Coalesced::new(stream);
@@ -208,22 +210,23 @@ fn counted_answer(
     mut response: Response<Body>,
     placement: Placement,
     mut running: Running,
+    long_work: &LongWork,
 ) -> Response<CountedBody> {
     let long_running = response.extensions_mut().remove::<LongRunning>();
     let is_forwarded = response.extensions_mut().remove::<ForwardedWatch>().is_some();
     let is_produced_long = response.extensions_mut().remove::<LongResponse>().is_some();
     let is_large = response.body().size_hint().lower() > INLINE_BYTES;
-    let moves = long_running.is_none() && !is_forwarded && (is_large || is_produced_long);
+    let is_long = long_running.is_none() && !is_forwarded && (is_large || is_produced_long);
+    let kept = if is_long { long_work.keep() } else { None };
+    let moves = is_long && kept.is_none();
     if long_running.is_some() {
         placement.settle(StreamPlace::ConnectionEndless);
     } else if is_forwarded || is_large {
         placement.settle(StreamPlace::Connection);
-    } else if is_produced_long {
+    } else if moves {
         placement.settle(StreamPlace::LongWork);
     }
-    if moves {
-        running.begin_long_response();
-    }
+    running.begin_response(moves, kept);
     if long_running.is_none() {
         placement.progress().offered();
         running.activity.progress.offered();
@@ -348,13 +351,16 @@ impl Running {
         if is_last {
             activity.end.notify_one();
         }
-        Self { activity: activity.clone(), has_long_response: false }
+        Self { activity: activity.clone(), has_long_response: false, kept: None }
     }
 
-    /// Notes that the request has a long response, until it is sent.
-    fn begin_long_response(&mut self) {
-        self.has_long_response = true;
-        self.activity.long_responses.fetch_add(1, Ordering::Relaxed);
+    /// Notes whether the response is produced and sent on the threads for long work, or `kept` although it is long.
+    fn begin_response(&mut self, moves: bool, kept: Option<Kept>) {
+        self.kept = kept;
+        if moves {
+            self.has_long_response = true;
+            self.activity.long_responses.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Ends an HTTP/2 connection after a response with `Connection: close`, which the protocol itself does not have.
@@ -367,6 +373,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
+        drop(self.kept.take());
         if self.has_long_response {
             self.activity.long_responses.fetch_sub(1, Ordering::Relaxed);
         }

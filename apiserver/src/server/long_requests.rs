@@ -45,8 +45,11 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         request: Request<Body>,
     ) -> Response<Body> {
         let is_long_list = request.extensions().get::<LongList>().is_some();
-        if !is_long_list && !is_large(&info, request.body()) {
-            return self.inner.dispatch(info, context, request).await;
+        let kept = is_long_list.then(|| self.long_work.keep()).flatten();
+        if kept.is_some() || !(is_long_list || is_large(&info, request.body())) {
+            let response = self.inner.dispatch(info, context, request).await;
+            drop(kept);
+            return response;
         }
         let inner = self.inner.clone();
         let handler = async move { inner.dispatch(info, context, request).await };

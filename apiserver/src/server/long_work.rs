@@ -4,8 +4,13 @@
 //! request would wait behind the parts of all long ones whenever it passes from one task to the next. Long work therefore runs
 //! on a second runtime; the operating system divides the processors between the threads of both, and a thread that has waited
 //! for a short request precedes those that are always busy.
+//!
+//! The change of threads costs about a tenth of the time of a list. Long responses therefore stay as long as there are so few
+//! of them that one of the usual threads is left for short requests.
 
 use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use futures::future::BoxFuture;
@@ -22,19 +27,32 @@ pub(super) struct LongWork {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     handle: Handle,
+    /// Number of long responses on the usual threads.
+    kept: Arc<AtomicUsize>,
+    max_kept: usize,
 }
+
+/// A long response that stays on the usual threads, until it is dropped.
+pub(super) struct Kept(Arc<AtomicUsize>);
 
 // === impl LongWork ===
 
 impl LongWork {
-    /// Starts the threads.
+    /// Starts the threads. The usual ones are those of the caller's runtime.
     ///
     /// # Errors
     /// Fails if the threads cannot be started.
     pub(super) fn start() -> Result<Self, ServerError> {
         let runtime = Builder::new_multi_thread().thread_name(THREAD_NAME).enable_all().build();
         let runtime = runtime.map_err(ServerError::Process)?;
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime) })
+        let max_kept = Handle::current().metrics().num_workers().saturating_sub(1);
+        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), kept: Arc::default(), max_kept })
+    }
+
+    /// Lets a long response stay on the usual threads; `None` if there would be no thread left for short requests.
+    pub(super) fn keep(&self) -> Option<Kept> {
+        let kept = Kept(self.kept.clone());
+        (self.kept.fetch_add(1, Ordering::Relaxed) < self.max_kept).then_some(kept)
     }
 
     /// Runs a task on these threads until it ends or the handle is dropped.
@@ -64,6 +82,12 @@ impl LongWork {
             let Ok(Some(returning)) = self.spawn(run_while(leaving, is_long.clone())).await else { return };
             task = returning;
         }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -102,6 +126,15 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+    async fn one_of_the_usual_threads_is_left_for_short_requests() {
+        let long_work = LongWork::start().unwrap();
+        let (first, second) = (long_work.keep(), long_work.keep());
+        assert!(first.is_some() && second.is_some() && long_work.keep().is_none());
+        drop(first);
+        assert!(long_work.keep().is_some());
+    }
 
     #[tokio::test]
     async fn a_task_changes_threads_with_the_length_of_its_work() {
