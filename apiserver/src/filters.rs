@@ -42,6 +42,7 @@ mod deadline;
 mod draining;
 mod held_body;
 mod in_flight;
+mod long_lists;
 mod panics;
 mod request_log;
 mod sending;
@@ -52,14 +53,8 @@ use audit_id::AuditIds;
 use browser::Browser;
 pub(crate) use draining::Draining;
 use in_flight::{Arriving, InFlight};
+pub(crate) use long_lists::LongList;
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
-
-/// Number of seats from which a list counts as long: half a megabyte, which takes about 0.2 ms.
-const LONG_LIST_SEATS: usize = 5;
-
-/// Marks the request of a list that flow control expects to be long.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LongList;
 
 /// The handler behind the filters: everything but health and version.
 pub trait Dispatch: Send + Sync + 'static {
@@ -379,9 +374,7 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
-        if info.verb == Verb::List && place.seats() >= LONG_LIST_SEATS {
-            request.extensions_mut().insert(LongList);
-        }
+        long_lists::mark(&info, &place, &mut request);
         let response = self.inner.dispatch(info, context, request).await;
         if is_watch {
             place.initialize(&response);

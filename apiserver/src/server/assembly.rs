@@ -64,18 +64,21 @@ pub(super) fn attach_rules(
     resources::attach_hooks(installed, options.serving.service_cluster_ip_range)
 }
 
-/// Keeps the authorizers up to date with the stores and the file that they follow.
+/// Keeps the authorizers up to date with the stores and the file that they follow, and the roles with those that they
+/// aggregate.
 pub(super) fn follow_policy(
+    options: &Options,
     authorization: &mut Authorization,
     installed: &InstalledApi,
     tasks: &mut ServerTasks,
 ) {
     tasks.informers.extend(authorization.follow(installed));
     tasks.background.extend(authorization.reloading());
+    aggregate_roles(options, installed, tasks);
 }
 
 /// Adds the tasks that aggregate cluster roles, if that is enabled.
-pub(super) fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut ServerTasks) {
+fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut ServerTasks) {
     if options.authorization.aggregate_cluster_roles
         && let Some((controller, informer)) = RoleAggregation::new(installed)
     {

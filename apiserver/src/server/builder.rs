@@ -25,8 +25,8 @@ use crate::storage::{Engine, Storages};
 use crate::telemetry::Sampler;
 
 use super::assembly::{
-    add_checks, aggregate_roles, api_config, attach_rules, background, configured, custom_resources,
-    flow_control, follow_flows, follow_policy, health_checks, listen, load_encryption, remote_apis,
+    add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
+    follow_flows, follow_policy, health_checks, listen, load_encryption, remote_apis,
 };
 use super::authored::Authored;
 use super::data_directory::DataDirectory;
@@ -64,6 +64,7 @@ struct Opened {
     auditor: Option<Arc<Auditor>>,
     proxy_identity: Arc<ProxyIdentity>,
     sampler: Option<Sampler>,
+    long_work: Arc<LongWork>,
 }
 
 /// What the first phase of the assembly creates.
@@ -213,13 +214,11 @@ impl ServerBuilder {
         let facts = post_start::server_facts(options, address, tls.published());
         let flow_control = flow_control(options, &metrics);
         let mut attached = attach_rules(options, &installed, &dependencies);
-        let counted = metrics.admission();
         let kinds = main.as_ref().map(|main| &main.kinds);
         let add = |chain: &mut AdmissionChain| authored.admit(chain);
-        let admission = admission::chain(&known, &dependencies, counted, options, kinds, add)?;
+        let admission = admission::chain(&known, &dependencies, metrics.admission(), options, kinds, add)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: following };
-        follow_policy(&mut authorization, &installed, &mut tasks);
-        aggregate_roles(options, &installed, &mut tasks);
+        follow_policy(options, &mut authorization, &installed, &mut tasks);
         kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
         dependencies.publish_keys(options, address);
         let authenticator = dependencies.authenticator.clone();
@@ -235,8 +234,8 @@ impl ServerBuilder {
         let api = Api::over(served.clone(), ApiParts { admission, proxy: Some(proxy), late }, config);
         tasks.background.extend(background(&api, self.is_extension));
         let remote = remote_apis(options, &installed, transports, &served, &metrics, &lifecycle, &mut tasks);
-        let long_work = Arc::new(LongWork::start()?);
-        let handler = Arc::new(Aggregator::new(Arc::new(LongRequests::new(api, long_work.clone())), remote));
+        let api = Arc::new(LongRequests::new(api, opened.long_work.clone()));
+        let handler = Arc::new(Aggregator::new(api, remote));
         attached.extend(authored.hooks(handler.clone()));
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
         let hooks = PostStartHooks::new(&installed, &facts, attached, schemas, tasks);
@@ -264,7 +263,7 @@ impl ServerBuilder {
             authored: authored.work(),
             lifecycle,
             descriptors,
-            long_work,
+            long_work: opened.long_work,
             shared_watch: storages.shared_watch().clone(),
         })
     }
@@ -322,6 +321,7 @@ impl Opened {
             auditor,
             proxy_identity,
             sampler,
+            long_work: Arc::new(LongWork::start()?),
         })
     }
 }
