@@ -78,6 +78,7 @@ mod shares;
 pub mod storage;
 mod telemetry;
 pub mod testing;
+mod turns;
 pub mod version;
 
 mod run;

@@ -9,6 +9,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body::{Body, Frame};
 
+use crate::turns::wake_after_others;
+
 use super::negotiation::{Format, Output};
 
 mod pretty;
@@ -122,7 +124,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for EncodedBody<B> {
             let Some(running) = encoder else { return Poll::Ready(None) };
             if *encoded_in_turn >= TURN_BYTES {
                 *encoded_in_turn = 0;
-                task.waker().wake_by_ref();
+                wake_after_others(task);
                 return Poll::Pending;
             }
             let encoded = if rest.is_empty() {

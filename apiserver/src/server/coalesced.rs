@@ -12,6 +12,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::turns::wake_after_others;
+
 /// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
 const LIMIT_BYTES: usize = 64 * 1024;
 /// Buffer size above which the buffer is freed after a turn that did not need it, so that idle connections
@@ -186,10 +188,10 @@ impl<S: AsyncWrite + Unpin> Buffered<S> {
     }
 
     /// Requests another turn if this one ends with bytes left to write, and frees a large buffer that it did not need.
-    fn end_turn(&mut self, context: &Context<'_>) {
+    fn end_turn(&mut self, context: &mut Context<'_>) {
         self.sent_in_turn = 0;
         if std::mem::take(&mut self.ends_turn) {
-            context.waker().wake_by_ref();
+            wake_after_others(context);
         }
         if !std::mem::take(&mut self.is_busy) && self.waiting.is_empty() {
             self.waiting.shrink_to(KEPT_BYTES);

@@ -73,7 +73,7 @@ const STREAM_SEND_BYTES: usize = 128 * 1024;
 const PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
 
 /// Responses whose size is known to exceed this are complete and only have to be sent: the connection's task
-/// sends them, on the processor that will encrypt the bytes. Meanwhile it is on the threads for long work.
+/// sends them, on the processor that will encrypt the bytes.
 const INLINE_BYTES: u64 = 128 * 1024;
 
 /// Shared state that connections are served with.

@@ -6,13 +6,13 @@
 //! watches of a connection is one wake-up, not ninety; their frames are created in one turn, and sent in one
 //! write (see `coalesced`).
 //!
-//! A long response is produced on the threads for long work: in the connection's task, which has moved there, if it only
-//! remains to be sent, and otherwise in the stream's own task, beside those of the same connection.
+//! A long response that moves to the threads for long work (see `long_work`) settles with the connection, which moves too, if
+//! it only remains to be sent, and otherwise in a task of its own there, beside those of the same connection.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures::future::BoxFuture;
@@ -56,23 +56,20 @@ pub(super) struct Placement(Arc<PlacementState>);
 
 #[derive(Default)]
 struct PlacementState {
-    /// A [`StreamPlace`].
-    place: AtomicU8,
+    /// Not set as long as the stream stays in its own task.
+    place: OnceLock<StreamPlace>,
     progress: Progress,
 }
 
-/// Where a stream runs.
+/// Where a stream settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(super) enum StreamPlace {
-    /// A task of its own.
-    OwnTask = 0,
-    /// The same, on the threads for long work.
-    LongWork = 1,
+    /// A task of its own on the threads for long work.
+    LongWork,
     /// The connection's task.
-    Connection = 2,
+    Connection,
     /// The same, for a response that may wait for its client as long as the connection lasts, as a watch does.
-    ConnectionEndless = 3,
+    ConnectionEndless,
 }
 
 #[derive(Default)]
@@ -113,9 +110,9 @@ struct TaskSlot {
 // === impl Placement ===
 
 impl Placement {
-    /// Lets the stream settle in this place once it is pending.
+    /// Lets the stream settle in this place once it is pending. Only the first place counts.
     pub(super) fn settle(&self, place: StreamPlace) {
-        self.0.place.store(place as u8, Ordering::Release);
+        self.0.place.get_or_init(|| place);
     }
 
     /// Returns the client's progress in reading the response.
@@ -123,11 +120,8 @@ impl Placement {
         &self.0.progress
     }
 
-    fn place(&self) -> StreamPlace {
-        const PLACES: [StreamPlace; 3] =
-            [StreamPlace::LongWork, StreamPlace::Connection, StreamPlace::ConnectionEndless];
-        let number = self.0.place.load(Ordering::Acquire);
-        PLACES.into_iter().find(|place| *place as u8 == number).unwrap_or(StreamPlace::OwnTask)
+    fn place(&self) -> Option<StreamPlace> {
+        self.0.place.get().copied()
     }
 }
 
@@ -189,13 +183,13 @@ impl Future for Stream {
         if future.as_mut().poll(context).is_ready() {
             return Poll::Ready(());
         }
-        let place = if self.is_settled { StreamPlace::OwnTask } else { self.placement.place() };
-        if place == StreamPlace::OwnTask {
+        let place = self.placement.place().filter(|_| !self.is_settled);
+        let Some(place) = place else {
             std::task::ready!(self.poll_stall(context));
             // Dropping the future resets the stream.
             self.future = None;
             return Poll::Ready(());
-        }
+        };
         if let Some(future) = self.future.take() {
             self.settle(place, future);
         }
@@ -211,9 +205,7 @@ impl Stream {
         let settled =
             |future| Self { future: Some(future), placement, streams, is_settled: true, stall: None };
         match place {
-            StreamPlace::OwnTask | StreamPlace::LongWork => {
-                self.streams.0.long_work.start_task(settled(future));
-            }
+            StreamPlace::LongWork => self.streams.0.long_work.start_task(settled(future)),
             StreamPlace::Connection => self.arrive(Box::pin(settled(future))),
             StreamPlace::ConnectionEndless => self.arrive(future),
         }

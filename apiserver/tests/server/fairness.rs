@@ -110,6 +110,9 @@ async fn until_in_force(server: &TestServer, uids: &[String; 2]) {
     panic!("the schema is not in force");
 }
 
+/// The begin of a successful response.
+const STATUS_LINE: &[u8] = b"HTTP/1.1 200";
+
 /// A client that reads a large list slowly, so that the list keeps its seats. Dropping it closes the connection.
 struct Held(tokio::task::JoinHandle<()>);
 
@@ -120,18 +123,25 @@ impl Drop for Held {
 }
 
 async fn hold_seats(server: &TestServer, token: &str) -> Held {
-    let mut stream = client::tls(server, "http/1.1").await;
     let request = format!(
         "GET /api/v1/configmaps HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n"
     );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    stream.flush().await.unwrap();
-    Held(tokio::spawn(async move {
-        let mut buffer = vec![0; 32 * 1024];
-        while stream.read(&mut buffer).await.is_ok_and(|bytes| bytes > 0) {
-            tokio::time::sleep(Duration::from_millis(200)).await;
+    let mut buffer = vec![0; 32 * 1024];
+    loop {
+        let mut stream = client::tls(server, "http/1.1").await;
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream.flush().await.unwrap();
+        stream.read_exact(&mut buffer[..STATUS_LINE.len()]).await.unwrap();
+        if &buffer[..STATUS_LINE.len()] == STATUS_LINE {
+            return Held(tokio::spawn(async move {
+                while stream.read(&mut buffer).await.is_ok_and(|bytes| bytes > 0) {
+                    tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+            }));
         }
-    }))
+        // An earlier request still had the seat.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 fn row<'a>(page: &'a str, level: &str) -> Vec<&'a str> {
