@@ -94,7 +94,8 @@ fn shaped(
     if output.format == Format::Protobuf {
         let schema = call.route.path.capabilities.storage.schema();
         let table = schema.table();
-        let envelope = responses::envelope(&parsed, Some(table)).ok_or_else(no_protobuf)?;
+        let envelope = responses::envelope(&parsed, Some(table)).map_err(|error| item.unreadable(&error))?;
+        let envelope = envelope.ok_or_else(no_protobuf)?;
         return Ok(responses::bytes(output, status, envelope));
     }
     Ok(responses::value(output, status, &parsed))

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
 use http::{HeaderValue, Response, StatusCode};
 use registry_core::api::StatusError;
+use registry_core::codec::protobuf::EncodeError;
 use registry_core::codec::{cbor, protobuf};
 use registry_core::schema::{Schema, TypeTable};
 use serde::Serialize;
@@ -30,7 +31,7 @@ pub(crate) fn value(output: &Output, status: StatusCode, value: &impl Serialize)
         Format::Yaml => yaml::encode(&tree).into(),
         Format::Cbor => cbor::encode(&tree, None),
         Format::Json | Format::Protobuf => {
-            let Some(envelope) = envelope(&tree, None) else {
+            let Ok(Some(envelope)) = envelope(&tree, None) else {
                 let as_json = Output { format: Format::Json, ..output.clone() };
                 return bytes(&as_json, status, json_line(value));
             };
@@ -97,13 +98,16 @@ pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response<Body> 
 
 /// Returns a value with its type in its envelope, or `None` without a protobuf form. `table` is searched
 /// before the types that all servers have.
-pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Option<Bytes> {
-    let api_version = value.get("apiVersion")?.as_str()?;
-    let kind = value.get("kind")?.as_str()?;
+///
+/// # Errors
+/// Fails if a field of the value does not have its type.
+pub(crate) fn envelope(value: &Value, table: Option<&Arc<TypeTable>>) -> Result<Option<Bytes>, EncodeError> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else { return Ok(None) };
     let tables = table.into_iter().chain([TypeTable::meta()]);
     let mut schemas = tables.filter_map(|table| table.schema_of(api_version, kind));
-    let schema = schemas.find(Schema::has_protobuf)?;
-    protobuf::encode(value, &schema, api_version, kind).ok()
+    let schema = schemas.find(Schema::has_protobuf);
+    schema.map(|schema| protobuf::encode(value, &schema, api_version, kind)).transpose()
 }
 
 #[cfg(test)]
@@ -116,10 +120,16 @@ mod tests {
     #[test]
     fn statuses_have_protobuf_and_strangers_do_not() {
         let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "code": 404});
-        let bytes = envelope(&status, None).unwrap();
+        let bytes = envelope(&status, None).unwrap().unwrap();
         assert_eq!(Envelope::parse(&bytes).unwrap().kind, "Status");
-        assert_eq!(envelope(&json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1"}), None), None);
-        assert_eq!(envelope(&json!({"kind": "Enclosure", "apiVersion": "zoo.example.dev/v1"}), None), None);
-        assert_eq!(envelope(&json!({}), None), None);
+        assert_eq!(envelope(&json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1"}), None).unwrap(), None);
+        assert_eq!(
+            envelope(&json!({"kind": "Enclosure", "apiVersion": "zoo.example.dev/v1"}), None).unwrap(),
+            None
+        );
+        assert_eq!(envelope(&json!({}), None).unwrap(), None);
+        // An error, unlike a missing form, which is answered with 406.
+        let wrong = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "code": "404"});
+        assert_eq!(envelope(&wrong, None).unwrap_err().to_string(), "code: this string is not an integer");
     }
 }

@@ -115,15 +115,16 @@ struct CountedBody {
     placement: Placement,
     /// Whether the response has to change threads before its body is produced.
     moves: bool,
+    /// Set if it stays on the usual threads although it is long.
+    _kept: Option<Kept>,
     running: Running,
 }
 
 /// A request in progress.
 struct Running {
     activity: Arc<Activity>,
+    /// Whether its response is produced and sent on the threads for long work.
     has_long_response: bool,
-    /// Set if the long response stays on the usual threads.
-    kept: Option<Kept>,
 }
 
 /// Serves a connection until it ends or has to be closed.
@@ -226,13 +227,15 @@ fn counted_answer(
     } else if moves {
         placement.settle(StreamPlace::LongWork);
     }
-    running.begin_response(moves, kept);
+    if moves {
+        running.begin_long_response();
+    }
     if long_running.is_none() {
         placement.progress().offered();
         running.activity.progress.offered();
     }
     let events = long_running.and_then(|events| events.take()).map(Box::new);
-    response.map(|inner| CountedBody { inner, events, placement, moves, running })
+    response.map(|inner| CountedBody { inner, events, placement, moves, _kept: kept, running })
 }
 
 /// Performs the TLS handshake. Returns `None` if it fails or takes too long.
@@ -351,16 +354,13 @@ impl Running {
         if is_last {
             activity.end.notify_one();
         }
-        Self { activity: activity.clone(), has_long_response: false, kept: None }
+        Self { activity: activity.clone(), has_long_response: false }
     }
 
-    /// Notes whether the response is produced and sent on the threads for long work, or `kept` although it is long.
-    fn begin_response(&mut self, moves: bool, kept: Option<Kept>) {
-        self.kept = kept;
-        if moves {
-            self.has_long_response = true;
-            self.activity.long_responses.fetch_add(1, Ordering::Relaxed);
-        }
+    /// Notes that its response is produced and sent on the threads for long work.
+    fn begin_long_response(&mut self) {
+        self.has_long_response = true;
+        self.activity.long_responses.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Ends an HTTP/2 connection after a response with `Connection: close`, which the protocol itself does not have.
@@ -373,7 +373,6 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        drop(self.kept.take());
         if self.has_long_response {
             self.activity.long_responses.fetch_sub(1, Ordering::Relaxed);
         }

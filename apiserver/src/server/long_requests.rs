@@ -2,8 +2,9 @@
 //!
 //! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
 //! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
-//! handshakes. So would lists, whose objects are selected, and in some formats encoded, before the response begins. Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for
-//! the response, and its deadline still ends the request: the handler is dropped at its next `await`.
+//! handshakes. So would lists, whose objects are selected, and in protobuf encoded, before the response begins.
+//! Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for the response,
+//! and its deadline still ends the request: the handler is dropped at its next `await`.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;

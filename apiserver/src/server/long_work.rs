@@ -1,9 +1,8 @@
 //! Threads for long work: decoding a large body, or producing, compressing and sending a long response.
 //!
-//! Such work occupies a thread for milliseconds, in parts of a tenth of one. On the runtime that serves connections, each short
-//! request would wait behind the parts of all long ones whenever it passes from one task to the next. Long work therefore runs
-//! on a second runtime; the operating system divides the processors between the threads of both, and a thread that has waited
-//! for a short request precedes those that are always busy.
+//! Such work occupies a thread for milliseconds; a long response is divided into parts of about 0.1 ms. On the runtime that
+//! serves connections, a short request would wait behind such parts whenever it passes from one task to the next. Long work
+//! therefore runs on a second runtime; the operating system divides the processors between the threads of both.
 //!
 //! The change of threads costs about a tenth of the time of a list. Long responses therefore stay as long as there are so few
 //! of them that one of the usual threads is left for short requests.
@@ -22,7 +21,7 @@ use crate::error::ServerError;
 /// Name of the threads.
 pub(super) const THREAD_NAME: &str = "long-work";
 
-/// As many threads as there are processors.
+/// The threads for long work: as many as there are processors.
 pub(super) struct LongWork {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,

@@ -74,7 +74,7 @@ pub(super) enum StreamPlace {
 
 #[derive(Default)]
 struct StreamsState {
-    /// The handle of the request that was just received: the next spawned stream belongs to it.
+    /// The placement of the request that was just received: the next spawned stream belongs to it.
     announced: Option<Placement>,
     arriving: Vec<BoxFuture<'static, ()>>,
     /// Indices of settled streams that are ready to be polled.
