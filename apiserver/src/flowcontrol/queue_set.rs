@@ -2,7 +2,8 @@
 //!
 //! A level has a number of seats. A request that finds seats executes at once; others wait, each in one of the few queues
 //! of its flow. When seats become free, the queue whose oldest request would end first in virtual time is served. Virtual
-//! time advances as if all queues in use shared the seats equally, so that a flow with many requests delays its own ones.
+//! time advances as if all queues in use shared the seats equally, so that a flow with many requests delays its own ones. A
+//! few seats are reserved for flows that have hardly any (see `reserve`).
 //!
 //! This is a plain value: every method takes the current time, as a duration since the start of the server, and nothing
 //! waits. `level` adds the lock and the waiting. Each step takes O(log n) time in the number of queues in use.
@@ -23,12 +24,14 @@ use crate::metrics::FlowMetrics;
 
 mod dump;
 mod queue;
+mod reserve;
 mod service;
 #[cfg(test)]
 mod tests;
 
 pub(super) use dump::{QueueDump, RequestDump};
 use queue::Queue;
+use reserve::{LEVEL_SEATS_PER_RESERVED_SEAT, Reserve, Taken};
 
 /// The duration that a request is expected to have, until it ends.
 const ESTIMATED_DURATION: Duration = Duration::from_millis(3);
@@ -94,13 +97,15 @@ struct Entry {
     ticket: u64,
     /// `None` while it waits.
     started: Option<Duration>,
+    /// The seats; `None` while it waits.
+    taken: Option<Taken>,
     /// Receives a message when the request begins to execute.
     waiting: Option<oneshot::Sender<()>>,
 }
 
 /// Seats that a request keeps after its end.
 struct Lingering {
-    seats: usize,
+    taken: Taken,
     queue: Option<u32>,
     metrics: Arc<FlowMetrics>,
 }
@@ -129,6 +134,7 @@ pub(super) struct QueueSet {
     executing: usize,
     seats_in_use: usize,
     seats_waiting: usize,
+    reserve: Reserve,
     /// Number of requests that were given a queue.
     arrivals: u64,
     /// Orders waiting requests by arrival, and seats that become free at the same time.
@@ -179,6 +185,7 @@ impl QueueSet {
             executing: 0,
             seats_in_use: 0,
             seats_waiting: 0,
+            reserve: Reserve::default(),
             arrivals: 0,
             sequence: 0,
             hand: Vec::new(),
@@ -208,21 +215,26 @@ impl QueueSet {
                 return self.refuse(&request, Refusal::ConcurrencyLimit);
             }
             let id = self.insert(request, None);
-            self.execute(id);
+            self.execute(id, false);
             return Admission::Executing(id);
         };
         let chosen = self.choose(dealer, request.hash);
         let length = self.queues.get(&chosen).map_or(0, Queue::len);
-        if self.seats_in_use >= self.limit && length >= max_length {
+        // It would be the only one in the queues.
+        let is_next = self.waiting == 0 && self.limit > 0 && self.has_room_for(seats);
+        let is_reserved = !is_next && self.has_reserve_for(&request);
+        let is_full = self.shared_in_use() >= self.shared_limit() && length >= max_length;
+        if is_full && !is_next && !is_reserved {
             return self.refuse(&request, Refusal::QueueFull);
         }
         request.metrics.queue_length(length + 1);
         let id = self.insert(request, Some(chosen));
-        if self.waiting == 0 && self.seats_in_use < self.limit && self.has_room_for(seats) {
-            // It would be the only one in the queues.
+        if is_next || is_reserved {
             self.begin_queue(chosen);
             self.last_served = chosen;
-            self.start_in(chosen, id);
+            self.start_in(chosen, id, is_reserved);
+            // Seats whose time has come may suffice for others.
+            self.dispatch();
             return Admission::Executing(id);
         }
         self.enqueue(chosen, id);
@@ -243,10 +255,9 @@ impl QueueSet {
         self.advance(now);
         let entry = self.entries.try_remove(id)?;
         let executed = entry.started.map(|started| now.saturating_sub(started));
-        if let Some(executed) = executed {
-            self.finish(entry, executed);
-        } else {
-            self.give_up(&entry);
+        match (executed, entry.taken) {
+            (Some(executed), Some(taken)) => self.finish(entry, taken, executed),
+            _ => self.give_up(&entry),
         }
         self.dispatch();
         executed
@@ -299,7 +310,7 @@ impl QueueSet {
         {
             let ((at, _), lingering) = first.remove_entry();
             self.synchronize(at);
-            self.release_seats(lingering.seats, lingering.queue, &lingering.metrics);
+            self.release_seats(lingering.taken, lingering.queue, &lingering.metrics);
         }
         self.synchronize(now);
     }
@@ -313,13 +324,34 @@ impl QueueSet {
         }
     }
 
-    /// Returns whether a request with this many seats can execute now. One with more than there are executes alone.
+    /// Returns whether the seats that are shared in turn suffice for a request with this many. One with more than there are
+    /// has them alone.
     fn has_room_for(&self, seats: usize) -> bool {
         match self.response {
             Response::Exempt => true,
-            _ if seats > self.limit => self.executing == 0,
-            _ => self.seats_in_use + seats <= self.limit,
+            _ if seats > self.shared_limit() => self.shared_in_use() == 0,
+            _ => self.shared_in_use() + seats <= self.shared_limit(),
         }
+    }
+
+    /// Returns whether the reserve has seats for a request.
+    fn has_reserve_for(&self, request: &Request) -> bool {
+        self.reserve.has_room_for(request.hash, request.work.max_seats(), self.reserve_size())
+    }
+
+    fn reserve_size(&self) -> usize {
+        match self.response {
+            Response::Queue { .. } => self.limit / LEVEL_SEATS_PER_RESERVED_SEAT,
+            Response::Exempt | Response::Reject => 0,
+        }
+    }
+
+    fn shared_limit(&self) -> usize {
+        self.limit - self.reserve_size()
+    }
+
+    fn shared_in_use(&self) -> usize {
+        self.seats_in_use - self.reserve.in_use()
     }
 
     fn refuse(&mut self, request: &Request, why: Refusal) -> Admission {
@@ -338,15 +370,19 @@ impl QueueSet {
             queue,
             ticket: self.sequence,
             started: None,
+            taken: None,
             waiting: None,
             request,
         })
     }
 
-    fn execute(&mut self, id: usize) {
+    fn execute(&mut self, id: usize, is_reserved: bool) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         entry.started = Some(self.now);
         let seats = entry.seats();
+        let taken = Taken { flow: entry.request.hash, seats, is_reserved };
+        entry.taken = Some(taken);
+        self.reserve.take(taken);
         entry.request.metrics.started(seats);
         self.executing += 1;
         self.seats_in_use += seats;
@@ -354,11 +390,10 @@ impl QueueSet {
         self.observe();
     }
 
-    fn finish(&mut self, entry: Entry, executed: Duration) {
+    fn finish(&mut self, entry: Entry, taken: Taken, executed: Duration) {
         self.executing -= 1;
         let Entry { request, queue, .. } = entry;
         request.metrics.finished();
-        let seats = request.work.max_seats();
         if let Some(index) = queue {
             if let Some(queue) = self.queues.get_mut(&index) {
                 // The queue was charged for the expected duration.
@@ -371,18 +406,20 @@ impl QueueSet {
             self.reorder(index);
         }
         if request.work.additional_latency.is_zero() {
-            self.release_seats(seats, queue, &request.metrics);
+            self.release_seats(taken, queue, &request.metrics);
             return;
         }
         self.sequence += 1;
         let until = (self.now + request.work.additional_latency, self.sequence);
-        self.lingering.insert(until, Lingering { seats, queue, metrics: request.metrics });
+        self.lingering.insert(until, Lingering { taken, queue, metrics: request.metrics });
         self.observe();
     }
 
-    fn release_seats(&mut self, seats: usize, queue: Option<u32>, metrics: &FlowMetrics) {
+    fn release_seats(&mut self, taken: Taken, queue: Option<u32>, metrics: &FlowMetrics) {
+        let seats = taken.seats;
         metrics.released(seats);
         self.seats_in_use -= seats;
+        self.reserve.give_back(taken);
         if let Some(index) = queue {
             if let Some(queue) = self.queues.get_mut(&index) {
                 queue.seats_in_use -= seats;

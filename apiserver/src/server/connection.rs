@@ -29,7 +29,7 @@ use crate::metrics::ServerMetrics;
 use crate::responses::LongResponse;
 
 use super::coalesced::Coalesced;
-use super::long_work::{Kept, LongWork};
+use super::long_work::{LongProgress, LongWork};
 use super::progress::Progress;
 use super::renewal::ServingTls;
 use super::streams::{ConnectionTasks, Placement, StreamPlace, Streams};
@@ -115,8 +115,8 @@ struct CountedBody {
     placement: Placement,
     /// Whether the response has to change threads before its body is produced.
     moves: bool,
-    /// Set if it stays on the usual threads although it is long.
-    _kept: Option<Kept>,
+    /// Set if the response is long.
+    _progress: Option<LongProgress>,
     running: Running,
 }
 
@@ -218,8 +218,8 @@ fn counted_answer(
     let is_produced_long = response.extensions_mut().remove::<LongResponse>().is_some();
     let is_large = response.body().size_hint().lower() > INLINE_BYTES;
     let is_long = long_running.is_none() && !is_forwarded && (is_large || is_produced_long);
-    let kept = if is_long { long_work.keep() } else { None };
-    let moves = is_long && kept.is_none();
+    let progress = is_long.then(|| long_work.begin_response());
+    let moves = progress.as_ref().is_some_and(|response| !response.stays());
     if long_running.is_some() {
         placement.settle(StreamPlace::ConnectionEndless);
     } else if is_forwarded || is_large {
@@ -235,7 +235,7 @@ fn counted_answer(
         running.activity.progress.offered();
     }
     let events = long_running.and_then(|events| events.take()).map(Box::new);
-    response.map(|inner| CountedBody { inner, events, placement, moves, _kept: kept, running })
+    response.map(|inner| CountedBody { inner, events, placement, moves, _progress: progress, running })
 }
 
 /// Performs the TLS handshake. Returns `None` if it fails or takes too long.

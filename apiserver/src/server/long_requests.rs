@@ -46,11 +46,13 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         request: Request<Body>,
     ) -> Response<Body> {
         let is_long_list = request.extensions().get::<LongList>().is_some();
-        let kept = is_long_list.then(|| self.long_work.keep()).flatten();
-        if kept.is_some() || !(is_long_list || is_large(&info, request.body())) {
-            let response = self.inner.dispatch(info, context, request).await;
-            drop(kept);
-            return response;
+        let progress = is_long_list.then(|| self.long_work.begin_response());
+        let moves = match &progress {
+            Some(list) => !list.stays(),
+            None => is_large(&info, request.body()),
+        };
+        if !moves {
+            return self.inner.dispatch(info, context, request).await;
         }
         let inner = self.inner.clone();
         let handler = async move { inner.dispatch(info, context, request).await };
@@ -104,7 +106,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_requests_with_large_bodies_and_long_lists_leave_the_thread() {
-        let served = Arc::new(LongRequests::new(Arc::new(ThreadName), Arc::new(LongWork::start().unwrap())));
+        let long_work = Arc::new(LongWork::start().unwrap());
+        let served = Arc::new(LongRequests::new(Arc::new(ThreadName), long_work.clone()));
         let here = thread::current().name().unwrap_or_default().to_owned();
         let config_maps = "/api/v1/namespaces/a/configmaps";
         let large = || Body::from(vec![b' '; 64 * 1024]);
@@ -116,8 +119,10 @@ mod tests {
         assert_eq!(thread_of(&served, "/api/v1/namespaces/a/pods/b/proxy/", large()).await, here);
         let list = || Request::get(config_maps);
         assert_eq!(thread_of_request(&served, list().body(Body::empty()).unwrap()).await, here);
-        let long = list().extension(LongList).body(Body::empty()).unwrap();
-        assert_eq!(thread_of_request(&served, long).await, THREAD_NAME);
+        let long = || list().extension(LongList).body(Body::empty()).unwrap();
+        assert_eq!(thread_of_request(&served, long()).await, here, "it is the only one");
+        let _another = long_work.begin_response();
+        assert_eq!(thread_of_request(&served, long()).await, THREAD_NAME);
     }
 
     #[tokio::test]

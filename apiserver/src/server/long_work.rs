@@ -2,10 +2,11 @@
 //!
 //! Such work occupies a thread for milliseconds; a long response is divided into parts of about 0.1 ms. On the runtime that
 //! serves connections, a short request would wait behind such parts whenever it passes from one task to the next. Long work
-//! therefore runs on a second runtime; the operating system divides the processors between the threads of both.
+//! therefore runs on a second runtime, whose threads have a lower priority.
 //!
-//! The change of threads costs about a tenth of the time of a list. Long responses therefore stay as long as there are so few
-//! of them that one of the usual threads is left for short requests.
+//! The change of threads costs about a tenth of the time of a list. A long response therefore stays as long as few others are
+//! in progress: at most as many as half of the usual threads. With more, the operating system would let short requests wait
+//! for threads that have been busy for milliseconds.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -21,18 +22,27 @@ use crate::error::ServerError;
 /// Name of the threads.
 pub(super) const THREAD_NAME: &str = "long-work";
 
+/// Priority of the threads: about a tenth of the weight of the usual ones, which are to find a processor at once when a short
+/// request arrives. Single long responses stay on the usual threads, and do not suffer from other programs that are busy.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
 /// The threads for long work: as many as there are processors.
 pub(super) struct LongWork {
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     handle: Handle,
-    /// Number of long responses on the usual threads.
-    kept: Arc<AtomicUsize>,
-    max_kept: usize,
+    /// Number of long responses in progress, on all threads.
+    responses: Arc<AtomicUsize>,
+    /// Number of long responses in progress up to which they stay on the usual threads.
+    max_staying: usize,
 }
 
-/// A long response that stays on the usual threads, until it is dropped.
-pub(super) struct Kept(Arc<AtomicUsize>);
+/// A long response in progress, until it is dropped.
+pub(super) struct LongProgress {
+    responses: Arc<AtomicUsize>,
+    stays: bool,
+}
 
 // === impl LongWork ===
 
@@ -42,16 +52,19 @@ impl LongWork {
     /// # Errors
     /// Fails if the threads cannot be started.
     pub(super) fn start() -> Result<Self, ServerError> {
-        let runtime = Builder::new_multi_thread().thread_name(THREAD_NAME).enable_all().build();
+        let mut builder = Builder::new_multi_thread();
+        builder.thread_name(THREAD_NAME).enable_all().on_thread_start(lower_priority);
+        let runtime = builder.build();
         let runtime = runtime.map_err(ServerError::Process)?;
-        let max_kept = Handle::current().metrics().num_workers().saturating_sub(1);
-        Ok(Self { handle: runtime.handle().clone(), runtime: Some(runtime), kept: Arc::default(), max_kept })
+        let max_staying = (Handle::current().metrics().num_workers() / 2).max(1);
+        let handle = runtime.handle().clone();
+        Ok(Self { handle, runtime: Some(runtime), responses: Arc::default(), max_staying })
     }
 
-    /// Lets a long response stay on the usual threads; `None` if there would be no thread left for short requests.
-    pub(super) fn keep(&self) -> Option<Kept> {
-        let kept = Kept(self.kept.clone());
-        (self.kept.fetch_add(1, Ordering::Relaxed) < self.max_kept).then_some(kept)
+    /// Begins a long response, or a part of the work for it.
+    pub(super) fn begin_response(&self) -> LongProgress {
+        let stays = self.responses.fetch_add(1, Ordering::Relaxed) < self.max_staying;
+        LongProgress { responses: self.responses.clone(), stays }
     }
 
     /// Runs a task on these threads until it ends or the handle is dropped.
@@ -84,9 +97,16 @@ impl LongWork {
     }
 }
 
-impl Drop for Kept {
+impl LongProgress {
+    /// Returns whether it stays on the usual threads.
+    pub(super) fn stays(&self) -> bool {
+        self.stays
+    }
+}
+
+impl Drop for LongProgress {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.responses.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -98,6 +118,20 @@ impl Drop for LongWork {
         }
     }
 }
+
+/// Lowers the priority of the calling thread.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    // Linux has a priority for each thread.
+    let thread = rustix::thread::gettid();
+    if let Err(error) = rustix::process::setpriority_process(Some(thread), NICE) {
+        tracing::debug!("the priority of a thread for long work cannot be lowered: {error}");
+    }
+}
+
+/// Elsewhere, only a whole process has a priority.
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
 
 /// Runs a task while it `stays`. Returns the rest of it; `None` if it has ended.
 async fn run_while(
@@ -126,13 +160,16 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-    async fn one_of_the_usual_threads_is_left_for_short_requests() {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn responses_stay_while_they_are_at_most_half_as_many_as_the_usual_threads() {
         let long_work = LongWork::start().unwrap();
-        let (first, second) = (long_work.keep(), long_work.keep());
-        assert!(first.is_some() && second.is_some() && long_work.keep().is_none());
-        drop(first);
-        assert!(long_work.keep().is_some());
+        let mut responses: Vec<_> = (0..4).map(|_| long_work.begin_response()).collect();
+        let stay: Vec<_> = responses.iter().map(LongProgress::stays).collect();
+        assert_eq!(stay, [true, true, false, false]);
+        responses.remove(0);
+        assert!(!long_work.begin_response().stays(), "three others are in progress, wherever they are");
+        responses.truncate(1);
+        assert!(long_work.begin_response().stays());
     }
 
     #[tokio::test]

@@ -60,13 +60,14 @@ impl QueueSet {
             let Some(index) = self.next_queue() else { return };
             let Some(id) = self.queues.get(&index).and_then(Queue::oldest) else { return };
             let Some(entry) = self.entries.get(id) else { return };
-            if !self.has_room_for(entry.seats()) {
+            let is_reserved = !self.has_room_for(entry.seats());
+            if is_reserved && !self.has_reserve_for(&entry.request) {
                 entry.request.metrics.no_accommodation();
                 return;
             }
             self.last_served = index;
             self.dequeue(index, id);
-            self.start_in(index, id);
+            self.start_in(index, id, is_reserved);
             if let Some(sender) = self.entries.get_mut(id).and_then(|entry| entry.waiting.take()) {
                 // If the request was given up at this moment, it leaves at once.
                 let _ = sender.send(());
@@ -95,8 +96,8 @@ impl QueueSet {
         self.seats_waiting -= seats;
     }
 
-    /// Executes a request that is in no queue any more, from this one.
-    pub(super) fn start_in(&mut self, index: u32, id: usize) {
+    /// Executes a request that is in no queue any more, from this one, with seats of the reserve or those that are shared.
+    pub(super) fn start_in(&mut self, index: u32, id: usize, is_reserved: bool) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let work = &mut entry.request.work;
         if work.final_seats > self.limit {
@@ -112,6 +113,6 @@ impl QueueSet {
             queue.next_start += total_work;
         }
         self.reorder(index);
-        self.execute(id);
+        self.execute(id, is_reserved);
     }
 }

@@ -52,7 +52,13 @@ impl Requests {
 }
 
 fn assert_empty(set: &QueueSet) {
-    assert!(set.is_idle() && set.queues.is_empty() && set.order.is_empty() && set.entries.is_empty());
+    assert!(
+        set.reserve.is_unused()
+            && set.is_idle()
+            && set.queues.is_empty()
+            && set.order.is_empty()
+            && set.entries.is_empty()
+    );
     let numbers = (set.active_queues, set.waiting, set.executing, set.seats_in_use, set.seats_waiting);
     assert_eq!(numbers, (0, 0, 0, 0, 0));
 }
@@ -83,6 +89,60 @@ fn executing(set: &QueueSet) -> usize {
     let (id, _) = running.next().expect("a request executes");
     assert!(running.next().is_none());
     id
+}
+
+#[test]
+fn a_flow_with_few_seats_does_not_wait_beside_a_flood() {
+    let requests = Requests::new();
+    let mut set = set(queues(8, 1, 9), 16);
+    let wide = |hash| requests.of(hash, WorkEstimate::seats(7));
+    let flood = [(); 4].map(|()| set.arrive(millis(0), wide(1)));
+    let [Admission::Executing(first), Admission::Executing(_), ..] = flood else { panic!("{flood:?}") };
+    assert!(matches!(flood[2], Admission::Waiting(_)), "14 seats are shared, 2 are reserved: {flood:?}");
+    assert!(matches!(set.arrive(millis(0), requests.narrow(1)), Admission::Waiting(_)), "it has 14 seats");
+    let quiet = [(); 3].map(|()| set.arrive(millis(1), requests.narrow(2)));
+    let [Admission::Executing(one), Admission::Executing(_), Admission::Waiting(waiting)] = quiet else {
+        panic!("{quiet:?}")
+    };
+    let (sender, mut receiver) = oneshot::channel();
+    set.wake_by(waiting, sender);
+    assert!(matches!(set.arrive(millis(1), requests.narrow(3)), Admission::Waiting(_)), "nothing is left");
+    set.leave(millis(2), one);
+    set.leave(millis(2), first);
+    assert_eq!(receiver.try_recv(), Ok(()), "it is served before the flood");
+    assert!(set.shared_in_use() <= 14 && set.reserve.in_use() <= 2);
+}
+
+#[test]
+fn many_flows_with_few_seats_do_not_delay_a_wide_request_for_ever() {
+    let requests = Requests::new();
+    let mut set = set(queues(64, 1, 100), 16);
+    let mut running: VecDeque<usize> = VecDeque::new();
+    let mut now = 0;
+    let mut wide = None;
+    for number in 0..200 {
+        now += 1;
+        if number == 50 {
+            let wide_one = requests.of(60, WorkEstimate::seats(10));
+            let Admission::Waiting(id) = set.arrive(millis(now), wide_one) else { panic!("it is full") };
+            wide = Some(id);
+        }
+        let (Admission::Executing(id) | Admission::Waiting(id)) =
+            set.arrive(millis(now), requests.narrow(number % 50))
+        else {
+            panic!("the queues are long")
+        };
+        running.push_back(id);
+        // Twenty at a time, of which sixteen find seats.
+        if running.len() > 20 {
+            let ended = running.pop_front().unwrap();
+            set.leave(millis(now), ended);
+        }
+        if wide.and_then(|id| set.entries.get(id)).is_some_and(|entry| entry.started.is_some()) {
+            return;
+        }
+    }
+    panic!("the wide request still waits");
 }
 
 #[test]
@@ -306,7 +366,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(flow, seats, lingers)| Step::Arrive { flow, seats, lingers }),
         7 => any::<prop::sample::Index>().prop_map(Step::Leave),
         3 => (0..20_u64).prop_map(Step::Pass),
-        1 => (1..9_u32, 0..9_usize).prop_map(|(queues, limit)| Step::Configure { queues, limit }),
+        1 => (1..9_u32, 0..24_usize).prop_map(|(queues, limit)| Step::Configure { queues, limit }),
     ];
     prop::collection::vec(step, 1..200)
 }
@@ -318,7 +378,8 @@ fn check(set: &QueueSet) -> Result<(), TestCaseError> {
     prop_assert_eq!(set.waiting, waiting.len());
     prop_assert_eq!(set.seats_waiting, waiting.iter().map(|entry| entry.seats()).sum::<usize>());
     prop_assert_eq!(set.executing, set.entries.len() - waiting.len());
-    let kept: usize = set.lingering.values().map(|one| one.seats).sum();
+    let kept: usize = set.lingering.values().map(|one| one.taken.seats).sum();
+    prop_assert!(set.entries.iter().all(|(_, entry)| entry.started.is_some() == entry.taken.is_some()));
     let executing = set.entries.iter().filter(|(_, entry)| entry.started.is_some());
     prop_assert_eq!(set.seats_in_use, kept + executing.map(|(_, entry)| entry.seats()).sum::<usize>());
     prop_assert_eq!(set.active_queues, set.queues.values().filter(|queue| queue.is_active()).count());
@@ -334,7 +395,8 @@ fn check(set: &QueueSet) -> Result<(), TestCaseError> {
     if let Some(next) = set.next_queue() {
         let oldest =
             set.queues.get(&next).and_then(Queue::oldest).and_then(|id| set.entries.get(id)).unwrap();
-        prop_assert!(set.seats_in_use >= set.limit || !set.has_room_for(oldest.seats()));
+        let has_room = set.has_room_for(oldest.seats()) || set.has_reserve_for(&oldest.request);
+        prop_assert!(set.seats_in_use >= set.limit || !has_room);
     }
     Ok(())
 }
@@ -347,7 +409,6 @@ proptest! {
         let mut now = Duration::ZERO;
         let mut present: Vec<usize> = Vec::new();
         for step in steps {
-            let limit = set.limit;
             match step {
                 Step::Arrive { flow, seats, lingers } => {
                     let additional_latency = if lingers { millis(5) } else { Duration::ZERO };
@@ -355,7 +416,13 @@ proptest! {
                     let work = WorkEstimate { initial_seats: 1, final_seats, additional_latency };
                     match set.arrive(now, requests.of(flow, work)) {
                         Admission::Executing(id) => {
-                            prop_assert!(set.seats_in_use <= limit || set.executing == 1);
+                            let taken = set.entries.get(id).and_then(|entry| entry.taken).unwrap();
+                            if taken.is_reserved {
+                                prop_assert!(set.reserve.in_use() <= set.reserve_size());
+                            } else {
+                                let is_alone = set.shared_in_use() == taken.seats;
+                                prop_assert!(is_alone || set.shared_in_use() <= set.shared_limit());
+                            }
                             present.push(id);
                         }
                         Admission::Waiting(id) => present.push(id),
