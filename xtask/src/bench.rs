@@ -113,15 +113,16 @@ fn in_release_mode() -> Result<(), String> {
 
 async fn measure(arguments: &Options) -> Result<(), String> {
     let directory = Directory::temporary()?;
-    let server =
-        if let (Some(url), Some(token), Some(pid)) = (&arguments.server, &arguments.token, arguments.pid) {
-            ServerProcess::attach(url, token, pid)
-        } else {
-            process::build()?;
-            let prefix = format!("/bench-{}", std::process::id());
-            let etcd = arguments.etcd_servers.as_deref().map(|servers| (servers, &*prefix));
-            ServerProcess::start(Launch { data: &directory.join("data"), etcd, main: None }).await?
-        };
+    let server = if let (Some(url), Some(token), Some(pid)) =
+        (&arguments.server, &arguments.token, arguments.pid)
+    {
+        ServerProcess::attach(url, token, pid)
+    } else {
+        process::build()?;
+        let prefix = format!("/bench-{}", std::process::id());
+        let etcd = arguments.etcd_servers.as_deref().map(|servers| (servers, &*prefix));
+        ServerProcess::start(Launch { data: &directory.join("data"), etcd, main: None, flags: &[] }).await?
+    };
     let client = server.client()?;
     let mut report = Report::new(&arguments.label, arguments.clients, &server);
     let namespace = format!("bench-{}", std::process::id());

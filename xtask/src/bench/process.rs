@@ -50,6 +50,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) etcd: Option<(&'a str, &'a str)>,
     /// The kubeconfig of its main server, if it is an extension server.
     pub(crate) main: Option<&'a Path>,
+    /// Further flags.
+    pub(crate) flags: &'a [String],
 }
 
 /// Builds this project's server in release mode.
@@ -113,6 +115,7 @@ impl ServerProcess {
         if let Some(kubeconfig) = launch.main {
             command.arg("--kubeconfig").arg(kubeconfig);
         }
+        command.args(launch.flags);
         let started = Instant::now();
         let child = command
             .stdout(Stdio::null())

@@ -5,6 +5,7 @@ mod custom;
 mod events;
 mod extension;
 mod fairness;
+mod gate;
 mod pods;
 mod requests;
 mod restart;
@@ -44,6 +45,8 @@ pub(super) enum Stage {
     Pods,
     /// Fairness between users.
     Fairness,
+    /// Authorization, admission, priority and fairness, and audit.
+    Gate,
     /// Watches.
     Events,
     /// Custom resources.
@@ -109,6 +112,7 @@ impl<'a> Stages<'a> {
                 Stage::Requests => self.requests().await,
                 Stage::Pods => self.pods().await,
                 Stage::Fairness => self.fairness().await,
+                Stage::Gate => self.gate().await,
                 Stage::Events => self.events().await,
                 Stage::Custom => self.custom_resources().await,
                 Stage::Aggregated => self.aggregated().await,
@@ -163,7 +167,7 @@ impl<'a> Stages<'a> {
 
     async fn server(&self, place: &StoragePlace) -> Result<ServerProcess, String> {
         let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
-        ServerProcess::start(Launch { data: &place.data, etcd, main: None }).await
+        ServerProcess::start(Launch { data: &place.data, etcd, main: None, flags: &[] }).await
     }
 
     fn load(&self, clients: usize) -> Load {

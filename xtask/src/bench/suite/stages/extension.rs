@@ -146,5 +146,5 @@ impl Stages<'_> {
 /// Starts an extension server behind a main server, with the rights of the main server's administrator.
 async fn start(own: &StoragePlace, main: &StoragePlace) -> Result<ServerProcess, String> {
     let kubeconfig = main.data.join("admin.kubeconfig");
-    ServerProcess::start(Launch { data: &own.data, etcd: None, main: Some(&kubeconfig) }).await
+    ServerProcess::start(Launch { data: &own.data, etcd: None, main: Some(&kubeconfig), flags: &[] }).await
 }
