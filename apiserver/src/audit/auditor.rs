@@ -21,7 +21,7 @@ use super::event::{Event, RequestFacts};
 use super::log::LogBackend;
 use super::policy::{Policy, Stage, Verdict};
 use super::recording::Recording;
-use super::sink::{Faults, Sink};
+use super::sink::{Faults, Sink, Ticket};
 use super::webhook::WebhookBackend;
 use super::{AuditError, source};
 
@@ -56,6 +56,10 @@ pub(crate) struct Origin<'a> {
     /// The client's address.
     pub(crate) peer: Option<SocketAddr>,
 }
+
+/// The delivery of an event to each backend.
+#[derive(Default)]
+pub(super) struct Delivery(Vec<Option<Ticket>>);
 
 // === impl Origin ===
 
@@ -109,7 +113,7 @@ impl Auditor {
         user: &UserInfo,
     ) -> Result<Option<Box<Recording>>, Response<Body>> {
         let Some(mut recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
-        if recording.process(Stage::RequestReceived).await {
+        if recording.receive().await {
             return Ok(Some(recording));
         }
         self.metrics.rejected();
@@ -136,18 +140,25 @@ impl Auditor {
         Some(Box::new(Recording::new(self.clone(), verdict, facts, origin.received, is_long_running, last)))
     }
 
-    /// Hands an event over to the backends, and waits for those that requests have to wait for. Returns `false` if the
-    /// request must not go on.
-    pub(super) async fn process(&self, event: Event) -> bool {
+    /// Hands an event over to the backends.
+    pub(super) fn submit(&self, event: Event) -> Delivery {
         self.metrics.event();
         let event = Arc::new(event);
-        // All of them, before waiting for any.
-        let tickets: Vec<_> = self.sinks.iter().map(|sink| sink.submit(&event, true)).collect();
+        Delivery(self.sinks.iter().map(|sink| sink.submit(&event, true)).collect())
+    }
+
+    /// Waits for the backends that requests have to wait for. Returns `false` if the request must not go on.
+    pub(super) async fn outcome(&self, delivery: Delivery) -> bool {
         let mut goes_on = true;
-        for (sink, ticket) in self.sinks.iter().zip(tickets) {
+        for (sink, ticket) in self.sinks.iter().zip(delivery.0) {
             goes_on &= sink.outcome(ticket).await;
         }
         goes_on
+    }
+
+    /// Returns whether requests are refused whose first event cannot be delivered.
+    pub(super) fn is_strict(&self) -> bool {
+        self.sinks.iter().any(Sink::is_strict)
     }
 
     /// Hands an event over to the backends; nobody waits for it.
@@ -173,7 +184,7 @@ fn log_sink(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<
     let mode = options.audit_log_mode;
     // Lines are written together when they are ready together; to wait for more of them gains nothing.
     let buffer = if mode == super::Mode::Batch { options.batch().buffer_size } else { BLOCKING_QUEUE };
-    Ok(Some(Sink::start(Arc::new(backend), mode, buffer, None, 1, faults)))
+    Sink::start(Arc::new(backend), mode, buffer, None, 1, faults).map(Some).map_err(no_thread)
 }
 
 fn webhook_sink(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result<Option<Sink>, AuditError> {
@@ -184,7 +195,12 @@ fn webhook_sink(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result
     let mode = options.audit_webhook_mode;
     let batch = options.batch();
     let buffer = if mode == super::Mode::Batch { batch.buffer_size } else { BLOCKING_QUEUE };
-    Ok(Some(Sink::start(Arc::new(backend), mode, buffer, Some(batch), WEBHOOK_CONCURRENCY, faults)))
+    let sink = Sink::start(Arc::new(backend), mode, buffer, Some(batch), WEBHOOK_CONCURRENCY, faults);
+    sink.map(Some).map_err(no_thread)
+}
+
+fn no_thread(error: std::io::Error) -> AuditError {
+    AuditError(format!("the thread of an audit backend cannot be started: {error}"))
 }
 
 fn facts(origin: Origin<'_>, user: &UserInfo, verdict: Verdict) -> RequestFacts {

@@ -32,7 +32,7 @@ pub(crate) enum LogFormat {
 
 /// Writes events to a log.
 pub(super) struct LogBackend {
-    output: Arc<Mutex<Output>>,
+    output: Mutex<Output>,
     format: LogFormat,
     truncate: Option<TruncateConfig>,
     faults: Arc<Faults>,
@@ -65,7 +65,7 @@ impl LogBackend {
                 file.map_err(|error| AuditError(format!("ensureLogFile: open {}: {error}", path.display())))?,
             )
         };
-        Ok(Self { output: Arc::new(Mutex::new(output)), format, truncate, faults })
+        Ok(Self { output: Mutex::new(output), format, truncate, faults })
     }
 
     fn line(&self, event: &Event) -> Result<Vec<u8>, truncate::TooLarge> {
@@ -91,17 +91,18 @@ impl Backend for LogBackend {
                 Err(error) => self.faults.report("truncate", &error, std::slice::from_ref(event)),
             }
         }
-        let output = self.output.clone();
-        let written = tokio::task::spawn_blocking(move || {
-            output.lock().unwrap_or_else(PoisonError::into_inner).write(&lines)
-        });
-        match written.await.unwrap_or_else(|panic| Err(io::Error::other(panic))) {
+        // The thread is the backend's own.
+        match self.output.lock().unwrap_or_else(PoisonError::into_inner).write(&lines) {
             Ok(()) => true,
             Err(error) => {
                 self.faults.report("log", &error, events);
                 false
             }
         }
+    }
+
+    fn own_thread(&self) -> Option<&'static str> {
+        Some("audit-log")
     }
 }
 

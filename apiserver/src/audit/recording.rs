@@ -17,7 +17,7 @@ use crate::authorization::Decision;
 use crate::handlers::LongRunning;
 use crate::proxy::UpgradedConnection;
 
-use super::auditor::Auditor;
+use super::auditor::{Auditor, Delivery};
 use super::event::{Event, RequestFacts};
 use super::policy::{Stage, Verdict};
 
@@ -39,6 +39,8 @@ pub(crate) struct Recording {
     code: Option<u16>,
     last: Stage,
     is_done: bool,
+    /// The delivery of the first event, if the request did not wait for it.
+    received_event: Delivery,
 }
 
 /// A response whose end is recorded.
@@ -71,6 +73,7 @@ impl Recording {
             code: None,
             last,
             is_done: false,
+            received_event: Delivery::default(),
         }
     }
 
@@ -104,9 +107,31 @@ impl Recording {
         self.is_done = true;
     }
 
-    /// Creates the event of a stage, unless the policy omits it. Returns `false` if the request must not go on.
-    pub(super) async fn process(&self, stage: Stage) -> bool {
-        !self.verdict.records(stage) || self.auditor.process(self.event(stage)).await
+    /// Creates the first event, unless the policy omits it. Returns `false` if the request must not go on.
+    ///
+    /// A write takes effect only after its first event was delivered. That of a read is only handed over, unless requests are
+    /// refused whose event is not delivered: its response waits for both events.
+    pub(super) async fn receive(&mut self) -> bool {
+        if !self.verdict.records(Stage::RequestReceived) {
+            return true;
+        }
+        let delivery = self.auditor.submit(self.event(Stage::RequestReceived));
+        if matches!(self.facts.verb, "get" | "list" | "watch") && !self.auditor.is_strict() {
+            self.received_event = delivery;
+            return true;
+        }
+        self.auditor.outcome(delivery).await
+    }
+
+    /// Creates the event of a stage, unless the policy omits it, and waits for its delivery and that of the first one.
+    async fn process(&mut self, stage: Stage) {
+        let delivery = if self.verdict.records(stage) {
+            self.auditor.submit(self.event(stage))
+        } else {
+            Delivery::default()
+        };
+        self.auditor.outcome(std::mem::take(&mut self.received_event)).await;
+        self.auditor.outcome(delivery).await;
     }
 
     /// Records the panic of a request.

@@ -2,11 +2,15 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/buffered`.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver};
@@ -69,6 +73,11 @@ pub(crate) struct Throttle {
 pub(super) trait Backend: Send + Sync + 'static {
     /// Delivers events in this order. Returns whether it succeeded; failures have been reported.
     async fn deliver(&self, events: &[Arc<Event>]) -> bool;
+
+    /// Returns the name of the thread on which it delivers, if it blocks the thread meanwhile.
+    fn own_thread(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 /// The queue of one backend.
@@ -80,7 +89,8 @@ pub(super) struct Sink {
     faults: Arc<Faults>,
     runtime: Handle,
     stopping: CancellationToken,
-    worker: Mutex<Option<AbortOnDropHandle<()>>>,
+    /// Ends with the worker.
+    worker: Mutex<Option<BoxFuture<'static, ()>>>,
 }
 
 /// Counts lost events, and logs some of them.
@@ -141,6 +151,9 @@ impl Faults {
 
 impl Sink {
     /// Starts a sink. `batch` says which events are delivered together in mode `Batch`; `None` takes whatever is ready.
+    ///
+    /// # Errors
+    /// Fails if the backend's own thread cannot be started.
     pub(super) fn start(
         backend: Arc<dyn Backend>,
         mode: Mode,
@@ -148,13 +161,17 @@ impl Sink {
         batch: Option<BatchConfig>,
         concurrency: usize,
         faults: Arc<Faults>,
-    ) -> Self {
+    ) -> io::Result<Self> {
         let (queue, waiting) = mpsc::channel(buffer_size);
         let stopping = CancellationToken::new();
         let batch = batch.filter(|_| mode == Mode::Batch);
+        let thread = backend.own_thread();
         let worker = Worker { waiting, backend, batch, concurrency, stopping: stopping.clone() };
-        let worker = AbortOnDropHandle::new(tokio::spawn(worker.run()));
-        Self {
+        let worker = match thread {
+            Some(name) => worker.start_thread(name)?,
+            None => AbortOnDropHandle::new(tokio::spawn(worker.run())).map(drop).boxed(),
+        };
+        Ok(Self {
             mode,
             queue,
             queued_bytes: Arc::default(),
@@ -163,7 +180,12 @@ impl Sink {
             runtime: Handle::current(),
             stopping,
             worker: Mutex::new(Some(worker)),
-        }
+        })
+    }
+
+    /// Returns whether requests are refused whose first event cannot be delivered.
+    pub(super) fn is_strict(&self) -> bool {
+        self.mode == Mode::BlockingStrict
     }
 
     /// Hands an event over, at once: an abandoned request loses none. If `is_awaited`, and the mode says so, returns a
@@ -229,6 +251,18 @@ struct Worker {
 // === impl Worker ===
 
 impl Worker {
+    /// Runs on a thread of its own, until the queue is closed and empty. Returns its end.
+    fn start_thread(self, name: &str) -> io::Result<BoxFuture<'static, ()>> {
+        let (ended, end) = oneshot::channel::<()>();
+        let runtime = Handle::current();
+        let run = move || {
+            runtime.block_on(self.run());
+            drop(ended);
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(run)?;
+        Ok(end.map(drop).boxed())
+    }
+
     async fn run(mut self) {
         let mut bucket = self.batch.and_then(|batch| batch.throttle).map(Bucket::new);
         let mut delivering = JoinSet::new();
@@ -239,6 +273,10 @@ impl Worker {
             }
             if let Some(bucket) = &mut bucket {
                 bucket.take().await;
+            }
+            if self.concurrency == 1 {
+                deliver(self.backend.clone(), batch).await;
+                continue;
             }
             while delivering.len() >= self.concurrency {
                 delivering.join_next().await;

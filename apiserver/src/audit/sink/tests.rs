@@ -48,7 +48,7 @@ fn start(mode: Mode, buffer: usize, batch: Option<BatchConfig>) -> (Arc<Scripted
     let backend = Arc::new(Scripted::default());
     let metrics = ServerMetrics::new().unwrap();
     let faults = Faults::new(metrics.audit().clone());
-    let sink = Sink::start(backend.clone(), mode, buffer, batch, 1, faults);
+    let sink = Sink::start(backend.clone(), mode, buffer, batch, 1, faults).unwrap();
     (backend, sink, metrics)
 }
 
