@@ -1,7 +1,7 @@
 //! The audit log: who requested what, when, and the outcome.
 //!
 //! ```text
-//! filters ─ Auditor: policy → level ─ Recording ─ stages ─ Event ─┬─ Sink ─ log: a file with rotation
+//! filters ─ Auditor: policy → level ─ Recording ─ stages ─ Event ─┬─ DirectLog, or Sink ─ log: a file with rotation
 //!                                                                 └─ Sink ─ webhook: POSTs of EventLists
 //! ```
 //!
@@ -13,11 +13,12 @@
 //! | `source` | the addresses that a request came from |
 //! | `sink` | the bounded queue in front of a backend, and its modes |
 //! | `truncate` | the limit on the size of events |
-//! | `log`, `webhook` | the backends |
+//! | `log`, `webhook` | the backends; `log::direct` writes without a queue, for requests that wait |
 //!
-//! Without a policy nothing is recorded, and requests cost nothing. With one, a request at level `Metadata` costs the
-//! creation of its events, which other threads encode and write. A queue is never longer than its flag says; in mode
-//! `batch`, events that do not fit are dropped and counted, so that neither a slow disk nor a slow webhook delays requests.
+//! Without a policy nothing is recorded, and requests cost nothing. In mode `blocking`, the default of the log, a request
+//! writes its events itself, those of a read together. In mode `batch`, another thread encodes and writes them; a queue is
+//! never longer than its flag says, and events that do not fit are dropped and counted, so that neither a slow disk nor a slow
+//! webhook delays requests.
 //!
 //! Kubernetes concept: [auditing](https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/).
 

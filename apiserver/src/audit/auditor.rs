@@ -18,7 +18,7 @@ use crate::request_info::RequestInfo;
 use crate::responses;
 
 use super::event::{Event, RequestFacts};
-use super::log::LogBackend;
+use super::log::{DirectLog, LogBackend};
 use super::policy::{Policy, Stage, Verdict};
 use super::recording::Recording;
 use super::sink::{Faults, Sink, Ticket};
@@ -36,7 +36,7 @@ const WEBHOOK_CONCURRENCY: usize = 16;
 /// Audits requests.
 pub(crate) struct Auditor {
     policy: Policy,
-    sinks: Vec<Sink>,
+    destinations: Vec<Destination>,
     metrics: AuditMetrics,
 }
 
@@ -55,6 +55,14 @@ pub(crate) struct Origin<'a> {
     pub(crate) received: Instant,
     /// The client's address.
     pub(crate) peer: Option<SocketAddr>,
+}
+
+/// Where events go.
+enum Destination {
+    /// A queue in front of a backend.
+    Queue(Sink),
+    /// The log, written by the requests.
+    Direct(DirectLog),
 }
 
 /// The delivery of an event to each backend.
@@ -95,12 +103,12 @@ impl Auditor {
             }
             return Ok(None);
         };
-        let sinks = [log_sink(&options.log, metrics)?, webhook_sink(&options.webhook, metrics)?];
-        let sinks: Vec<Sink> = sinks.into_iter().flatten().collect();
-        if sinks.is_empty() {
+        let destinations = [log(&options.log, metrics)?, webhook(&options.webhook, metrics)?];
+        let destinations: Vec<Destination> = destinations.into_iter().flatten().collect();
+        if destinations.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Arc::new(Self { policy, sinks, metrics: metrics.clone() })))
+        Ok(Some(Arc::new(Self { policy, destinations, metrics: metrics.clone() })))
     }
 
     /// Begins to record a request of this user, if the policy says so.
@@ -140,54 +148,91 @@ impl Auditor {
         Some(Box::new(Recording::new(self.clone(), verdict, facts, origin.received, is_long_running, last)))
     }
 
-    /// Hands an event over to the backends.
-    pub(super) fn submit(&self, event: Event) -> Delivery {
+    /// Hands an event over to the backends. `is_urgent` says that the request waits for it at once, and not only for a later
+    /// one.
+    pub(super) fn submit(&self, event: Event, is_urgent: bool) -> Delivery {
         self.metrics.event();
         let event = Arc::new(event);
-        Delivery(self.sinks.iter().map(|sink| sink.submit(&event, true)).collect())
+        let tickets = self.destinations.iter().map(|destination| match destination {
+            Destination::Queue(sink) => sink.submit(&event, true),
+            // Lines are written in order.
+            Destination::Direct(log) => log.submit(&event, is_urgent),
+        });
+        Delivery(tickets.collect())
     }
 
     /// Waits for the backends that requests have to wait for. Returns `false` if the request must not go on.
     pub(super) async fn outcome(&self, delivery: Delivery) -> bool {
         let mut goes_on = true;
-        for (sink, ticket) in self.sinks.iter().zip(delivery.0) {
-            goes_on &= sink.outcome(ticket).await;
+        for (destination, ticket) in self.destinations.iter().zip(delivery.0) {
+            goes_on &= destination.outcome(ticket).await;
         }
         goes_on
     }
 
     /// Returns whether requests are refused whose first event cannot be delivered.
     pub(super) fn is_strict(&self) -> bool {
-        self.sinks.iter().any(Sink::is_strict)
+        self.destinations.iter().any(Destination::is_strict)
     }
 
     /// Hands an event over to the backends; nobody waits for it.
     pub(super) fn process_later(&self, event: Event) {
         self.metrics.event();
         let event = Arc::new(event);
-        for sink in &self.sinks {
-            sink.submit(&event, false);
+        for destination in &self.destinations {
+            match destination {
+                Destination::Queue(sink) => drop(sink.submit(&event, false)),
+                Destination::Direct(log) => drop(log.submit(&event, false)),
+            }
         }
     }
 
     /// Delivers what is queued, within bounded time. Later events are lost.
     pub(crate) async fn stop(&self) {
-        join_all(self.sinks.iter().map(Sink::stop)).await;
+        join_all(self.destinations.iter().map(Destination::stop)).await;
     }
 }
 
-fn log_sink(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<Sink>, AuditError> {
+// === impl Destination ===
+
+impl Destination {
+    fn is_strict(&self) -> bool {
+        match self {
+            Self::Queue(sink) => sink.is_strict(),
+            Self::Direct(log) => log.is_strict(),
+        }
+    }
+
+    /// Waits for the delivery of an event. Returns `false` if the request must not go on.
+    async fn outcome(&self, ticket: Option<Ticket>) -> bool {
+        let Some(ticket) = ticket else { return true };
+        ticket.delivered().await || !self.is_strict()
+    }
+
+    async fn stop(&self) {
+        match self {
+            Self::Queue(sink) => sink.stop().await,
+            Self::Direct(log) => log.stop().await,
+        }
+    }
+}
+
+fn log(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<Destination>, AuditError> {
     let Some(path) = &options.audit_log_path else { return Ok(None) };
     let faults = Faults::new(metrics.clone());
     let backend =
         LogBackend::open(path, options.retention(), options.format(), options.truncate(), faults.clone())?;
     let mode = options.audit_log_mode;
+    if mode != super::Mode::Batch {
+        let log = DirectLog::start(backend, mode, faults).map_err(|error| no_thread(&error))?;
+        return Ok(Some(Destination::Direct(log)));
+    }
     // Lines are written together when they are ready together; to wait for more of them gains nothing.
-    let buffer = if mode == super::Mode::Batch { options.batch().buffer_size } else { BLOCKING_QUEUE };
-    Sink::start(Arc::new(backend), mode, buffer, None, 1, faults).map(Some).map_err(no_thread)
+    let sink = Sink::start(Arc::new(backend), mode, options.batch().buffer_size, None, 1, faults);
+    Ok(Some(Destination::Queue(sink.map_err(|error| no_thread(&error))?)))
 }
 
-fn webhook_sink(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result<Option<Sink>, AuditError> {
+fn webhook(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result<Option<Destination>, AuditError> {
     let Some(path) = &options.audit_webhook_config_file else { return Ok(None) };
     let faults = Faults::new(metrics.clone());
     let backoff = options.initial_backoff();
@@ -196,10 +241,10 @@ fn webhook_sink(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result
     let batch = options.batch();
     let buffer = if mode == super::Mode::Batch { batch.buffer_size } else { BLOCKING_QUEUE };
     let sink = Sink::start(Arc::new(backend), mode, buffer, Some(batch), WEBHOOK_CONCURRENCY, faults);
-    sink.map(Some).map_err(no_thread)
+    Ok(Some(Destination::Queue(sink.map_err(|error| no_thread(&error))?)))
 }
 
-fn no_thread(error: std::io::Error) -> AuditError {
+fn no_thread(error: &std::io::Error) -> AuditError {
     AuditError(format!("the thread of an audit backend cannot be started: {error}"))
 }
 

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use async_trait::async_trait;
 
@@ -14,11 +14,13 @@ use super::sink::{Backend, Faults};
 use super::truncate::{self, TruncateConfig};
 
 mod backups;
+mod direct;
 mod rotating;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use backups::Retention;
+pub(super) use direct::DirectLog;
 use rotating::RotatingFile;
 
 /// Format of the lines.
@@ -68,6 +70,14 @@ impl LogBackend {
         Ok(Self { output: Mutex::new(output), format, truncate, faults })
     }
 
+    fn output(&self) -> MutexGuard<'_, Output> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_output(&self) -> Result<MutexGuard<'_, Output>, TryLockError<MutexGuard<'_, Output>>> {
+        self.output.try_lock()
+    }
+
     fn line(&self, event: &Event) -> Result<Vec<u8>, truncate::TooLarge> {
         let mut line = truncate::within(self.truncate, event)?;
         match self.format {
@@ -92,7 +102,7 @@ impl Backend for LogBackend {
             }
         }
         // The thread is the backend's own.
-        match self.output.lock().unwrap_or_else(PoisonError::into_inner).write(&lines) {
+        match self.output().write(lines.iter().map(|line| &**line)) {
             Ok(()) => true,
             Err(error) => {
                 self.faults.report("log", &error, events);
@@ -109,11 +119,19 @@ impl Backend for LogBackend {
 // === impl Output ===
 
 impl Output {
-    fn write(&mut self, lines: &[Vec<u8>]) -> io::Result<()> {
+    /// Returns whether it is a regular file.
+    fn is_regular(&self) -> bool {
+        match self {
+            Self::Standard => false,
+            Self::File(file) => file.is_regular(),
+        }
+    }
+
+    fn write<'l>(&mut self, lines: impl Iterator<Item = &'l [u8]>) -> io::Result<()> {
         match self {
             Self::Standard => {
                 let mut out = io::stdout().lock();
-                out.write_all(&lines.concat())?;
+                out.write_all(&lines.collect::<Vec<_>>().concat())?;
                 out.flush()
             }
             Self::File(file) => file.write(lines),

@@ -115,18 +115,20 @@ impl Recording {
         if !self.verdict.records(Stage::RequestReceived) {
             return true;
         }
-        let delivery = self.auditor.submit(self.event(Stage::RequestReceived));
-        if matches!(self.facts.verb, "get" | "list" | "watch") && !self.auditor.is_strict() {
-            self.received_event = delivery;
-            return true;
+        let is_read = matches!(self.facts.verb, "get" | "list" | "watch");
+        let waits = !is_read || self.auditor.is_strict();
+        let delivery = self.auditor.submit(self.event(Stage::RequestReceived), waits);
+        if waits {
+            return self.auditor.outcome(delivery).await;
         }
-        self.auditor.outcome(delivery).await
+        self.received_event = delivery;
+        true
     }
 
     /// Creates the event of a stage, unless the policy omits it, and waits for its delivery and that of the first one.
     async fn process(&mut self, stage: Stage) {
         let delivery = if self.verdict.records(stage) {
-            self.auditor.submit(self.event(stage))
+            self.auditor.submit(self.event(stage), true)
         } else {
             Delivery::default()
         };

@@ -29,11 +29,11 @@ const MAX_READY: usize = 512;
 /// Maximum size of the queued events in mode `batch`: objects can be large.
 const MAX_QUEUED_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum number of events that wait for a full queue in blocking modes.
-const MAX_LATE: usize = 65_536;
+pub(super) const MAX_LATE: usize = 65_536;
 /// Minimum interval between messages about lost events.
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time to deliver the queued events at the end.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How requests use a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,23 @@ impl Drop for Reserved {
     }
 }
 
+// === impl Ticket ===
+
+impl Ticket {
+    /// Returns what to tell whether an event was delivered, and a ticket to wait for it with, if somebody waits.
+    pub(super) fn issue(is_awaited: bool) -> Option<(oneshot::Sender<bool>, Self)> {
+        is_awaited.then(|| {
+            let (done, delivered) = oneshot::channel();
+            (done, Self(delivered))
+        })
+    }
+
+    /// Waits. Returns whether the event was delivered.
+    pub(super) async fn delivered(self) -> bool {
+        self.0.await.unwrap_or(false)
+    }
+}
+
 // === impl Faults ===
 
 impl Faults {
@@ -192,13 +209,7 @@ impl Sink {
     /// ticket to wait for the delivery with.
     pub(super) fn submit(&self, event: &Arc<Event>, is_awaited: bool) -> Option<Ticket> {
         let lost = |reason: &str| self.faults.report("buffered", &reason, std::slice::from_ref(event));
-        let (done, delivered) = match self.mode {
-            Mode::Blocking | Mode::BlockingStrict if is_awaited => {
-                let (done, delivered) = oneshot::channel();
-                (Some(done), Some(Ticket(delivered)))
-            }
-            _ => (None, None),
-        };
+        let (done, delivered) = Ticket::issue(is_awaited && self.mode != Mode::Batch).unzip();
         let bytes = event.size_hint();
         let reserved = Reserved { queued_bytes: self.queued_bytes.clone(), bytes };
         let queued = self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -221,12 +232,6 @@ impl Sink {
             },
         }
         delivered
-    }
-
-    /// Waits for the delivery of an event. Returns `false` if the request must not go on.
-    pub(super) async fn outcome(&self, ticket: Option<Ticket>) -> bool {
-        let Some(Ticket(delivered)) = ticket else { return true };
-        delivered.await.unwrap_or(false) || self.mode == Mode::Blocking
     }
 
     /// Delivers the queued events, within bounded time.

@@ -36,8 +36,13 @@ impl RotatingFile {
         Ok(Self { path: path.to_owned(), file, bytes, backups, is_torn: false })
     }
 
+    /// Returns whether it is a regular file, rather than a device or a pipe.
+    pub(super) fn is_regular(&self) -> bool {
+        self.file.metadata().is_ok_and(|metadata| metadata.is_file())
+    }
+
     /// Appends lines. None of them is divided between files.
-    pub(super) fn write(&mut self, lines: &[Vec<u8>]) -> io::Result<()> {
+    pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l [u8]>) -> io::Result<()> {
         let max_bytes = self.backups.retention().max_bytes.unwrap_or(u64::MAX);
         let mut piece: Vec<u8> = Vec::new();
         for line in lines {

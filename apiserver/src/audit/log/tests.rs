@@ -27,11 +27,11 @@ fn lines_are_never_divided_between_files_and_none_is_lost() {
     let mut file = RotatingFile::open(&path, retention).unwrap();
     let all = lines(100);
     for some in all.chunks(7) {
-        file.write(some).unwrap();
+        file.write(some.iter().map(|line| &**line)).unwrap();
     }
     drop(file);
     // An existing file is continued.
-    RotatingFile::open(&path, retention).unwrap().write(&[vec![b'x'; 200]]).unwrap();
+    RotatingFile::open(&path, retention).unwrap().write([&*vec![b'x'; 200]].into_iter()).unwrap();
     let below = path.parent().unwrap();
     let files = names(below);
     assert_eq!(files.len(), 13, "{files:?}");

@@ -40,7 +40,10 @@ fn batch(max_size: usize) -> BatchConfig {
 
 impl Sink {
     async fn process(&self, event: &Arc<Event>) -> bool {
-        self.outcome(self.submit(event, true)).await
+        match self.submit(event, true) {
+            Some(ticket) => ticket.delivered().await || !self.is_strict(),
+            None => true,
+        }
     }
 }
 
