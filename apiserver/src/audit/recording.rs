@@ -109,14 +109,14 @@ impl Recording {
 
     /// Creates the first event, unless the policy omits it. Returns `false` if the request must not go on.
     ///
-    /// A write takes effect only after its first event was delivered. That of a read is only handed over, unless requests are
-    /// refused whose event is not delivered: its response waits for both events.
+    /// A write takes effect only after its first event was delivered. That of a read is only handed over if the response waits
+    /// for a later one, and unless requests are refused whose event is not delivered.
     pub(super) async fn receive(&mut self) -> bool {
         if !self.verdict.records(Stage::RequestReceived) {
             return true;
         }
         let is_read = matches!(self.facts.verb, "get" | "list" | "watch");
-        let waits = !is_read || self.auditor.is_strict();
+        let waits = !is_read || !self.verdict.records(self.last) || self.auditor.is_strict();
         let delivery = self.auditor.submit(self.event(Stage::RequestReceived), waits);
         if waits {
             return self.auditor.outcome(delivery).await;
