@@ -1,6 +1,6 @@
 //! The log in the modes in which requests wait for their events: the task of a request writes them itself.
 //!
-//! To hand an event to another thread, and to wait for it, costs a request ten times as much as the write. One task at a time
+//! To hand an event to another thread, and to wait for it, costs a request several times as much as the write. One task at a time
 //! writes the lines that all have added; the others wait for it, and block no thread. A thread of the log's own writes what
 //! nobody waits for, a few milliseconds later, and everything while the file is slow or is not a regular one: a disk that
 //! hangs blocks one request's thread, once.

@@ -1,9 +1,10 @@
 //! Seats of a level that only flows with few seats get.
 //!
 //! A flow with many requests takes every seat that becomes free, so that a request of another flow, although it is served
-//! next, would wait until one of them ends: a hundred times as long as it takes itself. A part of the seats is therefore
+//! next, would wait until one of them ends: many times as long as it takes itself. A part of the seats is therefore
 //! reserved. A request that cannot execute in turn gets seats of the reserve if its flow has no more than the reserve
-//! holds. The other seats are shared in turn, so that no request waits longer than without a reserve of that size.
+//! holds. The other seats are shared in turn, so that flows with few seats, however many they are, keep no request waiting
+//! for ever.
 //!
 //! Kubernetes has no such reserve. Levels with fewer than [`LEVEL_SEATS_PER_RESERVED_SEAT`] seats have none here either.
 

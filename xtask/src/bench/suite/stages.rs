@@ -166,8 +166,12 @@ impl<'a> Stages<'a> {
     }
 
     async fn server(&self, place: &StoragePlace) -> Result<ServerProcess, String> {
+        self.server_with(place, &[]).await
+    }
+
+    async fn server_with(&self, place: &StoragePlace, flags: &[String]) -> Result<ServerProcess, String> {
         let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
-        ServerProcess::start(Launch { data: &place.data, etcd, main: None, flags: &[] }).await
+        ServerProcess::start(Launch { data: &place.data, etcd, main: None, flags }).await
     }
 
     fn load(&self, clients: usize) -> Load {

@@ -7,7 +7,7 @@ use hyper::Method;
 use super::super::super::client::Client;
 use super::super::super::closed_loop::{Load, closed_loop};
 use super::super::super::objects::{self, Kind, config_map};
-use super::super::super::process::{Launch, ServerProcess, TENANT_TOKENS};
+use super::super::super::process::{ServerProcess, TENANT_TOKENS};
 use super::super::figures::Limit;
 use super::{CLIENTS, Stages, median};
 
@@ -81,8 +81,7 @@ impl Stages<'_> {
 
     async fn gate_server(&mut self, flags: &[String]) -> Result<Measured, String> {
         let place = self.place();
-        let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
-        let server = ServerProcess::start(Launch { data: &place.data, etcd, main: None, flags }).await?;
+        let server = self.server_with(&place, flags).await?;
         objects::make_namespace(&server.client()?, NAMESPACE).await?;
         objects::fill(&server.client()?, Kind::ConfigMap, NAMESPACE, 0, 1).await?;
         let tenant = server.client_of(TENANT_TOKENS[0])?;
