@@ -308,8 +308,9 @@ impl<D: Dispatch> Filters<D> {
 
         // Tracing: the span of the request, if it is sampled; the user decides whether the client can ask for that.
         let root = self.begin_trace(&user, &info, &request, audit_id, times, begun);
-        let handled =
-            self.handle(info, user, request, audit_id, times, findings).instrument(root.clone()).await;
+        // Boxed: it is by far the largest part of what the filters above move into the timeout and other wrappers.
+        let handled = Box::pin(self.handle(info, user, request, audit_id, times, findings));
+        let handled = handled.instrument(root.clone()).await;
         root.record("http.status_code", status_of(&handled));
         handled
     }
@@ -367,8 +368,12 @@ impl<D: Dispatch> Filters<D> {
         drop(reservation);
 
         // Dispatch: calls the handler of the path.
-        if let Some(answered) = self.own_path(&info, query, request.headers(), times.received).await {
-            return answered;
+        if info.resource.is_none() {
+            // Boxed: rare, and larger than what resources need.
+            let answered = Box::pin(self.own_path(&info, query, request.headers(), times.received)).await;
+            if let Some(answered) = answered {
+                return answered;
+            }
         }
         let mut context = context_of(user, &info, request.headers(), audit_id, times);
         context.policy = self.policy;
@@ -399,7 +404,7 @@ impl<D: Dispatch> Filters<D> {
         }
     }
 
-    /// Responds to a path of the server itself, which belongs to no API.
+    /// Responds to a path of the server itself, which is of no resource.
     async fn own_path(
         &self,
         info: &RequestInfo,
@@ -407,9 +412,6 @@ impl<D: Dispatch> Filters<D> {
         headers: &HeaderMap,
         received: Instant,
     ) -> Option<Result<Response<Body>, StatusError>> {
-        if info.resource.is_some() {
-            return None;
-        }
         if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
             let response = self.health.respond(endpoint, rest, query).await;
             return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));

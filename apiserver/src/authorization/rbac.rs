@@ -62,7 +62,7 @@ impl RbacAuthorizer {
         for grant in policy.grants(attributes.user, namespace) {
             match policy.role_of(grant) {
                 Some(role) if role.allows(&asked) => {
-                    return Decision::Allow { reason: Cow::Owned(format!("RBAC: allowed by {grant}")) };
+                    return Decision::Allow { reason: Cow::Owned(grant.reason()) };
                 }
                 Some(_) => {}
                 None if missing.len() < MAX_REPORTED => missing.push(grant.missing_role()),

@@ -76,7 +76,8 @@ impl Api {
         }
         let has_name = !resource.name.is_empty();
         if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
-            return connect::connect(&call, connecter.as_ref(), info, parts, body).await;
+            // Boxed: rare, and larger than all other calls.
+            return Box::pin(connect::connect(&call, connecter.as_ref(), info, parts, body)).await;
         }
         if parts.method == Method::HEAD && !route.is_custom() {
             return Err(method_not_allowed());

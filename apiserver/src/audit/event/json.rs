@@ -2,7 +2,7 @@
 
 use registry_core::context::{ObjectIdentity, UserInfo};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::request_info::ResourceRequest;
 
@@ -55,7 +55,7 @@ pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) {
         sorted.sort_unstable();
         let mut annotations = Fields::begin(fields.key("annotations"));
         for (key, value) in sorted {
-            annotations.text(key, value);
+            write_text(annotations.any_key(key), value);
         }
         annotations.end();
     }
@@ -66,15 +66,13 @@ fn write_user(buffer: &mut Vec<u8>, user: &UserInfo) {
     let mut fields = Fields::begin(buffer);
     fields.stated("username", &user.name);
     fields.stated("uid", &user.uid);
-    if !user.groups.is_empty() {
-        fields.value("groups", &user.groups);
-    }
+    fields.texts("groups", &user.groups);
     if !user.extra.is_empty() {
         let mut sorted: Vec<_> = user.extra.iter().collect();
         sorted.sort_unstable();
         let mut extra = Fields::begin(fields.key("extra"));
         for (key, values) in sorted {
-            extra.value(key, values);
+            write_texts(extra.any_key(key), values);
         }
         extra.end();
     }
@@ -100,7 +98,7 @@ fn write_object_ref(buffer: &mut Vec<u8>, resource: &ResourceRequest, object: &O
 
 fn write_status(buffer: &mut Vec<u8>, event: &Event, code: u16) {
     let mut fields = Fields::begin(buffer);
-    fields.value("metadata", &Map::new());
+    fields.key("metadata").extend_from_slice(b"{}");
     event.status_fields().for_each(|(name, value)| fields.value(name, value));
     fields.value("code", &code);
     fields.end();
@@ -162,6 +160,28 @@ fn compact(buffer: &mut Vec<u8>, json: &[u8]) {
     }
 }
 
+/// Appends a text. Most texts need no escapes, and are copied as they are.
+fn write_text(buffer: &mut Vec<u8>, text: &str) {
+    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+        write_json(buffer, text);
+        return;
+    }
+    buffer.push(b'"');
+    buffer.extend_from_slice(text.as_bytes());
+    buffer.push(b'"');
+}
+
+fn write_texts<T: AsRef<str>>(buffer: &mut Vec<u8>, texts: &[T]) {
+    buffer.push(b'[');
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            buffer.push(b',');
+        }
+        write_text(buffer, text.as_ref());
+    }
+    buffer.push(b']');
+}
+
 fn write_json(buffer: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     // Cannot fail: the keys are strings, and writing to memory does not fail.
     let _ = serde_json::to_writer(&mut *buffer, value);
@@ -179,26 +199,46 @@ impl<'b> Fields<'b> {
         self.buffer.push(b'}');
     }
 
-    /// Appends a name, and returns the buffer to which its value is to be appended.
-    fn key(&mut self, name: &str) -> &mut Vec<u8> {
-        if !std::mem::take(&mut self.is_first) {
-            self.buffer.push(b',');
-        }
-        write_json(self.buffer, name);
+    /// Appends a name that needs no escapes, and returns the buffer to which its value is to be appended.
+    fn key(&mut self, name: &'static str) -> &mut Vec<u8> {
+        self.separate();
+        self.buffer.push(b'"');
+        self.buffer.extend_from_slice(name.as_bytes());
+        self.buffer.extend_from_slice(b"\":");
+        self.buffer
+    }
+
+    /// Appends any name, and returns the buffer to which its value is to be appended.
+    fn any_key(&mut self, name: &str) -> &mut Vec<u8> {
+        self.separate();
+        write_text(self.buffer, name);
         self.buffer.push(b':');
         self.buffer
     }
 
-    fn value(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+    fn separate(&mut self) {
+        if !std::mem::take(&mut self.is_first) {
+            self.buffer.push(b',');
+        }
+    }
+
+    fn value(&mut self, name: &'static str, value: &(impl Serialize + ?Sized)) {
         write_json(self.key(name), value);
     }
 
-    fn text(&mut self, name: &str, text: &str) {
-        self.value(name, text);
+    fn text(&mut self, name: &'static str, text: &str) {
+        write_text(self.key(name), text);
+    }
+
+    /// Appends texts, unless there are none.
+    fn texts<T: AsRef<str>>(&mut self, name: &'static str, texts: &[T]) {
+        if !texts.is_empty() {
+            write_texts(self.key(name), texts);
+        }
     }
 
     /// Appends a text unless it is empty.
-    fn stated(&mut self, name: &str, text: &str) {
+    fn stated(&mut self, name: &'static str, text: &str) {
         if !text.is_empty() {
             self.text(name, text);
         }

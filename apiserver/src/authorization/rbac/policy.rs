@@ -4,7 +4,7 @@
 //! name, and a change of a role is one change, however many bindings refer to it.
 
 use std::collections::HashSet;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use registry_core::api::Object;
@@ -12,6 +12,9 @@ use registry_core::context::UserInfo;
 use serde_json::Value;
 
 use super::rules::Role;
+
+/// Length of most reasons for which requests are allowed.
+const TYPICAL_REASON_LENGTH: usize = 128;
 
 /// Roles and bindings. Copies share what they have in common.
 #[derive(Clone, Default)]
@@ -262,6 +265,14 @@ impl Subjects {
 // === impl Grant ===
 
 impl Grant {
+    /// Returns the reason for which a request is allowed.
+    pub(super) fn reason(&self) -> String {
+        let mut reason = String::with_capacity(TYPICAL_REASON_LENGTH);
+        // Writing to a string does not fail.
+        let _ = write!(reason, "RBAC: allowed by {self}");
+        reason
+    }
+
     /// Returns the error about a role that does not exist.
     pub(super) fn missing_role(&self) -> String {
         let binding = &self.binding;
@@ -276,20 +287,37 @@ impl Grant {
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binding = &self.binding;
-        let name = &binding.name;
-        match &*binding.namespace {
-            "" => write!(f, "ClusterRoleBinding {name:?}")?,
-            namespace => write!(f, "RoleBinding {:?}", format!("{name}/{namespace}"))?,
+        if binding.namespace.is_empty() {
+            f.write_str("ClusterRoleBinding ")?;
+            write_quoted(f, &[&binding.name])?;
+        } else {
+            f.write_str("RoleBinding ")?;
+            write_quoted(f, &[&binding.name, "/", &binding.namespace])?;
         }
-        write!(f, " of {} {:?} to ", binding.role_kind, binding.role_name)?;
+        for text in [" of ", &binding.role_kind, " "] {
+            f.write_str(text)?;
+        }
+        write_quoted(f, &[&binding.role_name])?;
+        f.write_str(" to ")?;
         let Some(subject) = binding.subjects.get(self.subject) else { return Ok(()) };
+        f.write_str(&subject.kind)?;
+        f.write_str(" ")?;
         match &*subject.kind {
-            "ServiceAccount" => {
-                write!(f, "ServiceAccount {:?}", format!("{}/{}", subject.name, subject.namespace))
-            }
-            kind => write!(f, "{kind} {:?}", subject.name),
+            "ServiceAccount" => write_quoted(f, &[&subject.name, "/", &subject.namespace]),
+            _ => write_quoted(f, &[&subject.name]),
         }
     }
+}
+
+/// Writes a text in quotes, given in parts. Names rarely need escapes, and every allowed request has such a reason.
+fn write_quoted(f: &mut fmt::Formatter<'_>, parts: &[&str]) -> fmt::Result {
+    let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\';
+    if !parts.iter().all(|part| part.bytes().all(is_plain)) {
+        return write!(f, "{:?}", parts.concat());
+    }
+    f.write_str("\"")?;
+    parts.iter().try_for_each(|part| f.write_str(part))?;
+    f.write_str("\"")
 }
 
 // === impl Binding ===
