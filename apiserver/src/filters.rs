@@ -23,6 +23,7 @@ use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
 use crate::authorization::{Attributes, Authorizer};
 use crate::flowcontrol::{Flow, FlowControl};
+use crate::handlers::method_not_allowed;
 use crate::health::{Endpoint, Health};
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
@@ -421,7 +422,8 @@ impl<D: Dispatch> Filters<D> {
             return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
         }
         match info.path.as_str() {
-            "/version" | "/version/" => Some(Ok(version::response())),
+            "/version" | "/version/" if info.verb == Verb::Get => Some(Ok(version::response())),
+            "/version" | "/version/" => Some(Err(method_not_allowed())),
             "/metrics" => {
                 let (reads, writes) = self.in_flight.numbers();
                 Some(self.metrics.respond(reads, writes).await)

@@ -1,5 +1,6 @@
 //! Request-scoped data, passed as an argument and never through globals or task-locals.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -122,14 +123,19 @@ impl RequestContext {
     /// value of a key stays. Number and size of annotations are bounded.
     ///
     /// Kubernetes concept: `AddAuditAnnotation` in `k8s.io/apiserver/pkg/audit`.
-    pub fn annotate(&self, key: impl Into<String>, value: impl Into<String>) {
+    pub fn annotate(&self, key: impl Into<Cow<'static, str>>, value: impl Into<Cow<'static, str>>) {
         if let Some(record) = &self.audit {
-            record.annotate(key.into(), value.into());
+            record.annotate(key, value);
         }
     }
 
     /// Adds an annotation as [`annotate`](Self::annotate) does, if the request is audited at this level or a higher one.
-    pub fn annotate_at(&self, level: AuditLevel, key: impl Into<String>, value: impl Into<String>) {
+    pub fn annotate_at(
+        &self,
+        level: AuditLevel,
+        key: impl Into<Cow<'static, str>>,
+        value: impl Into<Cow<'static, str>>,
+    ) {
         if self.audits(level) {
             self.annotate(key, value);
         }
@@ -153,7 +159,7 @@ mod tests {
         context.annotate("example.com/decision", "allow");
         context.annotate("example.com/decision", "later");
         context.annotate_at(AuditLevel::Request, "example.com/patch", "{}");
-        let kept = [("example.com/decision".to_owned(), "allow".to_owned())];
+        let kept = [("example.com/decision".into(), "allow".into())];
         record.read(|recorded| assert_eq!(recorded.annotations, kept));
         assert!(context.audits(AuditLevel::Metadata) && !context.audits(AuditLevel::Request));
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod codegen;
+mod components;
 mod facts;
 mod new;
 mod provision;
@@ -37,6 +38,7 @@ enum Command {
     Bench(Box<bench::Options>),
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
+    Components(components::Options),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options).map_err(Failure::from),
         Command::Bench(options) => bench::run(&options).map_err(Failure::from),
         Command::Replay(options) => replay::run(&options).map_err(Failure::from),
+        Command::Components(options) => components::run(&options).map_err(Failure::from),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

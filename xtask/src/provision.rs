@@ -75,7 +75,8 @@ pub(crate) fn etcd() -> Result<PathBuf, String> {
         .to_owned())
 }
 
-fn kubectl() -> Result<PathBuf, String> {
+/// Finds or installs kubectl.
+pub(crate) fn kubectl() -> Result<PathBuf, String> {
     if let Some(found) = chosen("ORLOP_KUBECTL", "kubectl", Path::new(""), kubectl_is_new_enough)? {
         return Ok(found);
     }

@@ -99,7 +99,7 @@ impl Event {
         event.recorded.request_object = None;
         event.recorded.response_object = None;
         event.recorded.annotations.retain(|(key, _)| key != TRUNCATED);
-        event.recorded.annotations.push((TRUNCATED.to_owned(), "true".to_owned()));
+        event.recorded.annotations.push((TRUNCATED.into(), "true".into()));
         event
     }
 

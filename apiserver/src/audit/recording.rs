@@ -93,8 +93,8 @@ impl Recording {
             Decision::Allow { reason } => ("allow", reason),
             Decision::Deny { reason, .. } | Decision::NoOpinion { reason, .. } => ("forbid", reason),
         };
-        self.record.annotate("authorization.k8s.io/decision".to_owned(), outcome.to_owned());
-        self.record.annotate("authorization.k8s.io/reason".to_owned(), reason.clone().into_owned());
+        self.record.annotate("authorization.k8s.io/decision", outcome);
+        self.record.annotate("authorization.k8s.io/reason", reason.clone());
     }
 
     /// Records a failure as the response.
@@ -175,6 +175,7 @@ impl Recording {
     }
 
     fn event(&self, stage: Stage) -> Event {
+        let is_last = stage == self.last || stage == Stage::Panic;
         let stage_time = match stage {
             Stage::RequestReceived => self.facts.received,
             _ => Timestamp::now(),
@@ -184,7 +185,7 @@ impl Recording {
             stage,
             stage_time,
             impersonated: self.impersonated.clone(),
-            recorded: self.record.read(Clone::clone),
+            recorded: if is_last { self.record.take() } else { self.record.read(Clone::clone) },
             code: self.code,
         }
     }

@@ -95,12 +95,16 @@ impl CompiledSchema {
     pub(super) fn matches(&self, user: &UserInfo, info: &RequestInfo) -> bool {
         let verb = info.verb.as_str();
         self.rules.iter().any(|rule| {
-            let is_covered = if let Some(resource) = &info.resource {
-                rule.resource_rules.iter().flatten().any(|rule| covers_resource(rule, verb, resource))
-            } else {
-                rule.non_resource_rules.iter().flatten().any(|rule| covers_path(rule, verb, &info.path))
+            // Subjects first: most schemas are about few users and all resources.
+            let is_covered = || match &info.resource {
+                Some(resource) => {
+                    rule.resource_rules.iter().flatten().any(|rule| covers_resource(rule, verb, resource))
+                }
+                None => {
+                    rule.non_resource_rules.iter().flatten().any(|rule| covers_path(rule, verb, &info.path))
+                }
             };
-            is_covered && rule.subjects.iter().any(|subject| is_about(subject, user))
+            rule.subjects.iter().any(|subject| is_about(subject, user)) && is_covered()
         })
     }
 }

@@ -128,7 +128,7 @@ pub(super) async fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> R
     while let Some(frame) = frames.next().await {
         let Ok(piece) = frame?.into_data() else { continue };
         if json.len() + piece.len() > MAX_LIST_BYTES {
-            record.annotate("audit.k8s.io/truncated".to_owned(), "true".to_owned());
+            record.annotate("audit.k8s.io/truncated", "true");
             return Ok(());
         }
         json.extend_from_slice(&piece);
@@ -153,6 +153,6 @@ pub(super) fn deprecated(call: &Call<'_>, deprecation: &str) {
     call.context.annotate("k8s.io/deprecated", "true");
     let removed = deprecation.split_once("unavailable in v").and_then(|(_, rest)| rest.split_once('+'));
     if let Some((release, _)) = removed {
-        call.context.annotate("k8s.io/removed-release", release);
+        call.context.annotate("k8s.io/removed-release", release.to_owned());
     }
 }

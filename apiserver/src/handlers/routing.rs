@@ -177,7 +177,7 @@ pub(super) fn resource_not_found() -> StatusError {
 }
 
 /// Returns a 405: the path does not support this method.
-pub(super) fn method_not_allowed() -> StatusError {
+pub(crate) fn method_not_allowed() -> StatusError {
     with_empty_details(StatusError::new(
         Reason::MethodNotAllowed,
         "the server does not allow this method on the requested resource",

@@ -67,7 +67,8 @@ impl Cluster {
             format!("--name={node}"),
             format!("--kubeconfig={node}/kubeconfig"),
             format!("--bootstrap-kubeconfig={bootstrap}"),
-            format!("--cert-dir={node}"),
+            // Absolute: the kubeconfig that the kubelet writes names files in it.
+            format!("--cert-dir={}", directory.join(node).display()),
             format!("--kubelet-port={}", free_port()),
             "--kubelet-read-only-port=0".to_owned(),
             "--use-host-image-service=false".to_owned(),
@@ -170,14 +171,8 @@ fn component_flags(kubeconfig: &str) -> Vec<String> {
 
 /// Returns a kubeconfig for the same server with the bootstrap token instead of the user's certificate.
 fn with_token(kubeconfig: &str) -> String {
-    let mut kubeconfig: kube::config::Kubeconfig = kube::config::Kubeconfig::from_yaml(kubeconfig).unwrap();
-    for user in &mut kubeconfig.auth_infos {
-        let token = Some("abcdef.0123456789abcdef".to_owned().into());
-        user.auth_info = Some(kube::config::AuthInfo { token, ..kube::config::AuthInfo::default() });
-    }
-    // The token is a secret, which is serialized only if asked to.
-    let text = serde_json::to_value(&kubeconfig).unwrap();
-    let mut text = text;
+    let kubeconfig = kube::config::Kubeconfig::from_yaml(kubeconfig).unwrap();
+    let mut text = serde_json::to_value(&kubeconfig).unwrap();
     text["users"][0]["user"] = serde_json::json!({ "token": "abcdef.0123456789abcdef" });
     text.to_string()
 }

@@ -25,8 +25,10 @@ pub fn format_microseconds(moment: Timestamp) -> String {
     let mut text = String::with_capacity(SECONDS_LENGTH + 8);
     let datetime = push_seconds(&mut text, moment);
     text.push('.');
-    push_digits(&mut text, datetime.subsec_nanosecond() / 1_000, 6);
-    text.push('Z');
+    let microseconds = datetime.subsec_nanosecond() / 1_000;
+    push_pair(&mut text, microseconds / 10_000, "");
+    push_pair(&mut text, microseconds / 100 % 100, "");
+    push_pair(&mut text, microseconds % 100, "Z");
     text
 }
 
@@ -37,27 +39,23 @@ fn push_seconds(text: &mut String, moment: Timestamp) -> DateTime {
     if datetime.year() < 0 {
         text.push('-');
     }
-    let parts = [
-        (i32::from(datetime.year()).abs(), 4, '-'),
-        (datetime.month().into(), 2, '-'),
-        (datetime.day().into(), 2, 'T'),
-        (datetime.hour().into(), 2, ':'),
-        (datetime.minute().into(), 2, ':'),
-    ];
-    for (number, digits, separator) in parts {
-        push_digits(text, number, digits);
-        text.push(separator);
-    }
-    push_digits(text, datetime.second().into(), 2);
+    let year = i32::from(datetime.year()).abs();
+    push_pair(text, year / 100, "");
+    push_pair(text, year % 100, "-");
+    push_pair(text, datetime.month().into(), "-");
+    push_pair(text, datetime.day().into(), "T");
+    push_pair(text, datetime.hour().into(), ":");
+    push_pair(text, datetime.minute().into(), ":");
+    push_pair(text, datetime.second().into(), "");
     datetime
 }
 
-/// Appends a number that is not negative with this number of digits.
-fn push_digits(text: &mut String, number: i32, digits: u32) {
-    for place in (0..digits).rev() {
-        let digit = number / 10_i32.pow(place) % 10;
-        text.push(char::from_digit(digit.unsigned_abs(), 10).unwrap_or('0'));
-    }
+/// Appends a number below 100 with two digits, and what follows it.
+fn push_pair(text: &mut String, number: i32, separator: &str) {
+    const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+    let start = 2 * number.unsigned_abs() as usize;
+    text.push_str(PAIRS.get(start..start + 2).unwrap_or_default());
+    text.push_str(separator);
 }
 
 /// Parses an RFC 3339 time; `None` if it is malformed.

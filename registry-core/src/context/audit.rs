@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `AuditContext` in `k8s.io/apiserver/pkg/audit`.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -40,7 +41,7 @@ pub struct AuditRecord {
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// The annotations by key, in the order in which they were added.
-    pub annotations: Vec<(String, String)>,
+    pub annotations: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// The identity of the object in the request.
     pub identity: ObjectIdentity,
     /// The object in the request, or the patch, in JSON; from level `Request` on.
@@ -103,20 +104,21 @@ impl AuditRecord {
 
     /// Adds an annotation. The first value of a key is kept, and another one is logged; annotations beyond the bounds
     /// are dropped and logged.
-    pub fn annotate(&self, key: String, value: String) {
+    pub fn annotate(&self, key: impl Into<Cow<'static, str>>, value: impl Into<Cow<'static, str>>) {
+        let (key, value) = (key.into(), value.into());
         if self.level == AuditLevel::None {
             return;
         }
         let mut recorded = self.recorded();
         if let Some((_, present)) = recorded.annotations.iter().find(|(known, _)| *known == key) {
             if *present != value {
-                tracing::warn!(key, "an audit annotation has a value already, which stays");
+                tracing::warn!(%key, "an audit annotation has a value already, which stays");
             }
             return;
         }
         let bytes = recorded.annotation_bytes.saturating_add(key.len()).saturating_add(value.len());
         if recorded.annotations.len() >= MAX_ANNOTATIONS || bytes > MAX_ANNOTATION_BYTES {
-            tracing::warn!(key, "an audit annotation is dropped: the request has too many");
+            tracing::warn!(%key, "an audit annotation is dropped: the request has too many");
             return;
         }
         recorded.annotation_bytes = bytes;
@@ -171,6 +173,11 @@ impl AuditRecord {
         read(&self.recorded())
     }
 
+    /// Returns what is recorded, which the record loses: the request's last event has it.
+    pub fn take(&self) -> Recorded {
+        std::mem::take(&mut *self.recorded())
+    }
+
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,7 +187,7 @@ impl AuditRecord {
 mod tests {
     use super::*;
 
-    fn annotations(record: &AuditRecord) -> Vec<(String, String)> {
+    fn annotations(record: &AuditRecord) -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
         record.read(|recorded| recorded.annotations.clone())
     }
 
@@ -188,18 +195,18 @@ mod tests {
     fn the_first_value_of_a_key_stays() {
         let record = AuditRecord::new(AuditLevel::Metadata, false);
         for (key, value) in [("a", "1"), ("b", "2"), ("a", "3")] {
-            record.annotate(key.to_owned(), value.to_owned());
+            record.annotate(key, value);
         }
-        let kept = [("a", "1"), ("b", "2")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let kept = [("a", "1"), ("b", "2")].map(|(key, value)| (key.into(), value.into()));
         assert_eq!(annotations(&record), kept);
     }
 
     #[test]
     fn annotations_are_bounded_in_number_and_size() {
         let record = AuditRecord::new(AuditLevel::Metadata, false);
-        record.annotate("large".to_owned(), "x".repeat(MAX_ANNOTATION_BYTES));
+        record.annotate("large", "x".repeat(MAX_ANNOTATION_BYTES));
         assert!(annotations(&record).is_empty());
-        (0..10_000).for_each(|number| record.annotate(number.to_string(), String::new()));
+        (0..10_000).for_each(|number| record.annotate(number.to_string(), ""));
         assert_eq!(annotations(&record).len(), MAX_ANNOTATIONS);
     }
 
@@ -207,7 +214,7 @@ mod tests {
     fn objects_are_recorded_from_their_level_on() {
         for level in AuditLevel::ALL {
             let record = AuditRecord::new(level, false);
-            record.annotate("a".to_owned(), String::new());
+            record.annotate("a", "");
             record.set_request_object(Bytes::from_static(b"{}"));
             record.set_response_object(Bytes::from_static(b"{}"));
             record.read(|recorded| {

@@ -95,7 +95,7 @@ impl ValidatingAdmission for ImagePolicy {
         match self.verdict(backend, question(pod, lists, &context.namespace)).await {
             Ok(verdict) => {
                 for (key, value) in &verdict.audit {
-                    context.annotate(format!("{AUDIT_PREFIX}{key}"), value.as_str());
+                    context.annotate(format!("{AUDIT_PREFIX}{key}"), value.clone());
                 }
                 match verdict.refusal() {
                     Some(why) => Err(forbidden(attributes, object, why)),

@@ -10,6 +10,7 @@ mod policy;
 mod restricted;
 mod settings;
 
+use std::borrow::Cow;
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -221,7 +222,7 @@ impl PodSecurity {
     }
 }
 
-fn annotate(context: &RequestContext, name: &str, value: impl Into<String>) {
+fn annotate(context: &RequestContext, name: &str, value: impl Into<Cow<'static, str>>) {
     context.annotate(format!("{PREFIX}{name}"), value);
 }
 

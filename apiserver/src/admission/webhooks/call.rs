@@ -180,7 +180,7 @@ fn time_left(context: &RequestContext) -> Duration {
 /// Adds an annotation, unless its key, which a webhook chooses, is malformed.
 fn annotate(context: &RequestContext, key: String, value: &str) {
     if key.matches('/').count() == 1 && names::qualified_name(&key).is_empty() {
-        context.annotate(key, value);
+        context.annotate(key, value.to_owned());
     } else {
         tracing::warn!(key, "the key of a webhook's audit annotation is malformed");
     }

@@ -252,7 +252,7 @@ impl Turn<'_> {
     }
 
     fn annotate_failed_open(&self) {
-        self.write.context.annotate(self.key("failed-open.mutation."), self.webhook.name.as_str());
+        self.write.context.annotate(self.key("failed-open.mutation."), self.webhook.name.clone());
     }
 }
 

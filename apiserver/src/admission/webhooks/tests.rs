@@ -1,5 +1,6 @@
 //! Tests of the plug-ins without a network.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -101,7 +102,8 @@ async fn annotations(plugin: &MutatingAdmissionWebhook, level: AuditLevel) -> Ve
     let mut context = RequestContext::system("default");
     context.audit = Some(record.clone());
     plugin.admit(&context, &attributes(), Some(&mut object()), None).await.unwrap();
-    record.read(|recorded| recorded.annotations.clone())
+    let owned = |(key, value): (Cow<'static, str>, Cow<'static, str>)| (key.into_owned(), value.into_owned());
+    record.take().annotations.into_iter().map(owned).collect()
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ impl ValidatingAdmissionWebhook {
         let result = call.ask(&self.dependencies).await;
         if call.settle(&self.dependencies, result, began.elapsed())?.is_none() {
             let key = format!("failed-open.validating.webhook.admission.k8s.io/round_0_index_{index}");
-            write.context.annotate(key, webhook.name.as_str());
+            write.context.annotate(key, webhook.name.clone());
         }
         Ok(())
     }

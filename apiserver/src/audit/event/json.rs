@@ -20,13 +20,13 @@ pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) {
     let recorded = &event.recorded;
     buffer.reserve(TYPICAL_BYTES);
     let mut fields = Fields::begin(buffer);
-    fields.text("kind", "Event");
-    fields.text("apiVersion", "audit.k8s.io/v1");
-    fields.text("level", facts.level.as_str());
+    fields.word("kind", "Event");
+    fields.word("apiVersion", "audit.k8s.io/v1");
+    fields.word("level", facts.level.as_str());
     fields.text("auditID", &facts.audit_id);
-    fields.text("stage", event.stage.as_str());
+    fields.word("stage", event.stage.as_str());
     fields.text("requestURI", &facts.request_uri);
-    fields.text("verb", facts.verb);
+    fields.word("verb", facts.verb);
     write_user(fields.key("user"), &facts.user);
     if let Some(impersonated) = &event.impersonated {
         write_user(fields.key("impersonatedUser"), impersonated);
@@ -48,8 +48,8 @@ pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) {
             write_object(fields.key(name), json, facts.omits_managed_fields);
         }
     }
-    fields.text("requestReceivedTimestamp", &micro_time(facts.received));
-    fields.text("stageTimestamp", &micro_time(event.stage_time));
+    fields.word("requestReceivedTimestamp", &micro_time(facts.received));
+    fields.word("stageTimestamp", &micro_time(event.stage_time));
     if !recorded.annotations.is_empty() {
         let mut sorted: Vec<_> = recorded.annotations.iter().collect();
         sorted.sort_unstable();
@@ -162,10 +162,17 @@ fn compact(buffer: &mut Vec<u8>, json: &[u8]) {
 
 /// Appends a text. Most texts need no escapes, and are copied as they are.
 fn write_text(buffer: &mut Vec<u8>, text: &str) {
-    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    // Looks at all bytes, which processors do many at a time.
+    let has_escapes =
+        text.bytes().fold(false, |found, byte| found | (byte < b' ') | (byte == b'"') | (byte == b'\\'));
+    if has_escapes {
         write_json(buffer, text);
-        return;
+    } else {
+        write_quoted(buffer, text);
     }
+}
+
+fn write_quoted(buffer: &mut Vec<u8>, text: &str) {
     buffer.push(b'"');
     buffer.extend_from_slice(text.as_bytes());
     buffer.push(b'"');
@@ -202,9 +209,8 @@ impl<'b> Fields<'b> {
     /// Appends a name that needs no escapes, and returns the buffer to which its value is to be appended.
     fn key(&mut self, name: &'static str) -> &mut Vec<u8> {
         self.separate();
-        self.buffer.push(b'"');
-        self.buffer.extend_from_slice(name.as_bytes());
-        self.buffer.extend_from_slice(b"\":");
+        write_quoted(self.buffer, name);
+        self.buffer.push(b':');
         self.buffer
     }
 
@@ -224,6 +230,11 @@ impl<'b> Fields<'b> {
 
     fn value(&mut self, name: &'static str, value: &(impl Serialize + ?Sized)) {
         write_json(self.key(name), value);
+    }
+
+    /// Appends a text of the server's own, which needs no escapes.
+    fn word(&mut self, name: &'static str, word: &str) {
+        write_quoted(self.key(name), word);
     }
 
     fn text(&mut self, name: &'static str, text: &str) {

@@ -46,7 +46,7 @@ fn parsed(event: &Event) -> Value {
 fn an_event_has_kubernetes_fields() {
     let mut event = event(AuditLevel::Request);
     event.recorded.identity.name = "b".to_owned();
-    event.recorded.annotations = vec![("z".to_owned(), "1".to_owned()), ("a".to_owned(), String::new())];
+    event.recorded.annotations = vec![("z".into(), "1".into()), ("a".into(), "".into())];
     event.recorded.request_object = Some(Bytes::from_static(b"{\n \"a\": \"x \\\" \\\\\"}\n"));
     event.recorded.response_status = Some(json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {"continue": "c"}, "status": "Failure",

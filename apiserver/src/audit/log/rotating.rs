@@ -11,6 +11,9 @@ use jiff::Timestamp;
 
 use super::backups::{Backups, Retention};
 
+/// Maximum size of a buffer that is kept between writes.
+const MAX_BUFFER_BYTES: usize = 256 * 1024;
+
 /// An open log file.
 pub(super) struct RotatingFile {
     path: PathBuf,
@@ -19,6 +22,8 @@ pub(super) struct RotatingFile {
     backups: Backups,
     /// Whether the last line may be incomplete, because a write failed.
     is_torn: bool,
+    /// The lines of one write; kept to reuse its allocation.
+    buffer: Vec<u8>,
 }
 
 // === impl RotatingFile ===
@@ -33,7 +38,7 @@ impl RotatingFile {
         let bytes = file.metadata()?.len();
         let backups = Backups::new(path, retention);
         backups.tidy();
-        Ok(Self { path: path.to_owned(), file, bytes, backups, is_torn: false })
+        Ok(Self { path: path.to_owned(), file, bytes, backups, is_torn: false, buffer: Vec::new() })
     }
 
     /// Returns whether it is a regular file, rather than a device or a pipe.
@@ -44,7 +49,8 @@ impl RotatingFile {
     /// Appends lines. None of them is divided between files.
     pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l [u8]>) -> io::Result<()> {
         let max_bytes = self.backups.retention().max_bytes.unwrap_or(u64::MAX);
-        let mut piece: Vec<u8> = Vec::new();
+        let mut piece = std::mem::take(&mut self.buffer);
+        piece.clear();
         for line in lines {
             let so_far = self.bytes.saturating_add(length(&piece));
             if so_far > 0 && so_far.saturating_add(length(line)) > max_bytes {
@@ -54,7 +60,11 @@ impl RotatingFile {
             }
             piece.extend_from_slice(line);
         }
-        self.append(&piece)
+        let written = self.append(&piece);
+        if piece.capacity() <= MAX_BUFFER_BYTES {
+            self.buffer = piece;
+        }
+        written
     }
 
     fn append(&mut self, piece: &[u8]) -> io::Result<()> {
