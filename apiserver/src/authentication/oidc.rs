@@ -46,7 +46,7 @@ use provider::Provider;
 use validation::IssuerRules;
 
 /// Every signature algorithm that issuers may use.
-pub(super) const ALGORITHMS: [Algorithm; 8] = Algorithm::ALL;
+pub(super) const ALGORITHMS: [Algorithm; 9] = Algorithm::ALL;
 
 /// Authenticates the users of configured issuers.
 pub(super) struct JwtAuthenticators {

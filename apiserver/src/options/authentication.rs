@@ -114,7 +114,7 @@ pub struct OidcOptions {
     #[arg(long, value_name = "CLAIM=VALUE", value_parser = parse_pair)]
     pub oidc_required_claim: Vec<(String, String)>,
 
-    /// Signature algorithms of tokens: RS256, RS384, RS512, ES256, ES384, PS256, PS384, PS512
+    /// Signature algorithms of tokens: RS256, RS384, RS512, ES256, ES384, ES512, PS256, PS384, PS512
     #[arg(long, value_name = "ALGORITHM,…", value_delimiter = ',', default_value = "RS256")]
     pub oidc_signing_algs: Vec<String>,
 }

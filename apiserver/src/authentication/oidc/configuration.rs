@@ -248,9 +248,6 @@ impl AuthenticationConfiguration {
 pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, String> {
     let algorithm = |name: &String| match Algorithm::named(name) {
         Some(algorithm) => Ok(algorithm),
-        None if name == "ES512" => {
-            Err("--oidc-signing-algs: ES512 is not built in: use ES256 or ES384".to_owned())
-        }
         None => Err(format!("--oidc-signing-algs: oidc: unsupported signing alg: {name:?}")),
     };
     names.iter().map(algorithm).collect()

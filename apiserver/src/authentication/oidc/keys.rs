@@ -4,6 +4,8 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use p521::ecdsa::signature::Verifier as _;
+use p521::ecdsa::{Signature, VerifyingKey};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
     RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
@@ -24,6 +26,7 @@ pub(in crate::authentication) enum Algorithm {
     Rs512,
     Es256,
     Es384,
+    Es512,
     Ps256,
     Ps384,
     Ps512,
@@ -46,6 +49,7 @@ enum Material {
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
     P256(Vec<u8>),
     P384(Vec<u8>),
+    P521(Box<VerifyingKey>),
 }
 
 #[derive(Deserialize)]
@@ -72,9 +76,10 @@ struct JsonWebKey {
 
 impl Algorithm {
     /// All algorithms.
-    pub(in crate::authentication) const ALL: [Self; 8] = [
+    pub(in crate::authentication) const ALL: [Self; 9] = [
         Self::Es256,
         Self::Es384,
+        Self::Es512,
         Self::Ps256,
         Self::Ps384,
         Self::Ps512,
@@ -91,6 +96,7 @@ impl Algorithm {
             Self::Rs512 => "RS512",
             Self::Es256 => "ES256",
             Self::Es384 => "ES384",
+            Self::Es512 => "ES512",
             Self::Ps256 => "PS256",
             Self::Ps384 => "PS384",
             Self::Ps512 => "PS512",
@@ -119,7 +125,7 @@ impl Algorithm {
             Self::Ps256 => Some(&RSA_PSS_2048_8192_SHA256),
             Self::Ps384 => Some(&RSA_PSS_2048_8192_SHA384),
             Self::Ps512 => Some(&RSA_PSS_2048_8192_SHA512),
-            Self::Es256 | Self::Es384 => None,
+            Self::Es256 | Self::Es384 | Self::Es512 => None,
         }
     }
 }
@@ -136,7 +142,7 @@ impl Keys {
             serde_json::from_slice(json).map_err(|error| format!("the key set cannot be read: {error}"))?;
         let keys: Vec<Key> = set.keys.into_iter().filter_map(Key::parse).take(MAX_KEYS).collect();
         if keys.is_empty() {
-            return Err("the key set has no RSA, P-256 or P-384 key for signatures".to_owned());
+            return Err("the key set has no RSA, P-256, P-384 or P-521 key for signatures".to_owned());
         }
         Ok(Self(keys))
     }
@@ -172,6 +178,9 @@ impl Key {
             }
             ("EC", Some("P-256")) => Material::P256(point(32)?),
             ("EC", Some("P-384")) => Material::P384(point(48)?),
+            ("EC", Some("P-521")) => {
+                Material::P521(Box::new(VerifyingKey::from_sec1_bytes(&point(66)?).ok()?))
+            }
             _ => return None,
         };
         Some(Self { id: key.kid, algorithm, material })
@@ -193,6 +202,9 @@ impl Key {
             }
             (Material::P384(point), Algorithm::Es384) => {
                 UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, point).verify(signed, signature).is_ok()
+            }
+            (Material::P521(key), Algorithm::Es512) => {
+                Signature::from_slice(signature).is_ok_and(|signature| key.verify(signed, &signature).is_ok())
             }
             _ => false,
         }

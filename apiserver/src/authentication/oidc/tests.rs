@@ -1,5 +1,7 @@
 use serde_json::json;
 
+use crate::authentication::jwt;
+
 use super::configuration::AuthenticationConfiguration;
 use super::*;
 
@@ -250,7 +252,7 @@ fn time_and_audience_are_checked() {
 
 #[test]
 fn only_known_keys_and_algorithms_are_used() {
-    for name in ["none", "HS256", "ES512", "RS256 ", "rs256", ""] {
+    for name in ["none", "HS256", "ES521", "RS256 ", "rs256", ""] {
         assert!(Algorithm::accepted(name, &ALGORITHMS).is_err(), "{name}");
     }
     assert!(Algorithm::accepted("ES256", &[Algorithm::Rs256]).is_err());
@@ -263,4 +265,33 @@ fn only_known_keys_and_algorithms_are_used() {
     ] {
         assert!(keys::Keys::parse(set.to_string().as_bytes()).is_err(), "{set}");
     }
+}
+
+/// The example of RFC 7515, appendix A.4.
+#[test]
+fn es512_is_verified_with_p521_keys() {
+    let key = |curve: &str| {
+        json!({"keys": [{
+            "kty": "EC", "crv": curve,
+            "x": "AekpBQ8ST8a8VcfVOTNl353vSrDCLLJXmPk06wTjxrrjcBpXp5EOnYG_NjFZ6OvLFV1jSfS9tsz4qUxcWceqwQGk",
+            "y": "ADSmRA43Z1DSNx_RvcLI87cdL07l6jQyyBXMoxVg_l2Th-x3S1WDhjDly79ajL4Kkd0AZMaZmh9ubmf63e3kyMj2",
+        }]})
+    };
+    let signature = "AdwMgeerwtHoh-l192l60hp9wAHZFVJbLfD_UxMi70cwnZOYaRI1bKPWROc-mZZqwqT2SI-KGDKB34XO0aw_7Xdt\
+                     AG8GaSwFKdCAPZgoXD2YBJZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8vcnwNrmxYbSW9ERBXukOXolLzeO_Jn";
+    let keys = keys::Keys::parse(key("P-521").to_string().as_bytes()).unwrap();
+    let verify = |algorithm, payload: &str, signature: &str| {
+        let token = format!("eyJhbGciOiJFUzUxMiJ9.{payload}.{signature}");
+        keys.verify(algorithm, &jwt::Unverified::parse(&token).unwrap())
+    };
+    assert!(verify(Algorithm::Es512, "UGF5bG9hZA", signature));
+    assert!(!verify(Algorithm::Es384, "UGF5bG9hZA", signature), "another algorithm");
+    assert!(!verify(Algorithm::Es512, "UGF5bG9hYQ", signature), "other claims");
+    for bad in ["", "AAAA", &signature[4..], &format!("AAAA{signature}"), &"A".repeat(176)] {
+        assert!(!verify(Algorithm::Es512, "UGF5bG9hZA", bad), "{bad}");
+    }
+    assert!(keys::Keys::parse(key("P-384").to_string().as_bytes()).is_err(), "a point of another curve");
+    let mut outside = key("P-521");
+    outside["keys"][0]["y"] = outside["keys"][0]["x"].clone();
+    assert!(keys::Keys::parse(outside.to_string().as_bytes()).is_err(), "no point of the curve");
 }
