@@ -24,7 +24,7 @@ async fn no_answer_to_head_has_a_body() {
     for protocol in [Protocol::Http1, Protocol::Http2] {
         let mut connection = Connection::open(&server, protocol).await;
         for (path, token, is_success) in [
-            ("/version", admin, true),
+            ("/version", admin, false),
             ("/readyz?verbose", None, true),
             ("/openapi/v2", admin, true),
             ("/version", None, false),
@@ -86,6 +86,7 @@ async fn head_of_a_built_in_resource_is_not_allowed() {
             ("/api", 405),
             ("/api/v1", 405),
             ("/apis/apps/v1", 405),
+            ("/version", 405),
             ("/apis/apps", 200),
             ("/apis/example.com/v1", 200),
             ("/apis/example.com/v1/widgets", 200),
@@ -98,6 +99,9 @@ async fn head_of_a_built_in_resource_is_not_allowed() {
             let next = connection.send(request("GET", "/version", admin)).await;
             assert_eq!(next.status, 200, "the connection is not usable after HEAD {path} over {protocol:?}");
         }
+        let posted = connection.send(request("POST", "/version", admin)).await;
+        assert_eq!(posted.status, 405, "{}", posted.text());
+        assert!(posted.text().contains("the server does not allow this method on the requested resource"));
     }
     server.stop().await;
 }

@@ -72,6 +72,26 @@ fn an_event_has_kubernetes_fields() {
 }
 
 #[test]
+fn texts_of_clients_are_escaped_wherever_they_stand() {
+    let texts =
+        ["", "a", "\"", "\\", "a\nb", "\u{1}", "\u{1f}", "\u{7f}", "é\u{2028}", "x\",\"level\":\"None"];
+    for text in texts {
+        let mut event = event(AuditLevel::Metadata);
+        let facts = Arc::make_mut(&mut event.facts);
+        facts.user_agent = format!("-{text}");
+        facts.user.groups = vec![text.to_owned(), "other".to_owned()];
+        facts.user.extra = vec![(text.to_owned(), vec![text.to_owned()])];
+        event.recorded.annotations = vec![(text.into(), text.into())];
+        let whole = parsed(&event);
+        assert_eq!(whole["level"], "Metadata");
+        assert_eq!(whole["userAgent"], format!("-{text}"));
+        assert_eq!(whole["user"]["groups"], json!([text, "other"]));
+        assert_eq!(whole["user"]["extra"], json!({ text: [text] }));
+        assert_eq!(whole["annotations"], json!({ text: text }));
+    }
+}
+
+#[test]
 fn managed_fields_are_omitted_on_request() {
     let mut event = event(AuditLevel::RequestResponse);
     let object = json!({"kind": "ConfigMap", "metadata": {"name": "a", "managedFields": []}});

@@ -174,7 +174,7 @@ fn bindings_hold_for_their_subjects_in_their_namespace() {
 }
 
 #[test]
-fn decisions_are_told_in_kubernetes_words() {
+fn reasons_have_the_words_of_kubernetes() {
     let mut fixture = Fixture::new();
     let pods = json!([rule(&[""], &["pods"], &["list"])]);
     fixture.role("a", "r", &pods);
@@ -182,6 +182,7 @@ fn decisions_are_told_in_kubernetes_words() {
     let robot = json!([{ "kind": "ServiceAccount", "name": "robot" }]);
     fixture.bind("a", "b", ("Role", "r"), &robot);
     fixture.bind("", "everyone", ("ClusterRole", "c"), &json!([{ "kind": "Group", "name": "devs" }]));
+    fixture.bind("", "quo\"ted", ("ClusterRole", "c"), &json!([{ "kind": "User", "name": "a\\b" }]));
     fixture.bind("", "dangling", ("ClusterRole", "gone"), &json!([{ "kind": "User", "name": "bob" }]));
     fixture.bind("", "dangling2", ("ClusterRole", "gone"), &json!([{ "kind": "User", "name": "bob" }]));
     fixture.bind("a", "dangling", ("Role", "away"), &json!([{ "kind": "User", "name": "bob" }]));
@@ -197,6 +198,10 @@ fn decisions_are_told_in_kubernetes_words() {
     assert_eq!(
         reason(&user("x", &["devs"]), "/api/v1/pods"),
         r#"RBAC: allowed by ClusterRoleBinding "everyone" of ClusterRole "c" to Group "devs""#
+    );
+    assert_eq!(
+        reason(&user("a\\b", &[]), "/api/v1/pods"),
+        r#"RBAC: allowed by ClusterRoleBinding "quo\"ted" of ClusterRole "c" to User "a\\b""#
     );
     assert_eq!(reason(&user("x", &[]), "/api/v1/pods"), "");
     let gone = r#"clusterrole.rbac.authorization.k8s.io "gone" not found"#;
