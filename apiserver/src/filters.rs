@@ -23,15 +23,13 @@ use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
 use crate::authorization::{Attributes, Authorizer};
 use crate::flowcontrol::{Flow, FlowControl};
-use crate::handlers::method_not_allowed;
-use crate::health::{Endpoint, Health};
+use crate::health::Health;
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
 use crate::responses;
 use crate::telemetry::Sampler;
-use crate::version;
-use crate::zpages::{Page, Zpages};
+use crate::zpages::Zpages;
 
 mod access;
 mod assembly;
@@ -44,6 +42,7 @@ mod draining;
 mod held_body;
 mod in_flight;
 mod long_lists;
+mod own_paths;
 mod panics;
 mod request_log;
 mod sending;
@@ -369,12 +368,8 @@ impl<D: Dispatch> Filters<D> {
         drop(reservation);
 
         // Dispatch: calls the handler of the path.
-        if info.resource.is_none() {
-            // Boxed: rare, and larger than what resources need.
-            let answered = Box::pin(self.own_path(&info, query, request.headers(), times.received)).await;
-            if let Some(answered) = answered {
-                return answered;
-            }
+        if let Some(answered) = self.own_path(&info, query, request.headers(), times.received).await {
+            return answered;
         }
         let mut context = context_of(user, &info, request.headers(), audit_id, times);
         context.policy = self.policy;
@@ -403,44 +398,6 @@ impl<D: Dispatch> Filters<D> {
             Err(_) => Ok(auditor.begin_refused(origin)),
             Ok(user) => auditor.begin(origin, user).await,
         }
-    }
-
-    /// Responds to a path of the server itself, which is of no resource.
-    async fn own_path(
-        &self,
-        info: &RequestInfo,
-        query: &str,
-        headers: &HeaderMap,
-        received: Instant,
-    ) -> Option<Result<Response<Body>, StatusError>> {
-        if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
-            let response = self.health.respond(endpoint, rest, query).await;
-            return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
-        }
-        if let Some(page) = Page::of_path(&info.path) {
-            let response = self.zpages.respond(page, headers, query);
-            return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
-        }
-        match info.path.as_str() {
-            "/version" | "/version/" if info.verb == Verb::Get => Some(Ok(version::response())),
-            "/version" | "/version/" => Some(Err(method_not_allowed())),
-            "/metrics" => {
-                let (reads, writes) = self.in_flight.numbers();
-                Some(self.metrics.respond(reads, writes).await)
-            }
-            "/metrics/slis" => Some(self.metrics.health().respond(&self.health).await),
-            path if info.verb == Verb::Get => {
-                let document = self.authenticator.document(path).map(Ok);
-                document.or_else(|| self.debug_page(path, query))
-            }
-            _ => None,
-        }
-    }
-
-    /// Responds with a page about priority and fairness.
-    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response<Body>, StatusError>> {
-        let page = self.flow_control.as_ref()?.page(path, query)?;
-        Some(Ok(responses::plain_text(page)))
     }
 }
 

@@ -163,8 +163,8 @@ fn compact(buffer: &mut Vec<u8>, json: &[u8]) {
 /// Appends a text. Most texts need no escapes, and are copied as they are.
 fn write_text(buffer: &mut Vec<u8>, text: &str) {
     // Looks at all bytes, which processors do many at a time.
-    let has_escapes =
-        text.bytes().fold(false, |found, byte| found | (byte < b' ') | (byte == b'"') | (byte == b'\\'));
+    let escapes = |byte| u8::from(matches!(byte, 0..=0x1f | b'"' | b'\\'));
+    let has_escapes = text.bytes().fold(0, |found, byte| found | escapes(byte)) != 0;
     if has_escapes {
         write_json(buffer, text);
     } else {

@@ -1,0 +1,70 @@
+//! Paths of the server itself: health, version, metrics and pages for operators.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use http::{HeaderMap, Response};
+use registry_core::api::StatusError;
+
+use crate::handlers::method_not_allowed;
+use crate::health::Endpoint;
+use crate::request_info::{RequestInfo, Verb};
+use crate::responses;
+use crate::version;
+use crate::zpages::Page;
+
+use super::{Dispatch, Filters};
+
+impl<D: Dispatch> Filters<D> {
+    /// Responds to a path of the server itself, which belongs to no API.
+    pub(super) async fn own_path(
+        &self,
+        info: &RequestInfo,
+        query: &str,
+        headers: &HeaderMap,
+        received: Instant,
+    ) -> Option<Result<Response<Body>, StatusError>> {
+        match info.resource {
+            Some(_) => None,
+            // Boxed: rare, and larger than what requests of resources need here.
+            None => Box::pin(self.own_page(info, query, headers, received)).await,
+        }
+    }
+
+    async fn own_page(
+        &self,
+        info: &RequestInfo,
+        query: &str,
+        headers: &HeaderMap,
+        received: Instant,
+    ) -> Option<Result<Response<Body>, StatusError>> {
+        if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
+            let response = self.health.respond(endpoint, rest, query).await;
+            return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
+        }
+        if let Some(page) = Page::of_path(&info.path) {
+            let response = self.zpages.respond(page, headers, query);
+            return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
+        }
+        match info.path.as_str() {
+            "/version" | "/version/" if info.verb == Verb::Get => Some(Ok(version::response())),
+            "/version" | "/version/" => Some(Err(method_not_allowed())),
+            "/metrics" => {
+                let (reads, writes) = self.in_flight.numbers();
+                Some(self.metrics.respond(reads, writes).await)
+            }
+            "/metrics/slis" => Some(self.metrics.health().respond(&self.health).await),
+            path if info.verb == Verb::Get => {
+                let document = self.authenticator.document(path).map(Ok);
+                document.or_else(|| self.debug_page(path, query))
+            }
+            _ => None,
+        }
+    }
+
+    /// Responds with a page about priority and fairness.
+    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response<Body>, StatusError>> {
+        let page = self.flow_control.as_ref()?.page(path, query)?;
+        Some(Ok(responses::plain_text(page)))
+    }
+}
