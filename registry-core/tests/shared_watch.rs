@@ -6,8 +6,8 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,6 +21,7 @@ use registry_core::storage::shared_watch::SharedWatch;
 use registry_core::storage::testing::{
     Call, EngineFixture, EngineHooks, Fixture, Hooked, Widget, conformance, contract, widget_store,
 };
+use tokio::sync::Semaphore;
 
 const PREFIX: &str = "/orlop-test/";
 
@@ -103,6 +104,113 @@ async fn many_caches_share_one_watch_and_one_question_and_read_nothing() {
     let asked = engine.hooks.revisions.load(Ordering::SeqCst) - asked;
     assert!(asked <= 2, "20 lists at once asked {asked} times for the newest revision");
     assert_eq!(engine.hooks.watches.load(Ordering::SeqCst), 1);
+}
+
+/// Lets each read of the newest revision wait for a permit; some of them fail.
+struct Gated {
+    permits: Semaphore,
+    begun: AtomicUsize,
+    failure: Mutex<Option<Failure>>,
+}
+
+#[derive(Clone, Copy)]
+enum Failure {
+    Error,
+    Panic,
+}
+
+#[async_trait]
+impl EngineHooks for Gated {
+    async fn before(&self, call: Call) -> Result<(), MvccError> {
+        if call != Call::Revision {
+            return Ok(());
+        }
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        self.permits.acquire().await.unwrap().forget();
+        let failure = self.failure.lock().unwrap().take();
+        match failure {
+            None => Ok(()),
+            Some(Failure::Error) => Err(MvccError::Overloaded),
+            Some(Failure::Panic) => panic!("as it was asked to"),
+        }
+    }
+}
+
+/// Returns an engine whose reads of the newest revision wait, and a client of its shared watch, which has begun.
+async fn gated() -> (Arc<Hooked<Gated>>, Arc<dyn Mvcc>) {
+    let hooks = Gated { permits: Semaphore::new(1), begun: AtomicUsize::new(0), failure: Mutex::default() };
+    let engine = Hooked::over(Embedded::in_memory(), hooks);
+    let shared_watch = SharedWatch::new(engine.clone(), PREFIX);
+    // The watch begins with a read of its own.
+    while engine.hooks.permits.available_permits() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    engine.hooks.begun.store(0, Ordering::SeqCst);
+    (engine, shared_watch.client())
+}
+
+async fn begun(engine: &Hooked<Gated>, number: usize) {
+    while engine.hooks.begun.load(Ordering::SeqCst) < number {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// The first caller's thread is busy with something else as soon as its read has begun.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_whose_thread_is_busy_delays_no_other() {
+    let (engine, client) = gated().await;
+    let (go_on, busy) = std::sync::mpsc::channel::<()>();
+    let first = {
+        let client = client.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(async move {
+                let mut read = std::pin::pin!(client.current_revision());
+                assert!(futures::poll!(read.as_mut()).is_pending());
+                busy.recv().unwrap();
+                read.await
+            })
+        })
+    };
+    begun(&engine, 1).await;
+    let others: Vec<_> = (0..3)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.current_revision().await })
+        })
+        .collect();
+    engine.hooks.permits.add_permits(10);
+    for other in others {
+        let read = tokio::time::timeout(Duration::from_secs(10), other).await;
+        assert!(read.expect("it waits for the first caller").unwrap().is_ok());
+    }
+    go_on.send(()).unwrap();
+    assert!(first.join().unwrap().is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_read_fails_all_its_callers_and_no_later_ones() {
+    let (engine, client) = gated().await;
+    for failure in [Failure::Error, Failure::Panic] {
+        *engine.hooks.failure.lock().unwrap() = Some(failure);
+        engine.hooks.begun.store(0, Ordering::SeqCst);
+        let read = || {
+            let client = client.clone();
+            tokio::spawn(async move { client.current_revision().await })
+        };
+        let mut callers = vec![read()];
+        begun(&engine, 1).await;
+        callers.extend([read(), read()]);
+        // Until they wait for the next read.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        engine.hooks.permits.add_permits(1);
+        for caller in callers {
+            let failed = tokio::time::timeout(Duration::from_secs(10), caller).await.unwrap().unwrap();
+            assert!(matches!(failed, Err(MvccError::Overloaded | MvccError::Unavailable(_))), "{failed:?}");
+        }
+        engine.hooks.permits.add_permits(1);
+        assert!(client.current_revision().await.is_ok());
+    }
 }
 
 /// Returns the key prefix of a cache, by its position among the others.
