@@ -24,42 +24,35 @@ impl<D: Dispatch> Filters<D> {
         headers: &HeaderMap,
         received: Instant,
     ) -> Option<Result<Response<Body>, StatusError>> {
-        match info.resource {
-            Some(_) => None,
-            // Boxed: rare, and larger than what requests of resources need here.
-            None => Box::pin(self.own_page(info, query, headers, received)).await,
+        if info.resource.is_some() {
+            return None;
         }
-    }
-
-    async fn own_page(
-        &self,
-        info: &RequestInfo,
-        query: &str,
-        headers: &HeaderMap,
-        received: Instant,
-    ) -> Option<Result<Response<Body>, StatusError>> {
-        if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
-            let response = self.health.respond(endpoint, rest, query).await;
-            return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
-        }
-        if let Some(page) = Page::of_path(&info.path) {
-            let response = self.zpages.respond(page, headers, query);
-            return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
-        }
-        match info.path.as_str() {
-            "/version" | "/version/" if info.verb == Verb::Get => Some(Ok(version::response())),
-            "/version" | "/version/" => Some(Err(method_not_allowed())),
-            "/metrics" => {
-                let (reads, writes) = self.in_flight.numbers();
-                Some(self.metrics.respond(reads, writes).await)
+        // Boxed: rare, and larger than what requests of resources need.
+        let answered = async move {
+            if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
+                let response = self.health.respond(endpoint, rest, query).await;
+                return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
             }
-            "/metrics/slis" => Some(self.metrics.health().respond(&self.health).await),
-            path if info.verb == Verb::Get => {
-                let document = self.authenticator.document(path).map(Ok);
-                document.or_else(|| self.debug_page(path, query))
+            if let Some(page) = Page::of_path(&info.path) {
+                let response = self.zpages.respond(page, headers, query);
+                return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
             }
-            _ => None,
-        }
+            match info.path.as_str() {
+                "/version" | "/version/" if info.verb == Verb::Get => Some(Ok(version::response())),
+                "/version" | "/version/" => Some(Err(method_not_allowed())),
+                "/metrics" => {
+                    let (reads, writes) = self.in_flight.numbers();
+                    Some(self.metrics.respond(reads, writes).await)
+                }
+                "/metrics/slis" => Some(self.metrics.health().respond(&self.health).await),
+                path if info.verb == Verb::Get => {
+                    let document = self.authenticator.document(path).map(Ok);
+                    document.or_else(|| self.debug_page(path, query))
+                }
+                _ => None,
+            }
+        };
+        Box::pin(answered).await
     }
 
     /// Responds with a page about priority and fairness.
