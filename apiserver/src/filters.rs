@@ -15,7 +15,7 @@ use futures::FutureExt;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
-use registry_core::context::{ClusterPolicy, UserInfo};
+use registry_core::context::{Budget, ClusterPolicy, UserInfo};
 use registry_core::stage;
 use tracing::Instrument as _;
 
@@ -413,7 +413,7 @@ fn context_of(
     let mut context = RequestContext::new(user, namespace);
     context.verb = info.verb.as_str();
     context.received = Some(times.received);
-    context.deadline = times.deadline;
+    context.budget = Budget::until(times.deadline);
     audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     if let Some(agent) = headers.get(http::header::USER_AGENT) {
         // The user agent names the field manager. As in Go, invalid UTF-8 becomes replacement characters.

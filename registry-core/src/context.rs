@@ -8,9 +8,11 @@ use crate::api::{GroupResource, GroupVersionResource, Object};
 use crate::schema::EmptyFields;
 
 mod audit;
+mod budget;
 mod warnings;
 
 pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded};
+pub use budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.
@@ -27,8 +29,8 @@ pub struct RequestContext {
     pub resource: Option<GroupVersionResource>,
     /// Time when the request was received; `None` for the server's own requests.
     pub received: Option<Instant>,
-    /// Time until which the client waits for the response.
-    pub deadline: Option<Instant>,
+    /// The work that the request may cause, and the time until which the client waits for the response.
+    pub budget: Budget,
     /// The request's id in the audit log.
     pub audit_id: String,
     /// The client's user agent, up to the first `/`: the default field manager.
@@ -77,7 +79,7 @@ impl RequestContext {
             groups: vec!["system:masters".to_owned()],
             ..UserInfo::default()
         };
-        Self::new(user, namespace)
+        Self { budget: Budget::unlimited(), ..Self::new(user, namespace) }
     }
 
     /// Returns the resource as named in messages: with the request's group, if the request is about it in another

@@ -137,7 +137,9 @@ impl MatchConditions {
         let mut failures: Vec<String> = Vec::new();
         for condition in &self.conditions {
             let result = match &condition.program {
-                Ok(program) => program.evaluate_within(&activation, &mut remaining, write.context.deadline),
+                Ok(program) => {
+                    program.evaluate_within(&activation, &mut remaining, write.context.budget.deadline())
+                }
                 Err(failure) => {
                     failures.push(failure.clone());
                     continue;

@@ -209,7 +209,7 @@ async fn the_context_says_who_and_where() {
     let context = filters.inner.context.lock().unwrap().take().unwrap();
     assert_eq!((context.namespace.as_str(), context.user_agent.as_str()), ("n", "kubectl"));
     assert_eq!((context.user.name.as_str(), context.audit_id.as_str()), ("admin", "id"));
-    assert!(context.deadline.is_some());
+    assert!(context.budget.deadline().is_some());
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@
 //! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
 //! handshakes. So would lists, whose objects are selected, and in protobuf encoded, before the response begins.
 //! Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for the response,
-//! and its deadline still ends the request: the handler is dropped at its next `await`.
+//! and its deadline still ends the request: the handler is dropped at its next `await`, and what it does before that ends
+//! with its [budget](registry_core::context::Budget), which learns here that nobody waits any more.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use axum::body::Body;
 use http::{Request, Response};
 use http_body::Body as _;
 use registry_core::RequestContext;
+use registry_core::context::Abandoned;
 use tracing::Instrument as _;
 
 use crate::filters::{Dispatch, LongList};
@@ -42,7 +44,7 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
     async fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
-        context: RequestContext,
+        mut context: RequestContext,
         request: Request<Body>,
     ) -> Response<Body> {
         let is_long_list = request.extensions().get::<LongList>().is_some();
@@ -54,6 +56,9 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         if !moves {
             return self.inner.dispatch(info, context, request).await;
         }
+        let abandoned = Abandoned::default();
+        let _guard = abandoned.on_drop();
+        context.budget.end_with(abandoned);
         let inner = self.inner.clone();
         let handler = async move { inner.dispatch(info, context, request).await };
         match self.long_work.spawn(handler.in_current_span()).await {

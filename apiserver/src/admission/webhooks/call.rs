@@ -174,7 +174,10 @@ impl Webhook {
 
 /// Returns how long the client still waits.
 fn time_left(context: &RequestContext) -> Duration {
-    context.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
+    context
+        .budget
+        .deadline()
+        .map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
 }
 
 /// Adds an annotation, unless its key, which a webhook chooses, is malformed.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin as _, MutatingAdmission as _};
 use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource, Object};
-use registry_core::context::{AuditLevel, AuditRecord};
+use registry_core::context::{AuditLevel, AuditRecord, Budget};
 use registry_core::registry::{OpenStorage, Services};
 use registry_core::resource::Versions;
 use registry_core::rest::webhook::{WebhookCall, WebhookError};
@@ -143,7 +143,7 @@ async fn calls_are_annotated_for_the_audit() {
 async fn a_client_that_does_not_wait_any_more_gets_a_timeout() {
     let plugin = mutating(webhook("Ignore"), None).await;
     let mut context = RequestContext::system("default");
-    context.deadline = Some(Instant::now());
+    context.budget = Budget::until(Some(Instant::now()));
     let failure = plugin.admit(&context, &attributes(), Some(&mut object()), None).await.unwrap_err();
     assert_eq!(failure.message, "Timeout: request did not complete within requested timeout");
     assert_eq!(failure.code, 504);

@@ -212,7 +212,7 @@ fn validate_rules(
         return;
     }
     let mut budget = RuleBudget::default();
-    if let Some(deadline) = context.deadline {
+    if let Some(deadline) = context.budget.deadline() {
         budget = budget.with_deadline(deadline);
     }
     for error in rules.validate(&root, write.new, write.old, &mut budget, errors).0 {

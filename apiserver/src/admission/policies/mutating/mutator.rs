@@ -173,7 +173,7 @@ impl Mutator {
         }
         let mut remaining = RUNTIME_COST_BUDGET;
         let value = program
-            .evaluate_within(&activation, &mut remaining, write.context.deadline)
+            .evaluate_within(&activation, &mut remaining, write.context.budget.deadline())
             .map_err(|spent| spent.to_string())?
             .map_err(|error| format!("expression '{}' resulted in error: {error}", mutation.expression))?;
         match mutation.kind {

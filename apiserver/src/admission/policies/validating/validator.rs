@@ -238,7 +238,7 @@ impl Validator {
                     continue;
                 }
             };
-            match program.evaluate_within(activation, remaining, write.context.deadline)? {
+            match program.evaluate_within(activation, remaining, write.context.budget.deadline())? {
                 Ok(value) if value.as_bool() == Some(true) => {}
                 Ok(_) => failures.push((index, Failure::False)),
                 Err(error) => {
@@ -261,11 +261,11 @@ impl Validator {
         let mut annotations = Vec::new();
         for annotation in &self.annotations {
             let result = match &annotation.program {
-                Ok(program) => {
-                    program.evaluate_within(activation, &mut remaining, write.context.deadline)?.map_err(
-                        |error| format!("expression '{}' resulted in error: {error}", annotation.expression),
-                    )
-                }
+                Ok(program) => program
+                    .evaluate_within(activation, &mut remaining, write.context.budget.deadline())?
+                    .map_err(|error| {
+                        format!("expression '{}' resulted in error: {error}", annotation.expression)
+                    }),
                 Err(failure) => Err(failure.clone()),
             };
             match result {
@@ -316,7 +316,7 @@ impl Validation {
     ) -> Result<Denial, String> {
         let made = match &self.message_program {
             Some(Ok(program)) => program
-                .evaluate_within(activation, remaining, write.context.deadline)
+                .evaluate_within(activation, remaining, write.context.budget.deadline())
                 .map_err(|spent| format!("failed messageExpression: {spent}"))?
                 .ok()
                 .and_then(|value| made_message(&value)),

@@ -1,0 +1,206 @@
+//! The limits of the work that one request causes.
+//!
+//! A small body can mean much work: defaults of list items, aliases, patterns, expressions and comparisons multiply it.
+//! Every part that expands, compiles, evaluates, compares or prints on behalf of a request takes what it uses from the
+//! request's [`Budget`], and ends when the budget is exhausted, when the deadline has passed, or when nobody waits for the
+//! response any more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use crate::api::{Reason, StatusError};
+
+/// Maximum number of bytes of memory that a request may make beyond its body. An object that is stored has at most a few
+/// MiB of JSON, whose tree takes several times as much memory.
+const MAX_BYTES: u64 = 48 << 20;
+/// Maximum number of steps of a request. A step is the work for about one small value, some 10 to 100 ns.
+const MAX_STEPS: u64 = 10_000_000;
+/// Number of steps after which the clock is read, which costs about as much as one of them.
+const STEPS_PER_CHECK: u64 = 1024;
+
+/// The work that one request may still cause.
+///
+/// Only one thread at a time takes from a budget. The counters are atomic so that they can be shared, not so that they are
+/// exact when two threads take at once.
+#[derive(Debug)]
+pub struct Budget {
+    deadline: Option<Instant>,
+    abandoned: Option<Abandoned>,
+    bytes: AtomicU64,
+    steps: AtomicU64,
+}
+
+/// Whether nobody waits for the response of a request any more. Clones belong to the same request.
+#[derive(Clone, Debug, Default)]
+pub struct Abandoned(Arc<AtomicBool>);
+
+/// Marks a request as abandoned when it is dropped.
+#[derive(Debug)]
+pub struct AbandonOnDrop(Abandoned);
+
+/// The reason why a request may cause no further work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Exhausted {
+    /// What it makes is too large.
+    #[error("the request expands to more than {} MiB", MAX_BYTES >> 20)]
+    Bytes,
+    /// It needs too much processor time.
+    #[error("the request needs too much processor time")]
+    Steps,
+    /// Its deadline has passed.
+    #[error("the request did not complete within its time")]
+    Deadline,
+    /// Its client no longer waits.
+    #[error("the client no longer waits for the response")]
+    Abandoned,
+}
+
+// === impl Budget ===
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            deadline: None,
+            abandoned: None,
+            bytes: AtomicU64::new(MAX_BYTES),
+            steps: AtomicU64::new(MAX_STEPS),
+        }
+    }
+}
+
+impl Budget {
+    /// Creates the budget of a request that has to be answered until `deadline`.
+    pub fn until(deadline: Option<Instant>) -> Self {
+        Self { deadline, ..Self::default() }
+    }
+
+    /// Creates a budget without limits, for the server's own work.
+    pub fn unlimited() -> Self {
+        Self { bytes: AtomicU64::new(u64::MAX), steps: AtomicU64::new(u64::MAX), ..Self::default() }
+    }
+
+    /// Returns the time until which the client waits for the response.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Ends the work once this says that the request is abandoned.
+    pub fn end_with(&mut self, abandoned: Abandoned) {
+        self.abandoned = Some(abandoned);
+    }
+
+    /// Takes the memory of what is about to be made, in bytes.
+    ///
+    /// # Errors
+    /// Fails if less is left.
+    pub fn take_bytes(&self, bytes: usize) -> Result<(), Exhausted> {
+        let left = self.bytes.load(Ordering::Relaxed);
+        let taken = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let Some(rest) = left.checked_sub(taken) else { return Err(Exhausted::Bytes) };
+        self.bytes.store(rest, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Takes steps, and from time to time checks the deadline and whether the client still waits.
+    ///
+    /// # Errors
+    /// Fails if fewer are left, and if nobody waits for the outcome.
+    #[inline]
+    pub fn take_steps(&self, steps: u64) -> Result<(), Exhausted> {
+        let left = self.steps.load(Ordering::Relaxed);
+        let Some(rest) = left.checked_sub(steps) else { return Err(Exhausted::Steps) };
+        self.steps.store(rest, Ordering::Relaxed);
+        if left / STEPS_PER_CHECK == rest / STEPS_PER_CHECK { Ok(()) } else { self.check() }
+    }
+
+    /// Checks the deadline and whether the client still waits.
+    ///
+    /// # Errors
+    /// Fails if nobody waits for the outcome.
+    #[cold]
+    pub fn check(&self) -> Result<(), Exhausted> {
+        if self.abandoned.as_ref().is_some_and(Abandoned::is_abandoned) {
+            return Err(Exhausted::Abandoned);
+        }
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => Err(Exhausted::Deadline),
+            _ => Ok(()),
+        }
+    }
+}
+
+// === impl Abandoned ===
+
+impl Abandoned {
+    /// Returns a guard that marks the request as abandoned when it is dropped.
+    pub fn on_drop(&self) -> AbandonOnDrop {
+        AbandonOnDrop(self.clone())
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for AbandonOnDrop {
+    fn drop(&mut self) {
+        self.0.0.store(true, Ordering::Relaxed);
+    }
+}
+
+// === impl Exhausted ===
+
+impl From<Exhausted> for StatusError {
+    fn from(exhausted: Exhausted) -> Self {
+        let reason = match exhausted {
+            Exhausted::Bytes => Reason::RequestEntityTooLarge,
+            Exhausted::Steps => Reason::Invalid,
+            Exhausted::Deadline | Exhausted::Abandoned => Reason::Timeout,
+        };
+        Self::new(reason, exhausted.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn bytes_and_steps_end_with_their_limits() {
+        let budget = Budget::default();
+        assert_eq!(budget.take_bytes(usize::try_from(MAX_BYTES).unwrap()), Ok(()));
+        assert_eq!(budget.take_bytes(1), Err(Exhausted::Bytes));
+        assert_eq!(budget.take_steps(MAX_STEPS), Ok(()));
+        assert_eq!(budget.take_steps(1), Err(Exhausted::Steps));
+        assert_eq!(Budget::unlimited().take_steps(MAX_STEPS * 2), Ok(()));
+    }
+
+    #[test]
+    fn the_deadline_and_an_abandoned_request_end_the_work_within_some_steps() {
+        let late = Budget::until(Some(Instant::now().checked_sub(Duration::from_secs(1)).unwrap()));
+        assert_eq!(first_failure(&late), Some(Exhausted::Deadline));
+        let abandoned = Abandoned::default();
+        let mut left = Budget::until(Some(Instant::now() + Duration::from_mins(1)));
+        left.end_with(abandoned.clone());
+        let guard = abandoned.on_drop();
+        assert_eq!(first_failure(&left), None);
+        drop(guard);
+        assert_eq!(first_failure(&left), Some(Exhausted::Abandoned));
+    }
+
+    /// Returns the failure of as many single steps as there are between two checks.
+    fn first_failure(budget: &Budget) -> Option<Exhausted> {
+        (0..=STEPS_PER_CHECK).find_map(|_| budget.take_steps(1).err())
+    }
+
+    #[test]
+    fn each_reason_has_the_code_of_its_kind() {
+        let code = |exhausted: Exhausted| StatusError::from(exhausted).code;
+        assert_eq!(code(Exhausted::Bytes), 413);
+        assert_eq!(code(Exhausted::Steps), 422);
+        assert_eq!(code(Exhausted::Deadline), 504);
+    }
+}
