@@ -7,6 +7,9 @@
 //! Objects that are not stored (reviews, bindings) are created by the kind's storage, by `user`, with `stored` pods beside
 //! them, on a server that knows [one token](TOKEN) and [a few permissions](Known::rules_of). A refusal without causes is its
 //! message. `answer` is the returned object; its times are left out.
+//!
+//! Each table is a test of its own, `rules::GROUP::KIND`, and so is each line of the tables of [fields], so that a filter
+//! selects the tests of a kind: `cargo test -p resources --test rules configmap`.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,9 +21,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use libtest_mimic::{Arguments, Failed, Trial};
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, Object};
 use registry_core::context::UserInfo;
@@ -41,6 +46,45 @@ use serde_json::{Value, json};
 
 #[path = "harness/fields.rs"]
 mod fields;
+
+fn main() -> ExitCode {
+    let mut tests = vec![
+        test("each_kind_has_a_table", each_kind_has_a_table),
+        test("the_reference_lists_the_tables", the_reference_lists_the_tables),
+        test("each_table_is_a_test_of_its_own", each_table_is_a_test_of_its_own),
+    ];
+    let of_table = |path: PathBuf| Trial::test(test_name(&path), move || run(check(&all_kinds(), &path)));
+    tests.extend(all_tables().into_iter().map(of_table));
+    tests.extend(fields::tests());
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// Returns a test that fails if it panics.
+fn test(name: &str, run: fn()) -> Trial {
+    Trial::test(name, move || {
+        run();
+        Ok(())
+    })
+}
+
+/// Returns the name of a table's test: `rules::core::configmap`.
+fn test_name(table: &Path) -> String {
+    let below = table.strip_prefix(tests_directory()).unwrap().with_extension("");
+    let parts: Vec<_> = below.iter().map(|part| part.to_str().unwrap()).collect();
+    parts.join("::")
+}
+
+/// Waits for the failures of a test.
+fn run(failures: impl Future<Output = Vec<String>>) -> Result<(), Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let failures = runtime.block_on(failures);
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n").into()) }
+}
+
+/// Returns all kinds, over stores in memory.
+fn all_kinds() -> InstalledApi {
+    resources::STORAGE_MAP.install(&InMemory(Embedded::in_memory()), &|_| true).unwrap()
+}
 
 struct InMemory(Arc<Embedded>);
 
@@ -313,19 +357,25 @@ async fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
 /// Returns all tables, in order.
 fn all_tables() -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    tables(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules"), &mut paths);
+    tables(&tests_directory().join("rules"), &mut paths);
     paths
 }
 
-#[tokio::test]
-async fn objects_get_the_errors_and_warnings_of_the_tables() {
-    let storage = InMemory(Embedded::in_memory());
-    let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
-    let mut failures = Vec::new();
-    for path in all_tables() {
-        failures.extend(check(&installed, &path).await);
+fn tests_directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+/// This program has its own `main`: a table that it forgets would never fail.
+fn each_table_is_a_test_of_its_own() {
+    let listed = std::process::Command::new(std::env::current_exe().unwrap()).arg("--list").output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let is_listed = |name: &str| listed.lines().any(|line| line == format!("{name}: test"));
+    for table in all_tables() {
+        assert!(is_listed(&test_name(&table)), "{} is not tested", table.display());
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    for name in ["rules::core::configmap", "fields::core::v1::configmap"] {
+        assert!(is_listed(name), "{name} is not a test");
+    }
 }
 
 /// The kinds with the greatest numbers of rules.
@@ -350,10 +400,8 @@ fn is_stable_kind(path: &InstalledPath) -> bool {
     path.subresource.is_none() && path.capabilities.creater.is_some() && is_stable
 }
 
-#[test]
 fn each_kind_has_a_table() {
-    let storage = InMemory(Embedded::in_memory());
-    let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
+    let installed = all_kinds();
     let counts = counts();
     let mut missing = Vec::new();
     for path in installed.paths.iter().filter(|path| is_stable_kind(path)) {
@@ -422,10 +470,8 @@ fn reference(installed: &InstalledApi) -> String {
 }
 
 /// Run with `UPDATE_REFERENCE=1` to write it.
-#[test]
 fn the_reference_lists_the_tables() {
-    let storage = InMemory(Embedded::in_memory());
-    let installed = resources::STORAGE_MAP.install(&storage, &|_| true).unwrap();
+    let installed = all_kinds();
     let text = reference(&installed);
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
         std::fs::write(REFERENCE, &text).unwrap();

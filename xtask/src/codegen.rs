@@ -74,10 +74,13 @@ fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
 /// Returns the reference of the flags, as the server prints it.
 fn flags_reference(workspace: &Workspace) -> Result<Output, Failure> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["run", "--quiet", "--package", "apiserver", "--", "flags-reference"];
-    let printed = std::process::Command::new(cargo).args(arguments).current_dir(&workspace.root).output()?;
+    let arguments = ["run", "--package", "apiserver", "--", "flags-reference"];
+    let mut command = std::process::Command::new(cargo);
+    // What cargo compiles or waits for is seen.
+    command.args(arguments).current_dir(&workspace.root).stderr(std::process::Stdio::inherit());
+    let printed = command.output()?;
     if !printed.status.success() {
-        return Err(format!("no reference of the flags: {}", String::from_utf8_lossy(&printed.stderr)).into());
+        return Err(format!("no reference of the flags: the server ended with {}", printed.status).into());
     }
     Ok(Output { path: workspace.root.join("docs/reference/flags.md"), bytes: printed.stdout })
 }

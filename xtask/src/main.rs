@@ -34,8 +34,7 @@ enum Command {
     Tidy(tidy::Options),
     /// Run all tests, with everything they need.
     Test(test::Options),
-    /// Measure what one operation costs, in CPU time, latency and memory.
-    Bench(Box<bench::Options>),
+    Bench(bench::Options),
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
     Components(components::Options),

@@ -6,17 +6,17 @@
 //! accepted, except for a value of the wrong type, which cannot be decoded.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 
+use libtest_mimic::Trial;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, DryRun};
 use registry_core::registry::InstalledPath;
 use registry_core::rest::AdmitAll;
 use registry_core::schema::FieldIssue;
-use registry_core::storage::embedded::Embedded;
 use serde_json::{Value, json};
 
-use super::{Decoded, InMemory, try_decode};
+use super::{Decoded, try_decode};
 
 /// A step to a field.
 #[derive(Clone)]
@@ -151,18 +151,29 @@ fn finds_unknown(installed: &InstalledPath, object: &Value, path: &[Step]) -> bo
     }
 }
 
-async fn check(installed: &InstalledPath, line: &Value, failures: &mut Vec<String>) -> usize {
-    let (kind, object) = (&line["kind"], &line["object"]);
+/// Returns the paths of all fields and elements of a line's object.
+fn paths_of(line: &Value) -> Vec<Vec<Step>> {
     let mut paths = Vec::new();
-    collect(object, &mut Vec::new(), &mut paths);
-    let mut count = 0;
-    for path in &paths {
+    collect(&line["object"], &mut Vec::new(), &mut paths);
+    paths
+}
+
+async fn check(line: &Line) -> Vec<String> {
+    let api = super::all_kinds();
+    let place = format!("{}:{}", line.table.display(), line.number);
+    let line = &line.value;
+    let is_of_kind = |path: &&InstalledPath| super::is_stable_kind(path) && is_line_of(line, path);
+    let Some(installed) = api.paths.iter().find(is_of_kind) else {
+        return vec![format!("{place}: no stable version of a kind")];
+    };
+    let mut failures = Vec::new();
+    let object = &line["object"];
+    for path in &paths_of(line) {
         let name = shown(path);
         let value = at(&mut object.clone(), path).clone();
         for (change, wanted) in changes(&value) {
             let mut changed = object.clone();
             *at(&mut changed, path) = wanted;
-            count += 1;
             let found = verdict(installed, &changed).await;
             let agrees = match (expected(&line["refused"], &name, change), &found) {
                 (None, _) => true,
@@ -173,7 +184,7 @@ async fn check(installed: &InstalledPath, line: &Value, failures: &mut Vec<Strin
             };
             if !agrees {
                 failures.push(format!(
-                    "{kind} {name} {change}: {found:?}, not {:?}",
+                    "{place} {name} {change}: {found:?}, not {:?}",
                     line["refused"][&name][change]
                 ));
             }
@@ -181,37 +192,72 @@ async fn check(installed: &InstalledPath, line: &Value, failures: &mut Vec<Strin
         // Go decodes these parts of a schema with custom code, which is not strict.
         let is_strict = !matches!(path.last(), Some(Step::Field(name)) if ["items", "additionalProperties"].contains(&&**name));
         if value.is_object() && is_strict && !finds_unknown(installed, object, path) {
-            failures.push(format!("{kind} {name}: an unknown field is not found"));
+            failures.push(format!("{place} {name}: an unknown field is not found"));
         }
     }
-    count
+    failures
 }
 
 /// Kinds whose answers depend on stored objects.
 const BESIDES: [&str; 1] = ["Binding"];
 
-#[tokio::test]
-async fn each_field_is_refused_as_by_kube_apiserver() {
-    let installed = resources::STORAGE_MAP.install(&InMemory(Embedded::in_memory()), &|_| true).unwrap();
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fields");
+/// A line of a table.
+struct Line {
+    table: PathBuf,
+    /// From 1.
+    number: usize,
+    value: Value,
+}
+
+fn lines() -> Vec<Line> {
     let mut tables = Vec::new();
-    super::tables(&directory, &mut tables);
-    let text: String = tables.iter().map(|table| std::fs::read_to_string(table).unwrap()).collect();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let (mut failures, mut count) = (Vec::new(), 0);
-    for path in installed.paths.iter().filter(|path| super::is_stable_kind(path)) {
-        let kind = path.resource.kind;
-        let is_of_kind = |line: &&Value| {
-            line["kind"] == kind.kind && line["version"] == kind.version && line["group"] == kind.group
-        };
-        match lines.iter().find(is_of_kind) {
-            Some(line) => count += check(path, line, &mut failures).await,
-            None if BESIDES.contains(&kind.kind) => {}
-            None => {
-                failures.push(format!("{} {} has no line", kind.group_version().api_version(), kind.kind));
-            }
+    super::tables(&super::tests_directory().join("fields"), &mut tables);
+    let mut lines = Vec::new();
+    for table in tables {
+        for (text, number) in std::fs::read_to_string(&table).unwrap().lines().zip(1..) {
+            let value = serde_json::from_str(text).unwrap();
+            lines.push(Line { table: table.clone(), number, value });
         }
     }
+    lines
+}
+
+fn is_line_of(line: &Value, path: &InstalledPath) -> bool {
+    let kind = path.resource.kind;
+    line["kind"] == kind.kind && line["version"] == kind.version && line["group"] == kind.group
+}
+
+/// Returns the tests, one per line: `fields::core::v1::configmap`.
+pub(super) fn tests() -> Vec<Trial> {
+    let of_line = |line: Line| {
+        let text = |key: &str| line.value[key].as_str().unwrap().to_lowercase();
+        let (table, version, kind) = (super::test_name(&line.table), text("version"), text("kind"));
+        Trial::test(format!("{table}::{version}::{kind}"), move || super::run(check(&line)))
+    };
+    let mut tests: Vec<Trial> = lines().into_iter().map(of_line).collect();
+    tests.push(super::test("fields::each_kind_has_a_line", each_kind_has_a_line));
+    tests
+}
+
+fn each_kind_has_a_line() {
+    let lines = lines();
+    let has_line = |path: &&InstalledPath| {
+        BESIDES.contains(&path.resource.kind.kind) || lines.iter().any(|line| is_line_of(&line.value, path))
+    };
+    let api = super::all_kinds();
+    let stable = api.paths.iter().filter(|path| super::is_stable_kind(path));
+    let without: Vec<String> = stable
+        .filter(|path| !has_line(path))
+        .map(|path| {
+            let kind = path.resource.kind;
+            format!("{} {} has no line", kind.group_version().api_version(), kind.kind)
+        })
+        .collect();
+    assert!(without.is_empty(), "{}", without.join("\n"));
+    let of_line = |line: &Line| -> usize {
+        let of_path = |path: &Vec<Step>| changes(at(&mut line.value["object"].clone(), path)).len();
+        paths_of(&line.value).iter().map(of_path).sum()
+    };
+    let count: usize = lines.iter().map(of_line).sum();
     assert!(count > 5_000, "{count}");
-    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
 }

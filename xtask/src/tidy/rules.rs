@@ -30,7 +30,7 @@ pub(super) fn check(path: &str, text: &str) -> Result<Vec<Finding>, Failure> {
     if EMPTY_NAMES.contains(&stem) {
         findings.push(Finding { line: 1, message: format!("`{stem}` says nothing: name what is inside") });
     }
-    if stem == "tests" || path.contains("/tests/") {
+    if is_test(path) {
         return Ok(findings);
     }
     let file = syn::parse_file(text).map_err(|error| format!("{path}: {error}"))?;
@@ -53,8 +53,13 @@ pub(super) fn check(path: &str, text: &str) -> Result<Vec<Finding>, Failure> {
     Ok(functions.findings)
 }
 
+/// Whether a file has tests alone.
+pub(super) fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
 /// Returns the line at which the tests at the end of a module begin.
-fn tests_begin(file: &syn::File) -> Option<usize> {
+pub(super) fn tests_begin(file: &syn::File) -> Option<usize> {
     let is_tests = |item: &&syn::Item| matches!(item, syn::Item::Mod(module) if module.ident == "tests" && module.content.is_some());
     let tests = file.items.iter().find(is_tests)?;
     Some(tests.span().start().line)

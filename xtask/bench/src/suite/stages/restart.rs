@@ -1,10 +1,10 @@
 //! Restarts with a large store.
 
-use super::super::super::closed_loop::Load;
-use super::super::super::objects::{self, Kind};
-use super::super::super::workload;
 use super::super::figures::Limit;
 use super::{QUIET, Stages};
+use crate::closed_loop::Load;
+use crate::objects::{self, Kind};
+use crate::workload;
 
 /// Number of concurrent lists.
 const LISTERS: usize = 16;

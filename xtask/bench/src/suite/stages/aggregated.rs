@@ -7,13 +7,13 @@ use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::Method;
 
-use super::super::super::client::Connection;
-use super::super::super::closed_loop::closed_loop;
-use super::super::super::extension::{Extension, GROUP};
-use super::super::super::measurement::count;
-use super::super::super::process::ServerProcess;
 use super::super::figures::Limit;
 use super::{CLIENTS, Stages};
+use crate::client::Connection;
+use crate::closed_loop::closed_loop;
+use crate::extension::{Extension, GROUP};
+use crate::measurement::count;
+use crate::process::ServerProcess;
 
 /// Number of watches.
 const WATCHES: usize = 16;

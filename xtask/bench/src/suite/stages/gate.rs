@@ -4,12 +4,12 @@
 use bytes::Bytes;
 use hyper::Method;
 
-use super::super::super::client::Client;
-use super::super::super::closed_loop::{Load, closed_loop};
-use super::super::super::objects::{self, Kind, config_map};
-use super::super::super::process::{ServerProcess, TENANT_TOKENS};
 use super::super::figures::Limit;
 use super::{CLIENTS, Stages, median};
+use crate::client::Client;
+use crate::closed_loop::{Load, closed_loop};
+use crate::objects::{self, Kind, config_map};
+use crate::process::{ServerProcess, TENANT_TOKENS};
 
 const NAMESPACE: &str = "gate";
 /// Number of roles.

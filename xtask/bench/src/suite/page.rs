@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::super::machine;
-use super::super::measurement::COLUMNS;
-use super::super::plot::Plot;
 use super::backend::Backend;
 use super::figures::Figures;
+use crate::machine;
+use crate::measurement::COLUMNS;
+use crate::plot::Plot;
 
 const BACKENDS: [Backend; 2] = [Backend::Embedded, Backend::Etcd];
 

@@ -1,10 +1,10 @@
 //! Events: the cost of a delivery by number of watchers, its lateness at a given rate, and the memory of idle watches.
 
-use super::super::super::objects;
-use super::super::super::watching::{self, Watching};
-use super::super::super::workload;
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages};
+use crate::objects;
+use crate::watching::{self, Watching};
+use crate::workload;
 
 /// The rate at which lateness is measured.
 const DELIVERIES_PER_SECOND: u64 = 20_000;

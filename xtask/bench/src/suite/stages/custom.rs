@@ -8,11 +8,11 @@ use http_body_util::BodyExt as _;
 use hyper::Method;
 use serde_json::{Map, Value, json};
 
-use super::super::super::client::Connection;
-use super::super::super::closed_loop::closed_loop;
-use super::super::super::objects;
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages};
+use crate::client::Connection;
+use crate::closed_loop::closed_loop;
+use crate::objects;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// Number of groups that the definitions are in.

@@ -1,13 +1,13 @@
 //! Requests: the throughput of writes compared with the bare store, and the cost of reads and writes by number of
 //! objects.
 
-use super::super::super::closed_loop::Load;
-use super::super::super::objects::{self, Kind};
-use super::super::super::workload;
 use super::super::backend::Backend;
 use super::super::bare;
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages, WRITERS};
+use crate::closed_loop::Load;
+use crate::objects::{self, Kind};
+use crate::workload;
 
 /// Number of concurrent lists when memory is measured.
 const LISTERS: usize = 16;

@@ -6,14 +6,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Method;
 
-use super::super::super::client::Client;
-use super::super::super::closed_loop::closed_loop;
-use super::super::super::extension::{Extension, GROUP};
-use super::super::super::process::{Launch, ServerProcess, TENANT_TOKENS};
 use super::super::backend::Backend;
 use super::super::figures::Limit;
 use super::aggregated::register;
 use super::{CLIENTS, QUIET, Stages, StoragePlace, median};
+use crate::client::Client;
+use crate::closed_loop::closed_loop;
+use crate::extension::{Extension, GROUP};
+use crate::process::{Launch, ServerProcess, TENANT_TOKENS};
 
 /// Number of APIServices.
 const API_SERVICES: usize = 50;

@@ -1,11 +1,10 @@
 //! An etcd for the suite: one member on free loopback ports, with its own defaults.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::super::process::free_port;
-use crate::provision;
+use crate::process::free_port;
 
 /// Maximum time until it responds.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -22,7 +21,8 @@ pub(super) struct Etcd {
 impl Etcd {
     /// Starts an etcd on an empty directory, and waits until it responds.
     pub(super) async fn start(directory: &Path) -> Result<Self, String> {
-        let program = provision::etcd()?;
+        // `cargo xtask bench` finds or installs one.
+        let program = std::env::var_os("ORLOP_ETCD").map_or_else(|| PathBuf::from("etcd"), PathBuf::from);
         let url = format!("http://127.0.0.1:{}", free_port()?);
         let peer = format!("http://127.0.0.1:{}", free_port()?);
         let child = Command::new(&program)

@@ -1,7 +1,7 @@
 //! Pods and leases.
 
-use super::super::super::pods;
 use super::{CLIENTS, Stages};
+use crate::pods;
 
 impl Stages<'_> {
     /// Measures writes and lists of pods, and the renewal of leases.

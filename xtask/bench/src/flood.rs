@@ -59,7 +59,7 @@ impl Flood {
     pub(crate) fn start(url: &str, token: &str, path: &str, is_compressed: bool) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| format!("no path of this program: {error}"))?;
         let mut command = Command::new("nice");
-        command.args(["-n", "19"]).arg(program).args(["bench", "--flood", path]);
+        command.args(["-n", "19"]).arg(program).args(["--flood", path]);
         command.args(["--server", url, "--token", token, "--pid", "0"]);
         if is_compressed {
             command.arg("--flood-gzip");

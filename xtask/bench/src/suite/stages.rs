@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use super::super::closed_loop::Load;
-use super::super::measurement::Measurement;
-use super::super::process::{Directory, Launch, ServerProcess};
 use super::SuiteOptions;
 use super::backend::Backend;
 use super::etcd::Etcd;
 use super::figures::{Figures, Limit};
+use crate::closed_loop::Load;
+use crate::measurement::Measurement;
+use crate::process::{Directory, Launch, ServerProcess};
 
 /// Number of writing clients when throughput is measured.
 const WRITERS: usize = 64;

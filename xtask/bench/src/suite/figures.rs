@@ -1,9 +1,9 @@
 //! The results of a run of the suite.
 
-use super::super::measurement::Measurement;
-use super::super::plot::Line;
-use super::super::process::BINARY;
 use super::backend::Backend;
+use crate::measurement::Measurement;
+use crate::plot::Line;
+use crate::process::BINARY;
 
 /// All results.
 #[derive(Debug, Default)]

@@ -4,14 +4,14 @@
 use bytes::Bytes;
 use hyper::Method;
 
-use super::super::super::client::Client;
-use super::super::super::closed_loop::{Load, closed_loop};
-use super::super::super::flood::Flood;
-use super::super::super::measurement::Measurement;
-use super::super::super::objects::{self, Kind};
-use super::super::super::process::{ServerProcess, TENANT_TOKENS};
 use super::super::figures::Limit;
 use super::Stages;
+use crate::client::Client;
+use crate::closed_loop::{Load, closed_loop};
+use crate::flood::Flood;
+use crate::measurement::Measurement;
+use crate::objects::{self, Kind};
+use crate::process::{ServerProcess, TENANT_TOKENS};
 
 const NAMESPACE: &str = "fairness";
 /// Number of objects in the lists of the flood.
