@@ -100,11 +100,7 @@ impl Default for WatchTimes {
 impl Api {
     /// Returns the API over these storages. Watches end when `shutdown` is cancelled. Must be called within a
     /// Tokio runtime.
-    pub fn new(
-        installed: &InstalledApi,
-        parts: ApiParts,
-        shutdown: CancellationToken,
-    ) -> Arc<Self> {
+    pub fn new(installed: &InstalledApi, parts: ApiParts, shutdown: CancellationToken) -> Arc<Self> {
         Self::with_config(installed, parts, shutdown, ApiConfig::default())
     }
 

@@ -169,6 +169,7 @@ impl ServerBuilder {
             None => (
                 Authorization::new(
                     &self.options.authorization,
+                    &self.options.feature_gates().enabled(),
                     self.authorizer.clone(),
                     metrics.authorization(),
                 )?,
