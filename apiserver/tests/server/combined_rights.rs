@@ -137,7 +137,9 @@ async fn an_update_that_creates_needs_the_right_to_create() {
     fixture.grant(json!([rule("coordination.k8s.io", &["leases"], &["update", "create"])])).await;
     assert_eq!(fixture.alice("PUT", &new, JSON, &lease("new")).await.status, 201);
     fixture.grant(json!([rule("coordination.k8s.io", &["leases"], &["update"])])).await;
-    assert_eq!(fixture.alice("PUT", &new, JSON, &lease("new")).await.status, 200);
+    let stored = fixture.call("GET", &new, &Value::Null).await;
+    let replaced = fixture.alice("PUT", &new, JSON, &stored).await;
+    assert_eq!(replaced.status, 200, "an object that is there is replaced: {}", replaced.text());
     fixture.server.stop().await;
 }
 

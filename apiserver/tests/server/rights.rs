@@ -41,8 +41,14 @@ const STREAMS: [&str; 3] = ["attach", "exec", "portforward"];
 const WITHOUT: &str = "--disable-admission-plugins=ServiceAccount,LimitRanger,ResourceQuota,Priority,RuntimeClass,\
 StorageObjectInUseProtection,TaintNodesByCondition,DefaultIngressClass,DefaultStorageClass,PersistentVolumeClaimResize";
 
-/// The versions in which the objects that are known have another form.
-const OTHER_FORMS: [(&str, &str); 2] = [("autoscaling", "v1"), ("resource.k8s.io", "v1beta1")];
+/// The versions in which the objects that are known have another form, and whether an empty one is accepted.
+const OTHER_FORMS: [(&str, &str, &str, bool); 5] = [
+    ("autoscaling", "v1", "HorizontalPodAutoscaler", false),
+    ("resource.k8s.io", "v1beta1", "DeviceClass", true),
+    ("resource.k8s.io", "v1beta1", "ResourceClaim", true),
+    ("resource.k8s.io", "v1beta1", "ResourceClaimTemplate", true),
+    ("resource.k8s.io", "v1beta1", "ResourceSlice", false),
+];
 
 /// The verbs of the API. Plug-ins ask about others: `escalate`, `bind`, `sign`.
 const VERBS: [&str; 9] =
@@ -315,6 +321,18 @@ fn accepted_objects() -> BTreeMap<(String, String), Value> {
     objects
 }
 
+/// Returns an object of the kind of an operation that is accepted, if one is known.
+fn accepted_object(
+    objects: &BTreeMap<(String, String), Value>,
+    Operation { group, version, kind, .. }: &Operation,
+) -> Option<Value> {
+    let other = OTHER_FORMS.iter().find(|other| (other.0, other.1, other.2) == (group, version, kind));
+    match other {
+        Some((.., is_empty_accepted)) => is_empty_accepted.then(|| json!({})),
+        None => objects.get(&(group.clone(), kind.clone())).cloned(),
+    }
+}
+
 /// The server of the table.
 struct Table {
     connection: Connection,
@@ -402,9 +420,8 @@ async fn every_operation_needs_the_rights_that_kubernetes_asks_for() {
     let objects = accepted_objects();
     let mut table = Table { connection, authorizer, sent: 0, differences: Vec::new() };
     for operation in &operations {
-        let key = (operation.group.clone(), operation.kind.clone());
-        let has_other_form = OTHER_FORMS.contains(&(operation.group.as_str(), operation.version.as_str()));
-        let object = objects.get(&key).filter(|_| operation.is_main() && !has_other_form);
+        let object = accepted_object(&objects, operation);
+        let object = object.as_ref().filter(|_| operation.is_main());
         let name = object.and_then(|object| object["metadata"]["name"].as_str()).unwrap_or(ABSENT);
         let verb = operation.verb();
         for form in operation.forms(object, name) {
