@@ -12,6 +12,7 @@
 //! | `configuration`, `reload` | the file of `--authorization-config`, and its changes |
 //! | `impersonation` | who may act as whom |
 //! | `reviews` | the answers of access reviews |
+//! | `rights` | the rights that a request needs |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/authorizer`.
 
@@ -37,6 +38,7 @@ mod rbac;
 mod reload;
 mod review_spec;
 mod reviews;
+pub(crate) mod rights;
 mod setup;
 #[cfg(test)]
 mod tests;

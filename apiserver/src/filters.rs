@@ -21,7 +21,8 @@ use tracing::Instrument as _;
 
 use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
-use crate::authorization::{Attributes, Authorizer};
+use crate::authorization::Authorizer;
+use crate::authorization::rights::Right;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::health::Health;
 use crate::metrics::ServerMetrics;
@@ -339,9 +340,10 @@ impl<D: Dispatch> Filters<D> {
             entry.set_flow(flow);
         }
 
-        // Authorization: checks that the user may do this.
-        let attributes = Attributes::of(&user, &info);
-        let authorized = self.authorize(&attributes, findings.audit.as_deref());
+        // Authorization: checks that the user may do what the method and the path say. The handlers ask for what a request
+        // turns out to do beside that.
+        let right = Right::asked(&info);
+        let authorized = self.authorize(&right, &user, findings.audit.as_deref());
         authorized.instrument(stage!("authorization")).await?;
 
         // Body: received before a place is taken, so that a slow client does not hold up others.

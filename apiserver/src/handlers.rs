@@ -22,6 +22,7 @@ mod call;
 mod connect;
 mod content;
 mod create;
+mod creation;
 mod delete;
 mod dispatch;
 mod ending;

@@ -27,7 +27,7 @@ mod kinds;
 mod reinvocation;
 
 pub use attributes::{Attributes, Operation, OperationOptions};
-pub use chain::{AdmissionChain, RequestValidation};
+pub use chain::{AdmissionChain, CreationCheck, RequestValidation};
 pub use kinds::{NoKinds, ServedKinds};
 pub use reinvocation::Reinvocation;
 

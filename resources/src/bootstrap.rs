@@ -12,6 +12,7 @@
 //! | `wanted` | the generated objects |
 //! | `simple` | namespaces and priority classes, which are only created |
 //! | `roles` | RBAC: missing rules and subjects are added |
+//! | `gated` | RBAC: what depends on features |
 //! | `flow_control` | priority levels and flow schemas |
 //! | `dangling` | whether the level of a flow schema exists |
 //! | `api_services` | one per served version |
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::api::StatusError;
+use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 
 use crate::core::services::ServiceRange;
@@ -34,6 +36,7 @@ mod api_services;
 mod client_authorities;
 mod dangling;
 mod flow_control;
+mod gated;
 mod own_service;
 mod roles;
 mod simple;
@@ -83,6 +86,8 @@ pub struct ServerFacts {
     pub secure_port: u16,
     /// How the server authenticates clients.
     pub authentication: PublishedAuthentication,
+    /// The features that are enabled.
+    pub features: Vec<Feature>,
 }
 
 /// Interval between two runs of the hooks that are controllers in Kubernetes.
@@ -90,9 +95,9 @@ const CONTROLLER_PERIOD: Duration = Duration::from_mins(1);
 /// Interval between two checks of the server's own Service and of its range.
 const OWN_SERVICE_PERIOD: Duration = Duration::from_secs(10);
 
-/// Returns the rules of the default ClusterRole of this name; none if there is no such role.
-pub fn default_rules(cluster_role: &str) -> Vec<serde_json::Value> {
-    let roles = wanted::objects::<crate::rbac::clusterroles::ClusterRoles>();
+/// Returns the rules of the default ClusterRole of this name on a server with these features; none if there is no such role.
+pub fn default_rules(cluster_role: &str, features: &[Feature]) -> Vec<serde_json::Value> {
+    let roles = gated::cluster_roles(features);
     let role = roles.into_iter().find(|role| role.name() == cluster_role);
     let rules = role.and_then(|mut role| role.remove(&["rules"]));
     rules.and_then(|rules| rules.as_array().cloned()).unwrap_or_default()
@@ -107,7 +112,7 @@ pub(crate) fn api_services() -> Vec<registry_core::api::Object> {
 pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<Box<dyn PostStartHook>> {
     let mut hooks: Vec<Box<dyn PostStartHook>> = Vec::new();
     hooks.extend(simple::namespaces(installed).map(boxed));
-    hooks.extend(roles::Roles::new(installed).map(boxed));
+    hooks.extend(roles::Roles::new(installed, &server.features).map(boxed));
     hooks.extend(simple::priority_classes(installed).map(boxed));
     hooks.extend(flow_control::FlowControl::new(installed).map(boxed));
     hooks.extend(own_service::DefaultRange::new(installed, server).map(boxed));

@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
 
-use crate::authentication::{AUTHENTICATED, UNAUTHENTICATED};
 use crate::metrics::DecisionMetrics;
 use crate::request_info::ResourceRequest;
 
@@ -19,15 +18,12 @@ use super::node::NodeAuthorizer;
 use super::rbac::RbacAuthorizer;
 use super::{Attributes, Authorizer, Decision, KUBELET_CLIENT, MASTERS};
 
-/// Paths that everyone may read, whatever the policy: probes must not depend on it.
-const HEALTH_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
-
-/// The authorizers of a server, in order. Before them, members of `system:masters` are allowed everything, and everyone may
-/// read the server's health.
+/// The authorizers of a server, in order. Before them, members of `system:masters` are allowed everything. The paths of the
+/// server's health are no exception: with RBAC the role `system:public-info-viewer` opens them.
 #[derive(Default)]
 pub struct AuthorizerChain {
     members: ArcSwap<Vec<Measured>>,
-    /// `None`: everyone may read the server's health.
+    /// The paths that everyone may use on an extension server; `None` on a main server, which kubelets ask.
     open_paths: Option<OpenPaths>,
 }
 
@@ -75,7 +71,7 @@ impl AuthorizerChain {
         self.members.store(Arc::new(members));
     }
 
-    /// Lets everyone use these paths, instead of those of the server's health.
+    /// Lets everyone use these paths, as on an extension server.
     pub(super) fn with_open_paths(self, paths: OpenPaths) -> Self {
         Self { open_paths: Some(paths), ..self }
     }
@@ -84,9 +80,11 @@ impl AuthorizerChain {
     fn always_allows(&self, attributes: &Attributes<'_>) -> Option<&'static str> {
         match (&self.open_paths, attributes.resource) {
             (Some(paths), None) => paths.contain(attributes.path).then_some(""),
-            // Kubelets do not ask an extension server.
-            (Some(_), Some(_)) => None,
-            (None, _) => is_always_allowed(attributes),
+            (None, Some(resource)) => {
+                let is_own = attributes.user.name == KUBELET_CLIENT && is_kubelet_api(resource);
+                is_own.then_some("the server may use the API of kubelets")
+            }
+            (Some(_), Some(_)) | (None, None) => None,
         }
     }
 }
@@ -146,18 +144,6 @@ impl Authorizer for AuthorizerChain {
         });
         rbac.map(|rbac| rbac.rules_of(user, namespace)).unwrap_or_default()
     }
-}
-
-/// Returns why a request is allowed whatever the policy says, if it is.
-fn is_always_allowed(attributes: &Attributes<'_>) -> Option<&'static str> {
-    let Some(resource) = attributes.resource else {
-        let reads = matches!(attributes.verb, "get" | "head") && HEALTH_PATHS.contains(&attributes.path);
-        // Every request has one of these groups; the subject of a review need not.
-        let is_anyone = || attributes.is_in_group(AUTHENTICATED) || attributes.is_in_group(UNAUTHENTICATED);
-        return (reads && is_anyone()).then_some("everyone may read the server's health");
-    };
-    let is_own = attributes.user.name == KUBELET_CLIENT && is_kubelet_api(resource);
-    is_own.then_some("the server may use the API of kubelets")
 }
 
 /// Returns whether this is a subresource of the kubelet API, which kubelets check access to. (The ClusterRole

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use registry_core::features::Feature;
 use registry_core::registry::{InformerTask, InstalledApi};
 
 use crate::clients::{Client, ClientSettings};
@@ -54,12 +55,13 @@ pub(super) struct Modes {
 // === impl Authorization ===
 
 impl Authorization {
-    /// Creates the authorizers of these options, unless another one replaces them.
+    /// Creates the authorizers of these options, on a server with these features, unless another one replaces them.
     ///
     /// # Errors
     /// Fails if a file that the options name cannot be used.
     pub(crate) fn new(
         options: &AuthorizationOptions,
+        features: &[Feature],
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
     ) -> Result<Self, ServerError> {
@@ -72,7 +74,7 @@ impl Authorization {
             Some(file) => std::mem::take(&mut file.configured),
             None => of_flags(options).map_err(OptionsError)?,
         };
-        let modes = Modes::new(&configured, options).map_err(OptionsError)?;
+        let modes = Modes::new(&configured, options, features).map_err(OptionsError)?;
         let required = Configured::modes(&configured);
         let members = modes.members(configured, metrics).map_err(OptionsError)?;
         let chain = Arc::new(AuthorizerChain::new(members));
@@ -124,14 +126,18 @@ impl Authorization {
 
 impl Modes {
     /// Creates the authorizers that are configured.
-    fn new(configured: &[ConfiguredAuthorizer], options: &AuthorizationOptions) -> Result<Self, String> {
+    fn new(
+        configured: &[ConfiguredAuthorizer],
+        options: &AuthorizationOptions,
+        features: &[Feature],
+    ) -> Result<Self, String> {
         let mut modes = Self::default();
         for mode in Configured::modes(configured) {
             match mode {
                 AuthorizationMode::Rbac => modes.rbac = Some(Arc::default()),
                 AuthorizationMode::Node => {
                     let graph = Arc::<NodeGraph>::default();
-                    let rules = Role::new(&resources::bootstrap::default_rules(NODE_ROLE));
+                    let rules = Role::new(&resources::bootstrap::default_rules(NODE_ROLE, features));
                     modes.node = Some(Arc::new(NodeAuthorizer::new(graph.clone(), rules)));
                     modes.graph = Some(graph);
                 }

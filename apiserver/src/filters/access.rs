@@ -11,7 +11,7 @@ use tracing::Span;
 use crate::audit::Recording;
 use crate::authentication::requested_impersonation;
 use crate::authorization::impersonation::impersonated;
-use crate::authorization::{Attributes, Decision};
+use crate::authorization::rights::Right;
 use crate::request_info::RequestInfo;
 use crate::telemetry::Traced;
 
@@ -36,23 +36,16 @@ impl<D: Dispatch> Filters<D> {
 
     pub(super) async fn authorize(
         &self,
-        attributes: &Attributes<'_>,
+        right: &Right<'_>,
+        user: &UserInfo,
         audit: Option<&Recording>,
     ) -> Result<(), StatusError> {
-        let decision = self.authorizer.authorize(attributes).await;
+        let decision = self.authorizer.authorize(&right.attributes(user)).await;
         self.metrics.access().decided(&decision);
         if let Some(audit) = audit {
             audit.decide(&decision);
         }
-        match decision {
-            Decision::Allow { .. } => Ok(()),
-            Decision::Deny { error, .. } | Decision::NoOpinion { error, .. } if !error.is_empty() => {
-                Err(StatusError::internal(error))
-            }
-            Decision::Deny { reason, .. } | Decision::NoOpinion { reason, .. } => {
-                Err(attributes.forbidden(&reason))
-            }
-        }
+        right.settle(user, decision)
     }
 
     /// Returns the user that the request impersonates, if the user may do so.

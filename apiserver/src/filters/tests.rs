@@ -4,7 +4,7 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::authentication::TokenTable;
-use crate::authorization::{AuthorizerChain, Decision};
+use crate::authorization::{Attributes, AuthorizerChain, Decision};
 use crate::options::Options;
 
 /// Acts as the path says, and remembers the last context.

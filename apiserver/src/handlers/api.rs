@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::AdmissionChain;
+use crate::authorization::Authorizer;
 use crate::metrics::RequestMetrics;
 use crate::openapi::DescriptionsSource;
 use crate::proxy::Proxy;
@@ -52,6 +53,9 @@ pub struct WatchTimes {
 pub struct ApiParts {
     /// The admission plug-ins.
     pub admission: AdmissionChain,
+    /// Decides about what a request turns out to do beside what its method and path say, which the filters have decided
+    /// about; without one that is refused.
+    pub authorizer: Option<Arc<dyn Authorizer>>,
     /// The proxy for connections; without one they are refused.
     pub proxy: Option<Proxy>,
     /// Who knows resources that are not served here yet.
@@ -62,6 +66,7 @@ pub struct ApiParts {
 pub struct Api {
     pub(super) config: ApiConfig,
     pub(super) admission: AdmissionChain,
+    authorizer: Option<Arc<dyn Authorizer>>,
     served: Arc<ServedApi>,
     proxy: Option<Proxy>,
     late: Option<Arc<dyn LateResources>>,
@@ -95,29 +100,25 @@ impl Default for WatchTimes {
 impl Api {
     /// Returns the API over these storages. Watches end when `shutdown` is cancelled. Must be called within a
     /// Tokio runtime.
-    pub fn new(
-        installed: &InstalledApi,
-        admission: AdmissionChain,
-        shutdown: CancellationToken,
-    ) -> Arc<Self> {
-        Self::with_config(installed, admission, shutdown, ApiConfig::default())
+    pub fn new(installed: &InstalledApi, parts: ApiParts, shutdown: CancellationToken) -> Arc<Self> {
+        Self::with_config(installed, parts, shutdown, ApiConfig::default())
     }
 
     /// Returns the API over these storages, with this configuration.
     pub fn with_config(
         installed: &InstalledApi,
-        admission: AdmissionChain,
+        parts: ApiParts,
         shutdown: CancellationToken,
         config: ApiConfig,
     ) -> Arc<Self> {
         let served = ServedApi::new(installed, &config, shutdown);
-        Self::over(served, ApiParts { admission, ..ApiParts::default() }, config)
+        Self::over(served, parts, config)
     }
 
     /// Returns the API over what is served, with the configuration from which that was made.
     pub fn over(served: Arc<ServedApi>, parts: ApiParts, config: ApiConfig) -> Arc<Self> {
-        let ApiParts { admission, proxy, late } = parts;
-        Arc::new(Self { config, admission, served, proxy, late })
+        let ApiParts { admission, authorizer, proxy, late } = parts;
+        Arc::new(Self { config, admission, authorizer, served, proxy, late })
     }
 
     /// Returns the admission plug-ins.
@@ -137,6 +138,15 @@ impl Api {
             Some(late) => late.wait_for(&request.group, &request.resource).await,
             None => false,
         }
+    }
+
+    /// Returns what decides about the rights that a request needs beside that of its method.
+    ///
+    /// # Errors
+    /// 500 if there is none.
+    pub(super) fn authorizer(&self) -> Result<&dyn Authorizer, StatusError> {
+        let missing = || StatusError::internal("no authorizer provided");
+        self.authorizer.as_deref().ok_or_else(missing)
     }
 
     /// Returns the proxy for connections.

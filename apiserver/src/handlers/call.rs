@@ -5,7 +5,8 @@ use registry_core::RequestContext;
 use registry_core::api::StatusError;
 
 use crate::admission::{Attributes, Operation, OperationOptions};
-use crate::request_info::Query;
+use crate::authorization::rights::Right;
+use crate::request_info::{Query, RequestInfo};
 use crate::responses::negotiation::{Endpoint, Format, Formats, Output};
 
 use super::api::Api;
@@ -16,6 +17,8 @@ use super::routing::Route;
 pub(super) struct Call<'a> {
     /// The server.
     pub(super) api: &'a Api,
+    /// The method and the path.
+    pub(super) info: &'a RequestInfo,
     /// The route.
     pub(super) route: &'a Route,
     /// The object's name; empty on collections.
@@ -49,6 +52,14 @@ impl<'a> Call<'a> {
     /// Returns the format of the request's body.
     pub(super) fn body_format(&self) -> Result<Format, StatusError> {
         Format::of_body(self.headers, self.formats())
+    }
+
+    /// Checks that the user has a right, if the request needs one.
+    pub(super) async fn require(&self, right: Option<Right<'_>>) -> Result<(), StatusError> {
+        match right {
+            Some(right) => right.require(self.api.authorizer()?, &self.context.user).await,
+            None => Ok(()),
+        }
     }
 
     /// Returns the admission attributes of a write to `name`.

@@ -10,8 +10,9 @@ use registry_core::api::StatusError;
 use registry_core::rest::connect::{ConnectRequest, Connecter, Connection, Destination, Exchange};
 
 use crate::admission::{Operation, OperationOptions};
+use crate::authorization::rights::Right;
 use crate::proxy::ProxiedRequest;
-use crate::request_info::{RequestInfo, decode_component, query_pairs};
+use crate::request_info::{decode_component, query_pairs};
 use crate::responses;
 
 use super::call::Call;
@@ -21,14 +22,13 @@ use super::routing::method_not_allowed;
 pub(super) async fn connect(
     call: &Call<'_>,
     connecter: &dyn Connecter,
-    info: &RequestInfo,
     parts: &Parts,
     body: Body,
 ) -> Result<Response<Body>, StatusError> {
     let accepted = connecter.connect_spec();
     // OPTIONS has no verb, but the peer behind a proxy may support it.
     let is_asked_of_peer = parts.method == Method::OPTIONS && accepted.has_path;
-    if !accepted.verbs.contains(&info.verb.as_str()) && !is_asked_of_peer {
+    if !accepted.verbs.contains(&call.info.verb.as_str()) && !is_asked_of_peer {
         return Err(method_not_allowed());
     }
     let (prefix, path) = split_path(call, parts.uri.path())?;
@@ -44,6 +44,7 @@ pub(super) async fn connect(
         registry_core::rest::ValidateObject::validate(&validation, call.context, Some(&options), None)
             .await?;
     }
+    call.require(Right::to_connect(call.info)).await?;
     let request = ConnectRequest { options: &options, path };
     let mut destination = match connecter.connect(call.context, call.name, &request).await? {
         Connection::To(destination) => destination,

@@ -64,6 +64,7 @@ impl Api {
         let deprecation = route.path.resource.strategy.deprecation().filter(|_| route.serves(info.verb));
         let call = Call {
             api: self,
+            info,
             route,
             name: &resource.name,
             context,
@@ -77,7 +78,7 @@ impl Api {
         let has_name = !resource.name.is_empty();
         if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
             // Boxed: rare, and larger than all other calls.
-            return Box::pin(connect::connect(&call, connecter.as_ref(), info, parts, body)).await;
+            return Box::pin(connect::connect(&call, connecter.as_ref(), parts, body)).await;
         }
         if parts.method == Method::HEAD && !route.is_custom() {
             return Err(method_not_allowed());

@@ -21,6 +21,7 @@ use super::call::Call;
 use super::content::{
     bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
 };
+use super::creation::CreationRight;
 use super::options::patch_options;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
@@ -58,9 +59,10 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
         }),
     };
     let attributes = call.attributes(Operation::Update, call.name, &patch_options);
+    let creation = CreationRight::new(call);
     let mut attempt = 0;
     loop {
-        let validation = call.api.admission.validation(attributes);
+        let validation = call.api.admission.validation_of_update(attributes, &creation);
         let updated = update.as_updated_object();
         let result = updater.update(call.context, call.name, updated, &validation, &options).await;
         attempt += 1;

@@ -13,6 +13,7 @@ use crate::responses::negotiation::Endpoint;
 use super::answer::object_answer;
 use super::call::Call;
 use super::content::{check_name, decode_object, owners, read_body};
+use super::creation::CreationRight;
 use super::options::write_options;
 use super::routing::method_not_allowed;
 
@@ -28,7 +29,8 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>
 
     let mut replacement = Replacement { call, object, options: &options };
     let attributes = call.attributes(Operation::Update, call.name, &options);
-    let validation = call.api.admission.validation(attributes);
+    let creation = CreationRight::new(call);
+    let validation = call.api.admission.validation_of_update(attributes, &creation);
     let (answer, created) =
         updater.update(call.context, call.name, &mut replacement, &validation, &options).await?;
     object_answer(call, &output, answer, updated_status(created))

@@ -49,6 +49,11 @@ impl FeatureGates {
         Self(switches.to_vec())
     }
 
+    /// Returns the enabled features.
+    pub fn enabled(&self) -> Vec<Feature> {
+        Feature::ALL.into_iter().filter(|feature| self.is_enabled(*feature)).collect()
+    }
+
     /// Returns whether a feature is enabled.
     pub fn is_enabled(&self, feature: Feature) -> bool {
         let said = self.0.iter().rev().find(|switch| switch.feature == feature);

@@ -169,6 +169,7 @@ impl ServerBuilder {
             None => (
                 Authorization::new(
                     &self.options.authorization,
+                    &self.options.feature_gates().enabled(),
                     self.authorizer.clone(),
                     metrics.authorization(),
                 )?,
@@ -231,7 +232,9 @@ impl ServerBuilder {
         let proxy = dependencies.proxy(address, local, descriptors.proxied, lifecycle.stopping.clone());
         let custom_resources = custom_resources(&installed, &storages, &served, &mut tasks);
         let late = custom_resources.clone().map(|late| late as Arc<dyn LateResources>);
-        let api = Api::over(served.clone(), ApiParts { admission, proxy: Some(proxy), late }, config);
+        let authorizer = authorization.authorizer();
+        let parts = ApiParts { admission, authorizer: Some(authorizer.clone()), proxy: Some(proxy), late };
+        let api = Api::over(served.clone(), parts, config);
         tasks.background.extend(background(&api, self.is_extension));
         let remote = remote_apis(options, &installed, transports, &served, &metrics, &lifecycle, &mut tasks);
         let api = Arc::new(LongRequests::new(api, opened.long_work.clone()));
@@ -242,7 +245,6 @@ impl ServerBuilder {
         let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
         add_checks(&mut health, custom_resources, encryption.as_deref());
-        let authorizer = authorization.authorizer();
         let limits = &options.limits;
         let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics);
         let filters = configured(filters, options).with_auditor(opened.auditor).with_sampler(opened.sampler);

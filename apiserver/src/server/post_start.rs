@@ -160,6 +160,7 @@ pub(super) fn server_facts(
         advertise_address: given.or_else(own_address).filter(usable),
         secure_port: bound.port(),
         authentication,
+        features: options.feature_gates().enabled(),
     }
 }
 

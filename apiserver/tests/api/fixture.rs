@@ -4,7 +4,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use apiserver::admission::{AdmissionChain, NamespaceLifecycle};
-use apiserver::handlers::{Api, ApiConfig};
+use apiserver::authorization::{Authorizer, AuthorizerChain};
+use apiserver::handlers::{Api, ApiConfig, ApiParts};
 use apiserver::request_info::RequestInfo;
 use axum::body::Body;
 use bytes::Bytes;
@@ -171,7 +172,10 @@ impl Server {
         let lifecycle = NamespaceLifecycle::new(&installed).unwrap();
         let admission = AdmissionChain { mutating: vec![Arc::new(lifecycle)], validating: Vec::new() };
         let shutdown = CancellationToken::new();
-        let api = Api::with_config(&installed, admission, shutdown.clone(), config);
+        // All requests are those of an administrator.
+        let authorizer = Some(Arc::new(AuthorizerChain::default()) as Arc<dyn Authorizer>);
+        let parts = ApiParts { admission, authorizer, ..ApiParts::default() };
+        let api = Api::with_config(&installed, parts, shutdown.clone(), config);
         let server = Self { api, shutdown };
         server.post("/api/v1/namespaces", &json!({"metadata": {"name": "default"}})).await;
         server

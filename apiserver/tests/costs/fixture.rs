@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::admission::{AdmissionChain, NamespaceLifecycle};
-use apiserver::handlers::{Api, ApiConfig};
+use apiserver::authorization::{Authorizer, AuthorizerChain};
+use apiserver::handlers::{Api, ApiConfig, ApiParts};
 use apiserver::options::AdmissionOptions;
 use apiserver::request_info::RequestInfo;
 use axum::body::Body;
@@ -85,7 +86,10 @@ impl Server {
         admission.validating.extend(plugins.validating);
         AdmissionOptions::default().apply(&mut admission).unwrap();
         let config = ApiConfig { cbor: true, ..ApiConfig::default() };
-        let api = Api::with_config(&installed, admission, CancellationToken::new(), config);
+        // All requests are those of an administrator.
+        let authorizer = Some(Arc::new(AuthorizerChain::default()) as Arc<dyn Authorizer>);
+        let parts = ApiParts { admission, authorizer, ..ApiParts::default() };
+        let api = Api::with_config(&installed, parts, CancellationToken::new(), config);
         drop(entered);
         let server = Self { runtime, api, engine, installed };
         let namespace = json!({"metadata": {"name": "default"}}).to_string();

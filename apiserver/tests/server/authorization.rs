@@ -482,7 +482,15 @@ async fn other_modes_can_be_chosen() {
         refused.text()
     );
     assert_eq!(client.admin("GET", "/api", &Value::Null).await["kind"], "APIVersions");
-    assert_eq!(client.send("", "GET", "/readyz", &Value::Null).await.status, 200);
+    for path in ["/healthz", "/livez", "/readyz", "/readyz/ping"] {
+        for token in ["", ALICE_TOKEN] {
+            let refused = client.send(token, "GET", path, &Value::Null).await;
+            assert_eq!(refused.status, 403, "{path}: {}", refused.text());
+            let expected = format!("cannot get path \\\"{path}\\\": Everything is forbidden.");
+            assert!(refused.text().contains(&expected), "{}", refused.text());
+        }
+        assert_eq!(client.send(ADMIN_TOKEN, "GET", path, &Value::Null).await.status, 200, "{path}");
+    }
     server.stop().await;
     for flags in ["--authorization-mode=RBAC,RBAC", "--authorization-mode=Zork", "--authorization-mode=ABAC"]
     {

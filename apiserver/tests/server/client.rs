@@ -47,6 +47,8 @@ pub async fn tls(server: &TestServer, protocol: &str) -> TlsStream<TcpStream> {
 /// Returns a TLS connection with this configuration.
 pub async fn tls_with(server: &TestServer, config: Arc<rustls::ClientConfig>) -> TlsStream<TcpStream> {
     let stream = TcpStream::connect(server.address()).await.unwrap();
+    // Head and body are two writes, of which the second would wait for the acknowledgement of the first.
+    stream.set_nodelay(true).unwrap();
     let connector = TlsConnector::from(config);
     connector.connect("localhost".try_into().unwrap(), stream).await.expect("TLS")
 }

@@ -26,6 +26,18 @@ pub struct AdmissionChain {
 pub struct RequestValidation<'a> {
     chain: &'a AdmissionChain,
     attributes: Attributes<'a>,
+    /// `None`: no update creates its object.
+    creation: Option<&'a dyn CreationCheck>,
+}
+
+/// Decides whether the user of an update may create its object, if there is none.
+#[async_trait]
+pub trait CreationCheck: Send + Sync {
+    /// Decides it, before the validating plug-ins run.
+    ///
+    /// # Errors
+    /// 403: the user may not.
+    async fn may_create(&self, context: &RequestContext) -> Result<(), StatusError>;
 }
 
 // === impl AdmissionChain ===
@@ -91,7 +103,17 @@ impl AdmissionChain {
     /// Returns the plug-ins that run within the store's retry loop, bound to a request with these attributes: the
     /// validating ones, and for a deletion, whose object is known only then, the mutating ones before them.
     pub fn validation<'a>(&'a self, attributes: Attributes<'a>) -> RequestValidation<'a> {
-        RequestValidation { chain: self, attributes }
+        RequestValidation { chain: self, attributes, creation: None }
+    }
+
+    /// Returns the plug-ins of an update, as [`validation`](Self::validation) does, with the decision whether it may create
+    /// its object. Without one it may not.
+    pub fn validation_of_update<'a>(
+        &'a self,
+        attributes: Attributes<'a>,
+        creation: &'a dyn CreationCheck,
+    ) -> RequestValidation<'a> {
+        RequestValidation { creation: Some(creation), ..self.validation(attributes) }
     }
 }
 
@@ -111,9 +133,13 @@ impl rest::ValidateObject for RequestValidation<'_> {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        // Validators see an update that creates the object as a creation.
         let operation = match (self.attributes.operation, old) {
-            (Operation::Update, None) => Operation::Create,
+            (Operation::Update, None) => {
+                let unknown = || StatusError::internal("nothing decides whether this update may create");
+                self.creation.ok_or_else(unknown)?.may_create(context).await?;
+                // Validators see an update that creates the object as a creation.
+                Operation::Create
+            }
             (operation, _) => operation,
         };
         let attributes = Attributes { operation, ..self.attributes };

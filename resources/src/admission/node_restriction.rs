@@ -6,10 +6,12 @@
 //! | `audiences` | the audiences of tokens that a node may request |
 //! | `node` | labels, taints and the rest of a node |
 //! | `pod` | mirror pods, statuses, evictions |
+//! | `pod_certificate` | requests of certificates for pods |
 
 mod audiences;
 mod node;
 mod pod;
+mod pod_certificate;
 
 use std::sync::Arc;
 
@@ -24,13 +26,16 @@ use serde_json::Value;
 use super::certificate_subject::requested;
 use super::node_identity;
 use super::refusal::forbidden;
+use crate::certificates::podcertificaterequests::PodCertificateRequests;
 use crate::core::nodes::Nodes;
 use crate::core::pods::Pods;
+use crate::core::serviceaccounts::ServiceAccounts;
 use crate::support::lookup::Lookup;
 use audiences::Audiences;
 
-const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
-const NODES: GroupResource = GroupResource { group: "", resource: "nodes" };
+/// The resources as Kubernetes' caches name them in errors: in the singular.
+const POD: GroupResource = GroupResource { group: "", resource: "pod" };
+const NODE: GroupResource = GroupResource { group: "", resource: "node" };
 const LEASES: &str = "kube-node-lease";
 /// The signers that kubelets request their certificates from.
 const KUBELET_SIGNERS: [&str; 2] =
@@ -41,6 +46,8 @@ pub(super) struct NodeRestriction {
     pods: Lookup,
     nodes: Lookup,
     audiences: Audiences,
+    /// `None` if PodCertificateRequests are not served, as without their feature gate.
+    accounts_of_pod_certificates: Option<Lookup>,
 }
 
 /// A write by a node.
@@ -60,6 +67,8 @@ impl NodeRestriction {
             pods: Lookup::of::<Pods>(installed)?,
             nodes: Lookup::of::<Nodes>(installed)?,
             audiences: Audiences::new(installed, access),
+            accounts_of_pod_certificates: Lookup::of::<PodCertificateRequests>(installed)
+                .and_then(|_| Lookup::of::<ServiceAccounts>(installed)),
         })
     }
 
@@ -83,10 +92,7 @@ impl NodeRestriction {
             }
             ("resource.k8s.io", "resourceslices") => check_slice(write),
             ("certificates.k8s.io", "certificatesigningrequests") => check_certificate(write),
-            // Served only behind a gate that is off by default.
-            ("certificates.k8s.io", "podcertificaterequests") => {
-                Err(write.refused("PodCertificateRequest feature gate is disabled"))
-            }
+            ("certificates.k8s.io", "podcertificaterequests") => self.check_pod_certificate(write).await,
             _ => Ok(()),
         }
     }
@@ -94,7 +100,7 @@ impl NodeRestriction {
     /// Returns a pod, which has to exist.
     async fn pod(&self, write: &Write<'_>, name: &str) -> Result<Object, StatusError> {
         let pod = self.pods.get(&write.context.namespace, name).await?;
-        pod.ok_or_else(|| StatusError::not_found(PODS, name))
+        pod.ok_or_else(|| StatusError::not_found(POD, name))
     }
 
     async fn check_eviction(&self, write: &Write<'_>) -> Result<(), StatusError> {

@@ -7,20 +7,24 @@
 use async_trait::async_trait;
 use futures::future::{try_join, try_join_all};
 use registry_core::api::{Object, StatusError};
+use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use serde_json::Value;
 
-use super::{PostStartHook, wanted};
+use super::{PostStartHook, gated, wanted};
 use crate::rbac::clusterrolebindings::ClusterRoleBindings;
 use crate::rbac::clusterroles::ClusterRoles;
 use crate::rbac::covers::missing_rules;
 use crate::rbac::rolebindings::RoleBindings;
 use crate::rbac::roles::Roles as NamespacedRoles;
-use crate::support::system_writer::SystemWriter;
+use crate::support::system_writer::{Present, SystemWriter};
 
 /// If `false`, the server does not change a role or binding.
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+
+/// Bindings, and those that had a part of their role before.
+const SPLIT: [(&str, &str); 1] = [("system:discovery", "system:public-info-viewer")];
 
 /// The hook.
 pub(super) struct Roles {
@@ -29,14 +33,27 @@ pub(super) struct Roles {
 }
 
 /// The writer of one resource, and its wanted objects.
-type Kept = (SystemWriter, fn() -> Vec<Object>);
+struct Kept {
+    writer: SystemWriter,
+    wanted: Wanted,
+    features: Vec<Feature>,
+}
+
+/// Returns the objects that a server with these features wants.
+type Wanted = fn(&[Feature]) -> Vec<Object>;
 
 // === impl Roles ===
 
 impl Roles {
-    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        let roles = [of::<ClusterRoles>(installed), of::<NamespacedRoles>(installed)];
-        let bindings = [of::<ClusterRoleBindings>(installed), of::<RoleBindings>(installed)];
+    pub(super) fn new(installed: &InstalledApi, features: &[Feature]) -> Option<Self> {
+        let roles = [
+            Kept::new::<ClusterRoles>(installed, gated::cluster_roles, features),
+            Kept::new::<NamespacedRoles>(installed, always::<NamespacedRoles>, features),
+        ];
+        let bindings = [
+            Kept::new::<ClusterRoleBindings>(installed, gated::cluster_role_bindings, features),
+            Kept::new::<RoleBindings>(installed, always::<RoleBindings>, features),
+        ];
         let hook = Self {
             roles: roles.into_iter().flatten().collect(),
             bindings: bindings.into_iter().flatten().collect(),
@@ -45,8 +62,21 @@ impl Roles {
     }
 }
 
-fn of<R: Resource>(installed: &InstalledApi) -> Option<Kept> {
-    Some((SystemWriter::of::<R>(installed)?, wanted::objects::<R>))
+/// Returns objects that do not depend on features.
+fn always<R: Resource>(_: &[Feature]) -> Vec<Object> {
+    wanted::objects::<R>()
+}
+
+// === impl Kept ===
+
+impl Kept {
+    fn new<R: Resource>(installed: &InstalledApi, wanted: Wanted, features: &[Feature]) -> Option<Self> {
+        Some(Self { writer: SystemWriter::of::<R>(installed)?, wanted, features: features.to_vec() })
+    }
+
+    fn wanted(&self) -> Vec<Object> {
+        (self.wanted)(&self.features)
+    }
 }
 
 #[async_trait]
@@ -56,10 +86,8 @@ impl PostStartHook for Roles {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        let roles =
-            self.roles.iter().map(|(system_writer, wanted)| system_writer.ensure(wanted(), mended_role));
-        let bindings =
-            self.bindings.iter().map(|(system_writer, wanted)| ensure_bindings(system_writer, wanted()));
+        let roles = self.roles.iter().map(|kept| kept.writer.ensure(kept.wanted(), mended_role));
+        let bindings = self.bindings.iter().map(|kept| ensure_bindings(&kept.writer, kept.wanted()));
         try_join(try_join_all(roles), try_join_all(bindings)).await.map(drop)
     }
 }
@@ -67,6 +95,7 @@ impl PostStartHook for Roles {
 /// Creates and updates bindings; one to another role is recreated, because the role is immutable.
 async fn ensure_bindings(system_writer: &SystemWriter, wanted: Vec<Object>) -> Result<(), StatusError> {
     let present = system_writer.present().await?;
+    split_bindings(system_writer, &present, &wanted).await?;
     for object in &wanted {
         let Some(entry) = present.get(object.namespace(), object.name()) else { continue };
         let stored = system_writer.read(entry)?;
@@ -76,6 +105,32 @@ async fn ensure_bindings(system_writer: &SystemWriter, wanted: Vec<Object>) -> R
         }
     }
     system_writer.ensure(wanted, mended_binding).await
+}
+
+/// Creates the missing bindings that took over a part of another one, with its subjects, labels and annotations: what an
+/// operator has closed stays closed.
+async fn split_bindings(
+    system_writer: &SystemWriter,
+    present: &Present,
+    wanted: &[Object],
+) -> Result<(), StatusError> {
+    for (source, name) in SPLIT {
+        let object = wanted.iter().find(|object| object.name() == name && object.namespace().is_empty());
+        let (Some(object), Some(entry), None) = (object, present.get("", source), present.get("", name))
+        else {
+            continue;
+        };
+        let stored = system_writer.read(entry)?;
+        let mut binding = object.clone();
+        for field in [&["subjects"][..], &["metadata", "labels"], &["metadata", "annotations"]] {
+            binding.remove(field);
+            if let Some(value) = stored.get(field) {
+                binding.set(field, value.clone());
+            }
+        }
+        system_writer.create(binding).await?;
+    }
+    Ok(())
 }
 
 fn is_protected(present: &Object) -> bool {

@@ -23,6 +23,7 @@ async fn what_was_deleted_is_made_anew_by_the_next_run_and_what_others_changed_s
         advertise_address: Some("192.0.2.7".parse().unwrap()),
         secure_port: 6443,
         authentication: PublishedAuthentication::default(),
+        features: Vec::new(),
     };
     let mut hooks = crate::attach_hooks(&installed, facts.service_range);
     hooks.extend(post_start_hooks(&installed, &facts));

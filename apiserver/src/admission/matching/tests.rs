@@ -15,8 +15,8 @@ use resources::core::namespaces::Namespaces;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::admission::{AdmissionChain, Attributes, Operation};
-use crate::handlers::Api;
+use crate::admission::{Attributes, Operation};
+use crate::handlers::{Api, ApiParts};
 
 use super::{MatchCriteria, Matched, Matcher, VersionedObjects, is_exempt};
 
@@ -73,7 +73,7 @@ impl Fixture {
             let context = RequestContext::system("");
             store.create(&context, namespace, &AdmitAll, &CreateOptions::default()).await.unwrap();
         }
-        let api = Api::new(&installed, AdmissionChain::default(), CancellationToken::new());
+        let api = Api::new(&installed, ApiParts::default(), CancellationToken::new());
         Self { api, matcher: Matcher::new(&installed) }
     }
 

@@ -47,7 +47,7 @@ fn node_authorizer() -> NodeAuthorizer {
     });
     let volume = references::of_volume(&Object::from_value(volume).unwrap());
     graph.set_volume(Reference::new(Kind::Volume, "", "v"), volume);
-    NodeAuthorizer::new(graph, Role::new(&resources::bootstrap::default_rules("system:node")))
+    NodeAuthorizer::new(graph, Role::new(&resources::bootstrap::default_rules("system:node", &[])))
 }
 
 fn set_pod(graph: &NodeGraph, name: &str, pod: &Value) {

@@ -117,7 +117,7 @@ impl Audiences {
             text("/csi/driver").or_else(|| replaced(volume)).map(str::to_owned)
         };
         let Some(driver) = driver.filter(|driver| !driver.is_empty()) else { return Ok(false) };
-        let driver = found(self.drivers.as_ref(), "", &driver, "csidrivers.storage.k8s.io").await?;
+        let driver = found(self.drivers.as_ref(), "", &driver, "csidriver.storage.k8s.io").await?;
         let requests = driver.get(&["spec", "tokenRequests"]).and_then(Value::as_array);
         let own =
             |request: &Value| request.get("audience").and_then(Value::as_str).unwrap_or_default() == audience;
@@ -125,9 +125,9 @@ impl Audiences {
     }
 
     async fn driver_of_claim(&self, namespace: &str, claim: &str) -> Result<Option<String>, String> {
-        let claim = found(self.claims.as_ref(), namespace, claim, "persistentvolumeclaims").await?;
+        let claim = found(self.claims.as_ref(), namespace, claim, "persistentvolumeclaim").await?;
         let volume = claim.get_str(&["spec", "volumeName"]).unwrap_or_default();
-        let volume = found(self.volumes.as_ref(), "", volume, "persistentvolumes").await?;
+        let volume = found(self.volumes.as_ref(), "", volume, "persistentvolume").await?;
         let driver = volume.get_str(&["spec", "csi", "driver"]);
         Ok(driver.or_else(|| replaced(volume.get(&["spec"])?)).map(str::to_owned))
     }
@@ -148,12 +148,17 @@ fn replaced(volume: &Value) -> Option<&'static str> {
     REPLACED.iter().find(|(kind, _)| is_of(kind)).map(|(_, driver)| *driver)
 }
 
-/// Returns an object, which has to exist.
-async fn found(lookup: Option<&Lookup>, namespace: &str, name: &str, plural: &str) -> Result<Object, String> {
+/// Returns an object, which has to exist. Errors name the resource in the singular, as Kubernetes' caches do.
+async fn found(
+    lookup: Option<&Lookup>,
+    namespace: &str,
+    name: &str,
+    singular: &str,
+) -> Result<Object, String> {
     let text = |failure: StatusError| failure.message;
     let object = match lookup.filter(|_| !name.is_empty()) {
         Some(lookup) => lookup.get(namespace, name).await.map_err(text)?,
         None => None,
     };
-    object.ok_or_else(|| format!("{plural} {name:?} not found"))
+    object.ok_or_else(|| format!("{singular} {name:?} not found"))
 }

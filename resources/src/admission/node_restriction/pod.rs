@@ -5,9 +5,14 @@ use registry_core::api::{Object, StatusError};
 use serde_json::Value;
 
 use super::super::references;
-use super::{NODES, NodeRestriction, Write};
+use super::{NODE, NodeRestriction, Write};
 
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+
+/// Whether a pod shows in the API one that a kubelet runs from a file.
+pub(super) fn is_mirror(pod: &Object) -> bool {
+    pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION)
+}
 
 impl NodeRestriction {
     pub(super) async fn check_pod(&self, write: &Write<'_>) -> Result<(), StatusError> {
@@ -34,7 +39,7 @@ impl NodeRestriction {
 
     async fn check_new_pod(&self, write: &Write<'_>, pod: &Object) -> Result<(), StatusError> {
         let node = write.node;
-        if !pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION) {
+        if !is_mirror(pod) {
             return Err(write.refused(format!(
                 "pod does not have {MIRROR_ANNOTATION:?} annotation, node {node:?} can only create mirror pods"
             )));
@@ -80,7 +85,7 @@ impl NodeRestriction {
             format!("node {node:?} must not set blockOwnerDeletion on an owner reference")
         } else {
             let present = self.nodes.get("", node).await?;
-            let present = present.ok_or_else(|| StatusError::not_found(NODES, node))?;
+            let present = present.ok_or_else(|| StatusError::not_found(NODE, node))?;
             let uid = text("uid");
             if uid == present.uid() {
                 return Ok(());

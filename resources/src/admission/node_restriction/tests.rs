@@ -39,7 +39,14 @@ async fn create_pod(installed: &InstalledApi, mut pod: Value) {
 
 impl Cluster {
     async fn new() -> Self {
-        let plurals = ["nodes", "pods", "serviceaccounts", "csidrivers", "persistentvolumeclaims"];
+        let plurals = [
+            "nodes",
+            "pods",
+            "serviceaccounts",
+            "csidrivers",
+            "persistentvolumeclaims",
+            "podcertificaterequests",
+        ];
         let installed = testing::installed(&plurals);
         for node in ["a", "b"] {
             testing::create::<Nodes>(&installed, json!({"metadata": {"name": node}})).await;
@@ -96,7 +103,7 @@ fn target(
         "leases" => "coordination.k8s.io",
         "csinodes" => "storage.k8s.io",
         "resourceslices" => "resource.k8s.io",
-        "certificatesigningrequests" => "certificates.k8s.io",
+        "certificatesigningrequests" | "podcertificaterequests" => "certificates.k8s.io",
         _ => "",
     };
     Target { group, resource, subresource, operation, name }
@@ -243,6 +250,22 @@ async fn a_node_gets_tokens_for_its_pods_and_their_audiences() {
         token("pv", "x", json!([])).await.unwrap().starts_with("the UID in the bound object reference (x)")
     );
     assert_eq!(token("", "x", json!([])).await.unwrap(), "node requested token not bound to a pod");
+    // Errors name resources in the singular, as Kubernetes' caches do.
+    assert_eq!(token("gone", "x", json!([])).await.unwrap(), "pod \"gone\" not found");
+    let missing = [
+        (json!({"csi": {"driver": "d"}}), "csidriver.storage.k8s.io \"d\" not found"),
+        (json!({"persistentVolumeClaim": {"claimName": "c"}}), "persistentvolumeclaim \"c\" not found"),
+    ];
+    for (number, (source, expected)) in missing.into_iter().enumerate() {
+        let name = format!("volume{number}");
+        let mut mounted = pod(&name, "a");
+        mounted["spec"]["volumes"] = json!([source]);
+        mounted["spec"]["volumes"][0]["name"] = "v".into();
+        create_pod(&cluster.installed, mounted).await;
+        let uid = cluster.uid::<Pods>("default", &name).await;
+        let told = token(&name, &uid, json!(["vault"])).await.unwrap();
+        assert_eq!(told, format!("error validating audience \"vault\": {expected}"));
+    }
     let other = cluster.uid::<Pods>("default", "pb").await;
     assert_eq!(
         token("pb", &other, json!([])).await.unwrap(),
@@ -322,4 +345,82 @@ async fn a_user_with_the_name_of_a_node_outside_of_its_group_is_none() {
     let attributes = Attributes::new(Operation::Create, resource, kind, "m");
     let refused = cluster.plugin.admit(&context, &attributes, None, None).await.unwrap_err();
     assert!(refused.message.ends_with("could not determine node from user \"system:node:\""));
+}
+
+#[tokio::test]
+async fn a_node_requests_certificates_for_its_pods_only() {
+    let cluster = Cluster::new().await;
+    testing::create::<ServiceAccounts>(&cluster.installed, json!({"metadata": {"name": "web"}})).await;
+    for (name, node) in [("pc", "a"), ("pd", "b"), ("pm", "a")] {
+        let mut pod = pod(name, node);
+        pod["spec"]["serviceAccountName"] = "web".into();
+        if name == "pm" {
+            pod["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "x"});
+        }
+        create_pod(&cluster.installed, pod).await;
+    }
+    let request = async |pod: &str| {
+        json!({"spec": {
+            "nodeName": "a", "nodeUID": cluster.uid::<Nodes>("", "a").await,
+            "podName": pod, "podUID": cluster.uid::<Pods>("default", pod).await,
+            "serviceAccountName": "web",
+            "serviceAccountUID": cluster.uid::<ServiceAccounts>("default", "web").await,
+        }})
+    };
+    let refusal = async |request: Value| {
+        let target = target("podcertificaterequests", "", Operation::Create, "r");
+        cluster.refusal(target, Some(request), None).await
+    };
+    assert_eq!(refusal(request("pc").await).await, None);
+    let of_b = refusal(request("pd").await).await.unwrap();
+    assert_eq!(of_b, "pod \"default/pd\" is not running on node \"a\" named in the PodCertificateRequest");
+    assert_eq!(refusal(request("pm").await).await.unwrap(), "pod \"default/pm\" is a mirror pod");
+    for (field, value, expected) in [
+        (
+            "nodeName",
+            "b",
+            "PodCertificateRequest.Spec.NodeName=\"b\", which is not the requesting node \"a\"",
+        ),
+        (
+            "nodeUID",
+            "x",
+            "PodCertificateRequest for pod \"default/pc\" names node UID \"x\", inconsistent with",
+        ),
+        (
+            "podName",
+            "gone",
+            "while retrieving pod \"default/gone\" named in the PodCertificateRequest: pod \"gone\" not found",
+        ),
+        (
+            "podUID",
+            "x",
+            "PodCertificateRequest for pod \"default/pc\" contains pod UID (\"x\") which differs",
+        ),
+        (
+            "serviceAccountName",
+            "x",
+            "PodCertificateRequest for pod \"default/pc\" contains serviceAccountName (\"x\") that differs",
+        ),
+        (
+            "serviceAccountUID",
+            "x",
+            "PodCertificateRequest for pod \"default/pc\" names service account UID \"x\"",
+        ),
+    ] {
+        let mut changed = request("pc").await;
+        changed["spec"][field] = value.into();
+        let told = refusal(changed).await.unwrap();
+        assert!(told.starts_with(expected), "{field}: {told}");
+    }
+    let updated = target("podcertificaterequests", "", Operation::Update, "r");
+    let told = cluster.refusal(updated, Some(request("pc").await), Some(request("pc").await)).await;
+    assert_eq!(told.unwrap(), "unexpected operation UPDATE");
+
+    // Without the feature, they are not served.
+    let installed = testing::installed(&["nodes", "pods", "serviceaccounts"]);
+    let plugin = NodeRestriction::new(&installed, Arc::new(NoAccess)).unwrap();
+    let cluster = Cluster { plugin, installed };
+    let target = target("podcertificaterequests", "", Operation::Create, "r");
+    let told = cluster.refusal(target, Some(json!({})), None).await.unwrap();
+    assert_eq!(told, "PodCertificateRequest feature gate is disabled");
 }

@@ -26,6 +26,10 @@ const TOLERATION: GoShape = GoShape::Struct(&[
 pub(super) struct RuntimeClassStrategy;
 
 impl ObjectStrategy for RuntimeClassStrategy {
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+
     fn allow_unconditional_update(&self) -> bool {
         false
     }
