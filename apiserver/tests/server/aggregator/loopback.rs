@@ -41,29 +41,24 @@ async fn a_loopback_address_is_refused_and_the_condition_names_address_rule_and_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_flag_an_extension_server_is_reached_by_service_and_by_endpoint() {
+async fn with_the_flag_an_extension_server_on_this_machine_is_reached() {
     let extension = Extension::start("wardle").await;
-    for routing in ["false", "true"] {
-        let builder = TestServer::builder().memory().flag("--allow-loopback-backends");
-        let server =
-            builder.flag(format!("--enable-aggregator-routing={routing}")).start().await.unwrap();
-        let mut client = Client::of(&server).await;
-        available(&mut client, &extension, "localhost").await;
-        client.until(&api_service_path(), |found| condition(found, "Available") == "True").await;
-        assert_eq!(client.get(&flunders()).await["target"], flunders());
-        // Proxies of pods and services have rules of their own.
-        let proxied = format!("{SERVICES}/wardle:{}/proxy/", extension.address.port());
-        let refused = client.send("GET", &proxied, &Value::Null).await;
-        assert!(refused.status >= 400, "{}", refused.text());
-        // And the server itself is no backend.
-        let mut own = client.get(&api_service_path()).await;
-        own["spec"]["service"]["port"] = server.address().port().into();
-        client.expect(200, "PUT", &api_service_path(), own).await;
-        let found =
-            client.until(&api_service_path(), |found| condition(found, "Available") == "False").await;
-        assert!(reason(&found).1.contains("is this server's own"), "{found}");
-        server.stop().await;
-    }
+    let server = TestServer::builder().memory().flag("--allow-loopback-backends").start().await.unwrap();
+    let mut client = Client::of(&server).await;
+    available(&mut client, &extension, "localhost").await;
+    client.until(&api_service_path(), |found| condition(found, "Available") == "True").await;
+    assert_eq!(client.get(&flunders()).await["target"], flunders());
+    // Proxies of pods and services have rules of their own.
+    let proxied = format!("{SERVICES}/wardle:{}/proxy/", extension.address.port());
+    let refused = client.send("GET", &proxied, &Value::Null).await;
+    assert!(refused.status >= 400, "{}", refused.text());
+    // And the server itself is no backend.
+    let mut own = client.get(&api_service_path()).await;
+    own["spec"]["service"]["port"] = server.address().port().into();
+    client.expect(200, "PUT", &api_service_path(), own).await;
+    let found = client.until(&api_service_path(), |found| condition(found, "Available") == "False").await;
+    assert!(reason(&found).1.contains("is this server's own"), "{found}");
+    server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -176,6 +176,7 @@ impl Connection {
             |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
         let mut pause = FIRST_ANSWER_PAUSE.0;
         let notice = FirstAnswerNotice { options, last: Mutex::default() };
+        let mut last_failure = None;
         loop {
             let ask = self.call(Safety::Read, || {
                 let mut kv = self.kv();
@@ -188,12 +189,15 @@ impl Connection {
             let failure = match answer {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(failure)) => failure,
-                Err(_) => return Err(unreachable("no answer in time".to_owned())),
+                Err(_) => {
+                    return Err(unreachable(last_failure.unwrap_or_else(|| "no answer in time".to_owned())));
+                }
             };
             if !matches!(failure, Failure::NotSent(_) | Failure::Lost(_)) || Instant::now() >= deadline {
                 return Err(unreachable(failure.to_string()));
             }
             notice.say(&failure.to_string());
+            last_failure = Some(failure.to_string());
             sleep(pause).await;
             pause = (pause * 2).min(FIRST_ANSWER_PAUSE.1);
         }
