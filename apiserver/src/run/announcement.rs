@@ -1,4 +1,4 @@
-//! What the process says about itself at its start: in the log, on stdout, and in files.
+//! The announcement of the process at its start: in the log, on stdout, and in files.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};

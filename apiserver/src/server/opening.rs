@@ -1,4 +1,4 @@
-//! What the server opens before its stores, in an order that leaves nothing half made: flags and the files that they name
+//! Everything that the server opens before its stores, in an order that leaves nothing half made: flags and the files that they name
 //! are checked, the address is bound, the data directory is locked, and only then anything is written.
 
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use super::long_work::LongWork;
 use super::pki;
 use super::renewal::ServingTls;
 
-/// What the flags and the files that they name say, which has been checked.
+/// The flags and the files that they name, checked.
 pub(super) struct Checked {
     storage_choice: StorageChoice,
     sampler: Option<Sampler>,
@@ -32,7 +32,7 @@ pub(super) struct Checked {
     authorization: Option<Authorization>,
 }
 
-/// What the server opens before its stores: the address, files, keys and the engine.
+/// Everything that the server opens before its stores: the address, files, keys and the engine.
 pub(super) struct Opened {
     pub(super) listener: TcpListener,
     pub(super) address: SocketAddr,

@@ -117,7 +117,7 @@ async fn a_full_disk_under_the_keys_is_told_and_leaves_nothing() {
     server.config_maps().await;
 }
 
-/// What is given is respected: nothing is removed there.
+/// Nothing is removed from a directory that is given.
 #[tokio::test]
 async fn a_directory_that_is_given_stays_and_its_certificates_are_used_again() {
     let home = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! What operators are told about the files of keys and certificates.
+//! Notes for operators on the files of keys and certificates.
 
 use std::path::Path;
 
