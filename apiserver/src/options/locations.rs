@@ -57,8 +57,9 @@ fn problem(path: &Path) -> Option<String> {
     if path.file_name().is_none() {
         return Some("it names no file".to_owned());
     }
-    if path.is_dir() {
-        return Some("it is a directory".to_owned());
+    // Neither a device nor what a link names is replaced or removed.
+    if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Some("it is a directory, a symbolic link or another special file".to_owned());
     }
     let directory = registry_core::durable_file::parent_of(path);
     (!directory.is_dir()).then(|| format!("there is no directory {}", directory.display()))
@@ -134,7 +135,9 @@ mod tests {
     fn files_that_cannot_be_written_are_refused_before_anything_is() {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name).display().to_string();
-        for (name, reason) in [("", "it is a directory"), ("absent/file", "there is no directory"), ("..", "no file")] {
+        std::os::unix::fs::symlink(path("absent"), path("link")).unwrap();
+        for (name, reason) in [("", "it is a directory"),
+            ("link", "a symbolic link"), ("absent/file", "there is no directory"), ("..", "no file")] {
             for flag in ["--write-kubeconfig", "--ready-file"] {
                 let flags = ["apiserver".to_owned(), format!("{flag}={}", path(name))];
                 let refused = Options::try_parse_from(flags).unwrap().validate().unwrap_err().to_string();

@@ -69,6 +69,10 @@ pub(super) fn print(server: &Server, options: &Options) {
 /// Fails if it cannot be removed.
 pub(super) fn remove_stale(ready_file: Option<&Path>) -> Result<(), ServerError> {
     let Some(path) = ready_file else { return Ok(()) };
+    if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        let source = std::io::Error::other("it is no regular file");
+        return Err(ServerError::Write { path: path.to_owned(), source });
+    }
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(ServerError::Write { path: path.to_owned(), source: error })

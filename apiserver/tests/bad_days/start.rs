@@ -85,6 +85,8 @@ async fn wrong_flags_and_files_are_told_before_anything_is_touched() {
         ),
         (&[&format!("--write-kubeconfig={absent}")], "--write-kubeconfig: cannot write"),
         (&["--write-kubeconfig=."], "--write-kubeconfig: cannot write"),
+        (&["--write-kubeconfig=/dev/stdout"], "--write-kubeconfig: cannot write"),
+        (&["--ready-file=/dev/null"], "--ready-file: cannot write /dev/null"),
         (&[&format!("--ready-file={absent}")], "--ready-file: cannot write"),
     ] {
         // The port and the directory are in use too, which is not what has to be mended first.
