@@ -32,7 +32,7 @@ mod source;
 mod truncate;
 mod webhook;
 
-pub(crate) use auditor::{Auditor, Origin};
+pub(crate) use auditor::{Auditor, Origin, check_policy};
 pub(crate) use log::{LogFormat, Retention};
 pub(crate) use recording::Recording;
 pub use sink::Mode;

@@ -50,7 +50,7 @@ mod webhook;
 mod websocket;
 
 use anonymous::Anonymous;
-pub(crate) use assembly::Sources;
+pub(crate) use assembly::{Sources, check};
 pub(crate) use certificates::PeerCertificates;
 use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
 pub(crate) use delegated::DelegatedSources;

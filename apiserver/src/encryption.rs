@@ -58,6 +58,14 @@ struct ResourceTransformer {
 /// `kms-providers`: the key management services are healthy.
 pub(crate) struct KmsCheck(Arc<ArcSwap<Transformers>>);
 
+/// Checks a configuration, without calling its key management services.
+///
+/// # Errors
+/// Fails with Kubernetes' message if the configuration is not valid.
+pub(crate) fn check(path: &Path) -> Result<(), EncryptionError> {
+    config::read(path).map(|_| ()).map_err(EncryptionError)
+}
+
 // === impl Encryption ===
 
 impl Encryption {

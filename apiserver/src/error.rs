@@ -11,6 +11,7 @@ use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
 use crate::encryption::EncryptionError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
+use crate::server::address::advice;
 use crate::server::data_directory::DataDirectoryError;
 use crate::server::pki::PkiError;
 use crate::storage::EngineError;
@@ -61,7 +62,7 @@ pub enum ServerError {
     #[error(transparent)]
     Tracing(#[from] TracingError),
     /// The address cannot be bound. Retryable once it is free.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}: {source}{}", advice(source))]
     Listen {
         /// The address.
         address: SocketAddr,

@@ -25,6 +25,7 @@ mod given;
 mod http;
 mod kubelet;
 mod lists;
+mod locations;
 mod logging_format;
 mod memory;
 mod runtime_config;
@@ -53,6 +54,7 @@ pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
+pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
 pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
@@ -75,9 +77,14 @@ Examples:
   apiserver --etcd-servers=https://10.0.0.1:2379,https://10.0.0.2:2379 \\
             --etcd-cafile=ca.crt --etcd-certfile=client.crt --etcd-keyfile=client.key
 
-  # On a free port, for tests, with a token for `alice`
+  # For a test: in memory, on a free port, with nothing left behind; ready once the file exists
+  apiserver --storage-backend=memory --secure-port=0 --write-kubeconfig=test.kubeconfig --ready-file=ready &
+  until test -e ready; do sleep 0.01; done
+  kubectl --kubeconfig=test.kubeconfig get namespaces
+
+  # With a token for `alice`
   echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
-  apiserver --secure-port=0 --token-auth-file=tokens.csv --data-dir=$(mktemp -d)
+  apiserver --token-auth-file=tokens.csv
 
   # A kubeconfig for somebody else, for a day
   apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
@@ -85,7 +92,7 @@ Examples:
   # A token of a service account, for a test
   apiserver token --service-account=default:robot --uid=UID
 
-  # Save the store of a stopped server, and bring it back elsewhere
+  # Save the store and the keys of a stopped server, and bring them back elsewhere
   apiserver storage backup monday.backup
   apiserver storage restore monday.backup --data-dir=elsewhere
 
@@ -117,15 +124,9 @@ pub struct Options {
     #[command(flatten)]
     pub given: GivenFlags,
 
-    /// Directory of everything the server writes: objects, keys, certificates and the admin.kubeconfig
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIRECTORY",
-        default_value = "./apiserver-data",
-        help_heading = "General"
-    )]
-    pub data_dir: PathBuf,
+    /// The places of everything that the server writes.
+    #[command(flatten)]
+    pub locations: LocationOptions,
 
     /// Verbosity of the log on stderr: 0 is for operators, 3 adds a line for each request, 4 details of the
     /// server, 6 all of the server's messages, 8 those of libraries (HTTP frames). RUST_LOG overrides it
@@ -414,21 +415,6 @@ impl Options {
         Ok(matches)
     }
 
-    /// Returns the directory of generated keys and certificates.
-    pub fn certificate_directory(&self) -> PathBuf {
-        self.serving.cert_dir.clone().unwrap_or_else(|| self.data_dir.join("pki"))
-    }
-
-    /// Returns the path of the administrator's kubeconfig.
-    pub fn kubeconfig_path(&self) -> PathBuf {
-        self.data_dir.join("admin.kubeconfig")
-    }
-
-    /// Returns the directory of the embedded store.
-    pub fn storage_directory(&self) -> PathBuf {
-        self.data_dir.join("storage")
-    }
-
     /// Returns the value of `--runtime-config`.
     pub fn runtime_config(&self) -> RuntimeConfig {
         RuntimeConfig::new(&self.api.runtime_config)
@@ -467,6 +453,7 @@ impl Options {
         }
         self.limits.validate()?;
         self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
+        self.locations.validate()?;
         self.http.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;

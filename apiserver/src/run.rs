@@ -3,22 +3,29 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use registry_core::registry::StorageMap;
-#[cfg(feature = "embedded")]
-use registry_core::storage::embedded::maintenance::{self, Source};
 use rustix::fs::Mode;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 use crate::error::ServerError;
-use crate::options::{Command, Options, StorageCommand};
+#[cfg(not(feature = "embedded"))]
+use crate::options::StorageCommand;
+use crate::options::{Command, Options};
 use crate::server::descriptors::raise_limit;
 use crate::telemetry;
 use crate::{Server, ServerBuilder};
 
+use ending::Ending;
+#[cfg(feature = "embedded")]
+use maintenance::maintain;
+
+mod announcement;
+mod ending;
 pub(crate) mod kubeconfig;
 mod logging;
+#[cfg(feature = "embedded")]
+mod maintenance;
 mod manifests;
 mod token;
 
@@ -118,7 +125,7 @@ fn run_program(
         Err(error) => error.exit(),
     };
     let outcome = match &options.command {
-        Some(Command::Storage(command)) => maintain(command, &options.storage_directory()),
+        Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
         Some(Command::FlagsReference) => {
@@ -129,7 +136,7 @@ fn run_program(
         None => {
             let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
             let builder = customize(Role::of(may_be_extension, is_extension).builder());
-            run(options, maps, builder).map_err(|error| error.to_string())
+            run(program, options, maps, builder).map_err(|error| error.to_string())
         }
     };
     match outcome {
@@ -176,7 +183,13 @@ fn is_in_pod() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && Path::new(TOKEN).exists()
 }
 
-fn run(options: Options, maps: &[&'static StorageMap], builder: ServerBuilder) -> Result<(), ServerError> {
+fn run(
+    program: Program,
+    options: Options,
+    maps: &[&'static StorageMap],
+    builder: ServerBuilder,
+) -> Result<(), ServerError> {
+    let begun = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(ServerError::Process)?;
     let exported = runtime.block_on(async { telemetry::start(&options) })?;
@@ -184,77 +197,47 @@ fn run(options: Options, maps: &[&'static StorageMap], builder: ServerBuilder) -
     // Logs go to stderr: stdout is for the announcement. Queued lines are written before the process ends.
     let _log = logging::start(options.verbosity, options.logging_format, layer);
     raise_limit();
-    runtime.block_on(async {
-        let shutdown = CancellationToken::new();
-        cancel_on_signal(shutdown.clone())?;
-        let mut builder = builder.options(options);
-        for map in maps {
-            builder = builder.storage_map(map);
-        }
-        let built = Box::pin(builder.shutdown(shutdown.clone()).build());
-        // A signal cancels the start, for example while it waits for etcd.
-        let Some(server) = shutdown.run_until_cancelled(built).await else { return Ok(()) };
-        let server = server?;
-        announce(&server);
-        server.serve().await;
-        Ok(())
-    })
+    let ending = Ending::default();
+    let ended = runtime.block_on(serve(program, options, maps, builder, begun, &ending));
+    ending.remove_leftovers();
+    if ended.is_ok() {
+        ending.log();
+    }
+    ended
+}
+
+/// Serves until a signal arrives.
+async fn serve(
+    program: Program,
+    options: Options,
+    maps: &[&'static StorageMap],
+    builder: ServerBuilder,
+    begun: Instant,
+    ending: &Ending,
+) -> Result<(), ServerError> {
+    ending.follow_signals()?;
+    announcement::log_start(program, &options);
+    let ready_file = options.locations.ready_file.clone();
+    let mut builder = builder.options(options.clone());
+    for map in maps {
+        builder = builder.storage_map(map);
+    }
+    let built = Box::pin(builder.shutdown(ending.shutdown.clone()).build());
+    // A signal cancels the start, for example while it waits for etcd.
+    let Some(server) = ending.shutdown.run_until_cancelled(built).await else { return Ok(()) };
+    let server = server?;
+    if let Some(directory) = server.temporary_directory() {
+        ending.remove_directory(directory);
+    }
+    announcement::remove_stale(ready_file.as_deref())?;
+    announcement::print(&server, &options);
+    let (readiness, url) = (server.readiness(), server.url());
+    let report = announcement::report_ready(readiness, url, ready_file.as_deref(), begun, ending);
+    let (reported, ()) = tokio::join!(report, Box::pin(server.serve()));
+    reported
 }
 
 #[cfg(not(feature = "embedded"))]
-fn maintain(_: &StorageCommand, _: &Path) -> Result<(), String> {
+fn maintain(_: &StorageCommand, _: &Options) -> Result<(), String> {
     Err(crate::storage::EngineError::NotBuilt("embedded").to_string())
-}
-
-/// Maintains an embedded store, and reports the results.
-#[cfg(feature = "embedded")]
-fn maintain(command: &StorageCommand, directory: &Path) -> Result<(), String> {
-    let report = match command {
-        StorageCommand::Check => maintenance::check(directory),
-        StorageCommand::Backup { file } => maintenance::backup(Source::Directory(directory), file),
-        StorageCommand::Restore { file } => maintenance::restore(file, directory),
-    };
-    let report = report.map_err(|error| error.to_string())?;
-    let _ = writeln!(
-        std::io::stdout(),
-        "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}",
-        directory.display(),
-        report.keys,
-        report.records,
-        report.record_bytes,
-        report.revision,
-        report.compacted_revision,
-    );
-    if report.problems.is_empty() { Ok(()) } else { Err(format!("damaged:\n{}", report.problems.join("\n"))) }
-}
-
-/// Prints the server's URL and how to use it, once the port is open.
-fn announce(server: &Server) {
-    let url = server.url();
-    let data_dir = server.data_dir().display();
-    let kubeconfig = server.kubeconfig_path();
-    let _ = writeln!(
-        std::io::stdout().lock(),
-        "Serving on {url}, data in {data_dir}\nexport KUBECONFIG={}",
-        kubeconfig.display()
-    );
-}
-
-fn cancel_on_signal(shutdown: CancellationToken) -> Result<(), ServerError> {
-    let mut terminate = signal(SignalKind::terminate()).map_err(ServerError::Process)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(ServerError::Process)?;
-    tokio::spawn(async move {
-        for is_first in [true, false] {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-            if is_first {
-                tracing::info!("stopping; a second signal ends the process at once");
-                shutdown.cancel();
-            }
-        }
-        std::process::exit(1);
-    });
-    Ok(())
 }

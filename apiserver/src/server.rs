@@ -16,10 +16,11 @@ use crate::aggregator::Aggregator;
 use crate::filters::{Dispatch, Filters};
 use crate::handlers::Api;
 use crate::health::Endpoint;
-use crate::options::Options;
+use crate::options::{Options, StorageBackend};
 use crate::request_info::RequestInfo;
 use crate::storage::Engine;
 
+pub(crate) mod address;
 mod admission;
 mod assembly;
 mod authored;
@@ -35,6 +36,7 @@ mod kubeconfig;
 mod listener;
 mod long_requests;
 mod long_work;
+mod opening;
 pub mod pki;
 mod post_start;
 mod progress;
@@ -136,8 +138,13 @@ impl Server {
     }
 
     /// Returns the data directory.
-    pub fn data_dir(&self) -> &Path {
-        &self.options.data_dir
+    pub fn data_dir(&self) -> PathBuf {
+        self.options.data_directory()
+    }
+
+    /// Returns the data directory if it is removed when the server ends.
+    pub fn temporary_directory(&self) -> Option<&Path> {
+        self.data_directory.temporary_path()
     }
 
     /// Returns the token that shuts the server down when it is cancelled: see [`serve`](Self::serve).
@@ -157,7 +164,8 @@ impl Server {
     pub async fn serve(self) {
         let mut hooks = self.hooks.spawn(&self.lifecycle.shutdown, &self.lifecycle.stopping);
         let max_streams = self.options.serving.http2_max_streams_per_connection;
-        let limits = ConnectionLimits::new(max_streams, self.options.http.goaway_chance);
+        let keeps_objects = self.options.storage.backend() != StorageBackend::Memory;
+        let limits = ConnectionLimits::new(max_streams, self.options.http.goaway_chance, keeps_objects);
         hooks.spawn(self.renewal.run(self.lifecycle.stopping.clone()));
         let delays = self.filters.metrics().scheduling_delays().clone();
         let _heartbeat = AbortOnDropHandle::new(tokio::spawn(heartbeat::measure(delays)));

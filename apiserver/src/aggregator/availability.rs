@@ -4,7 +4,7 @@
 //!
 //! Kubernetes concept: `AvailableConditionController` of `k8s.io/kube-aggregator`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,14 +36,31 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::fro
 const ATTEMPTS: usize = 5;
 /// Maximum time of an attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of different failures of a service that are logged until it is available again.
+const MAX_LOGGED: usize = 16;
 /// Maximum size of the answer to an attempt.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
 
 /// Keeps the conditions up to date.
 pub(crate) struct AvailabilityController {
     checker: Arc<Checker>,
-    /// The time before the next check of services that failed.
-    pauses: HashMap<String, Duration>,
+    /// The services that failed, by their names.
+    failing: HashMap<String, Failing>,
+}
+
+/// A service that failed.
+#[derive(Default)]
+struct Failing {
+    /// The time before its next check.
+    pause: Duration,
+    /// The failures that have been logged since it was available.
+    logged: BTreeSet<String>,
+}
+
+/// The outcome of a check.
+pub(crate) struct Checked {
+    availability: Availability,
+    is_written: bool,
 }
 
 /// Checks services.
@@ -65,7 +82,7 @@ impl AvailabilityController {
     ) -> Option<Self> {
         let slices = installed.store(EndpointSlices::TYPE);
         let writer = AvailabilityWriter::new(installed)?;
-        Some(Self { checker: Arc::new(Checker { remote, writer, slices, metrics }), pauses: HashMap::new() })
+        Some(Self { checker: Arc::new(Checker { remote, writer, slices, metrics }), failing: HashMap::new() })
     }
 
     /// Runs until it is dropped.
@@ -76,8 +93,7 @@ impl AvailabilityController {
 }
 
 impl Work for AvailabilityController {
-    /// Whether the service passes.
-    type Outcome = bool;
+    type Outcome = Checked;
 
     const MAX_RUNNING: usize = 64;
 
@@ -85,31 +101,49 @@ impl Work for AvailabilityController {
         before.uid != now.uid || before.at != now.at || before.trust != now.trust
     }
 
-    fn start(&self, service: Arc<RemoteService>) -> BoxFuture<'static, bool> {
+    fn start(&self, service: Arc<RemoteService>) -> BoxFuture<'static, Checked> {
         let checker = self.checker.clone();
         Box::pin(async move { checker.check(&service).await })
     }
 
-    fn finish(&mut self, service: &RemoteService, passes: bool) -> Duration {
-        if passes {
-            self.pauses.remove(&service.name);
+    fn finish(&mut self, service: &RemoteService, checked: Checked) -> Duration {
+        let Checked { availability, is_written } = checked;
+        if availability.is_available() && is_written {
+            if self.failing.remove(&service.name).is_some_and(|failing| !failing.logged.is_empty()) {
+                tracing::info!(api_service = service.name, "an extension server is available again");
+            }
             return PERIOD;
         }
-        let pause = self.pauses.get(&service.name).map_or(BACKOFF.0, |pause| (*pause * 2).min(BACKOFF.1));
-        self.pauses.insert(service.name.clone(), pause);
-        pause
+        let failing = self.failing.entry(service.name.clone()).or_default();
+        if !availability.is_available() {
+            failing.log(&service.name, &availability);
+        }
+        failing.pause = (failing.pause * 2).clamp(BACKOFF.0, BACKOFF.1);
+        failing.pause
     }
 
     fn forget(&mut self, name: &str) {
-        self.pauses.remove(name);
+        self.failing.remove(name);
+    }
+}
+
+// === impl Failing ===
+
+impl Failing {
+    /// Logs each failure once: checks are repeated, and endpoints may fail in different ways.
+    fn log(&mut self, name: &str, availability: &Availability) {
+        let Availability { reason, message, .. } = availability;
+        if self.logged.len() < MAX_LOGGED && self.logged.insert(message.clone()) {
+            tracing::warn!(api_service = name, reason, "an extension server is not available: {message}");
+        }
     }
 }
 
 // === impl Checker ===
 
 impl Checker {
-    /// Checks a service, writes its condition, and returns whether it passes.
-    async fn check(&self, service: &RemoteService) -> bool {
+    /// Checks a service, and writes its condition.
+    async fn check(&self, service: &RemoteService) -> Checked {
         let availability = self.availability(service).await;
         if service.is_available && !availability.is_available() {
             self.metrics.became_unavailable(&service.name, availability.reason);
@@ -121,7 +155,7 @@ impl Checker {
                 "cannot write whether a service is available: {failure}"
             );
         }
-        availability.is_available() && written.is_ok()
+        Checked { availability, is_written: written.is_ok() }
     }
 
     async fn availability(&self, service: &RemoteService) -> Availability {

@@ -197,7 +197,7 @@ impl Transports {
     /// Returns where the connections to a service lead.
     fn place(&self, at: &ServiceReference) -> Place {
         if self.endpoints.is_some() {
-            return Place::Endpoint { reaches_local: self.resolver.reaches_local(), own: self.own };
+            return Place::Endpoint { reach: self.resolver.reach(), own: self.own };
         }
         let ServiceReference { namespace, name, port } = at.clone();
         Place::Service { namespace, name, port, resolver: self.resolver.clone(), own: Some(self.own) }

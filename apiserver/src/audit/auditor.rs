@@ -84,6 +84,14 @@ impl<'a> Origin<'a> {
     }
 }
 
+/// Checks the policy of these options, without opening a backend.
+///
+/// # Errors
+/// Fails if the policy cannot be used.
+pub(crate) fn check_policy(options: &AuditOptions) -> Result<(), AuditError> {
+    options.audit_policy_file.as_deref().map(Policy::from_file).transpose().map(|_| ())
+}
+
 // === impl Auditor ===
 
 impl Auditor {

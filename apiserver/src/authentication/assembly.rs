@@ -18,7 +18,7 @@ use super::bootstrap_tokens::BootstrapTokens;
 use super::certificates::ClientCertificates;
 use super::oidc::JwtAuthenticators;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
-use super::oidc::reload::{Reload, issuers};
+use super::oidc::reload::{self, Reload, issuers};
 use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::TokenWebhook;
 use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
@@ -40,6 +40,28 @@ pub(crate) struct Sources<'s> {
     pub(crate) stores: Stores,
     /// The metrics of issuers.
     pub(crate) metrics: JwtMetrics,
+}
+
+/// Checks the flags and the files that they name, without creating anything.
+///
+/// # Errors
+/// Fails if a file or a flag cannot be used.
+pub(crate) fn check(
+    options: &AuthenticationOptions,
+    service_accounts: &ServiceAccountOptions,
+) -> Result<(), ServerError> {
+    if let Some(path) = &options.token_auth_file {
+        TokenTable::from_file(path)?;
+    }
+    let configuration = match &options.authentication_config {
+        Some(path) => AuthenticationConfiguration::read(path).map(Some),
+        None => AuthenticationConfiguration::of_flags(&options.oidc),
+    };
+    if let Some(configuration) = configuration.map_err(ServerError::Authentication)? {
+        reload::check(&configuration, &service_accounts.service_account_issuer)
+            .map_err(ServerError::Authentication)?;
+    }
+    Ok(())
 }
 
 // === impl Sources ===

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tower::Service;
 
-use super::dial::{self, DialError, connect_with_protocol, is_global_unicast, reaches, resolve};
+use super::dial::{self, BackendReach, DialError, connect_with_protocol, reaches, resolve};
 use super::service::ServiceResolver;
 
 /// Maximum time to resolve a name, connect, and complete the TLS handshake.
@@ -53,8 +53,8 @@ pub(crate) enum Place {
     },
     /// At the address in the URL: an endpoint of a service.
     Endpoint {
-        /// Whether it may be an address of this machine.
-        reaches_local: bool,
+        /// The addresses that it may have.
+        reach: BackendReach,
         /// This server's own address, which is not connected to.
         own: SocketAddr,
     },
@@ -121,26 +121,24 @@ impl Place {
             Self::Service { namespace, name, port, resolver, own } => {
                 (namespace, name, *port, resolver, *own)
             }
-            Self::Endpoint { reaches_local, own } => {
+            Self::Endpoint { reach, own } => {
                 let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
                 let address = address.ok_or_else(|| DialError::Service(format!("{url} has no address")))?;
-                return allowed(vec![address], *reaches_local, Some(*own));
+                return allowed(vec![address], *reach, Some(*own));
             }
         };
         let host = resolver.host(namespace, name, port).await.map_err(DialError::Service)?;
-        allowed(resolve(&host, port).await?, resolver.reaches_local(), own)
+        allowed(resolve(&host, port).await?, resolver.reach(), own)
     }
 }
 
 /// Returns the addresses if all of them may be connected to.
 fn allowed(
     addresses: Vec<SocketAddr>,
-    reaches_local: bool,
+    reach: BackendReach,
     own: Option<SocketAddr>,
 ) -> Result<Vec<SocketAddr>, DialError> {
-    if !addresses.iter().all(|address| reaches_local || is_global_unicast(address.ip())) {
-        return Err(DialError::NotAllowed);
-    }
+    reach.check(&addresses)?;
     let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
     match reached {
         Some(address) => Err(DialError::OwnAddress(*address)),

@@ -19,6 +19,9 @@ pub(crate) enum DialError {
     /// Workloads cannot have this address: it is this machine's own, link-local or multicast. Not retryable.
     #[error("address not allowed")]
     NotAllowed,
+    /// Services of APIServices and webhooks cannot have this address. Not retryable.
+    #[error("address not allowed: {}", refusal(*.0))]
+    BackendNotAllowed(IpAddr),
     /// The address is this server's own: it would receive the request with its own identity. Not retryable.
     #[error("address not allowed: {0} is this server's own")]
     OwnAddress(SocketAddr),
@@ -39,6 +42,63 @@ pub(crate) enum DialError {
     /// No response in time. Retryable.
     #[error("dial tcp {0}: i/o timeout")]
     Timeout(String),
+}
+
+/// The addresses beside those of other machines that services of APIServices and webhooks may have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum BackendReach {
+    /// None.
+    #[default]
+    OtherMachines,
+    /// Loopback addresses (`--allow-loopback-backends`).
+    Loopback,
+    /// All, for tests.
+    Everything,
+}
+
+/// Returns why a service may not have an address, and what allows it.
+fn refusal(address: IpAddr) -> String {
+    let ip = address.to_canonical();
+    if ip.is_loopback() {
+        return format!(
+            "{address} is a loopback address, where services of this machine may listen that trust whoever can connect; \
+             --allow-loopback-backends allows it"
+        );
+    }
+    let is_link_local = match ip {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    };
+    let kind = match ip {
+        _ if is_link_local => "a link-local address",
+        _ if ip.is_unspecified() => "the unspecified address",
+        _ if ip.is_multicast() => "a multicast address",
+        _ => "a broadcast address",
+    };
+    format!("{address} is {kind}, which no backend may have")
+}
+
+// === impl BackendReach ===
+
+impl BackendReach {
+    /// Checks that services may have all of these addresses.
+    ///
+    /// # Errors
+    /// Fails with the first address that is refused.
+    pub(crate) fn check(self, addresses: &[SocketAddr]) -> Result<(), DialError> {
+        let is_allowed = |ip: IpAddr| {
+            is_global_unicast(ip)
+                || match self {
+                    Self::OtherMachines => false,
+                    Self::Loopback => ip.to_canonical().is_loopback(),
+                    Self::Everything => true,
+                }
+        };
+        match addresses.iter().find(|address| !is_allowed(address.ip())) {
+            Some(refused) => Err(DialError::BackendNotAllowed(refused.ip())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Returns common errors with the messages that clients know from Go.
@@ -155,6 +215,42 @@ mod tests {
         let elsewhere: SocketAddr = "192.0.2.1:6443".parse().unwrap();
         assert!(reaches(elsewhere, elsewhere));
         assert!(reaches("[::ffff:192.0.2.1]:6443".parse().unwrap(), elsewhere));
+    }
+
+    #[test]
+    fn backends_are_where_the_flag_allows_and_a_refusal_names_address_rule_and_flag() {
+        let reaches = [BackendReach::OtherMachines, BackendReach::Loopback, BackendReach::Everything];
+        let flag = "--allow-loopback-backends";
+        for (address, refused_by, rule) in [
+            ("10.0.0.1", 0, ""),
+            ("2001:db8::1", 0, ""),
+            ("127.0.0.1", 1, flag),
+            ("127.9.9.9", 1, flag),
+            ("::1", 1, flag),
+            ("::ffff:127.0.0.1", 1, flag),
+            ("0.0.0.0", 2, "the unspecified address"),
+            ("::", 2, "the unspecified address"),
+            ("169.254.169.254", 2, "a link-local address"),
+            ("::ffff:169.254.169.254", 2, "a link-local address"),
+            ("fe80::1", 2, "a link-local address"),
+            ("224.0.0.1", 2, "a multicast address"),
+            ("ff02::1", 2, "a multicast address"),
+            ("255.255.255.255", 2, "a broadcast address"),
+        ] {
+            let ip: IpAddr = address.parse().unwrap();
+            // One refused address among others is enough.
+            let addresses = ["192.0.2.1:1".parse().unwrap(), SocketAddr::new(ip, 1)];
+            for (index, reach) in reaches.into_iter().enumerate() {
+                match reach.check(&addresses) {
+                    Ok(()) => assert!(index >= refused_by, "{reach:?} allows {address}"),
+                    Err(error) => {
+                        assert!(index < refused_by, "{reach:?} refuses {address}");
+                        let error = error.to_string();
+                        assert!(error.contains(&ip.to_string()) && error.contains(rule), "{error}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

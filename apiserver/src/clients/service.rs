@@ -9,24 +9,26 @@ use registry_core::{RequestContext, Resource as _};
 use resources::core::services::Services;
 use serde_json::Value;
 
+use super::dial::BackendReach;
+
 /// Finds services.
 pub(crate) struct ServiceResolver {
     stores: Stores,
-    /// Whether services may have addresses of this machine; only in tests.
-    reaches_local: bool,
+    /// The addresses that services may have.
+    reach: BackendReach,
 }
 
 // === impl ServiceResolver ===
 
 impl ServiceResolver {
     /// Creates a resolver over a server's stores.
-    pub(crate) fn new(stores: Stores, reaches_local: bool) -> Self {
-        Self { stores, reaches_local }
+    pub(crate) fn new(stores: Stores, reach: BackendReach) -> Self {
+        Self { stores, reach }
     }
 
-    /// Whether services may have addresses of this machine.
-    pub(crate) fn reaches_local(&self) -> bool {
-        self.reaches_local
+    /// Returns which addresses services may have.
+    pub(crate) fn reach(&self) -> BackendReach {
+        self.reach
     }
 
     /// Returns the host of a service: its address in the cluster, or its external name.

@@ -82,25 +82,8 @@ impl AdmissionOptions {
     /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
     /// not enforce what its operator expects.
     pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
-        for (flag, names) in [
-            ("--enable-admission-plugins", &self.enable_admission_plugins),
-            ("--disable-admission-plugins", &self.disable_admission_plugins),
-        ] {
-            let is_known = |name: &str| {
-                ordered_names().any(|known| known == name) || chain.names().any(|own| own == name)
-            };
-            if let Some(PluginName(name)) = names.iter().find(|name| !is_known(&name.0)) {
-                return Err(OptionsError(format!(
-                    "{flag}: {name:?} is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are"
-                )));
-            }
-        }
+        self.check_names(|name| chain.names().any(|own| own == name))?;
         for PluginName(name) in &self.enable_admission_plugins {
-            if self.disables(name) {
-                return Err(OptionsError(format!(
-                    "{name} is both in --enable-admission-plugins and in --disable-admission-plugins"
-                )));
-            }
             if !chain.names().any(|built_in| built_in == *name) {
                 let built_in = chain.names().collect::<Vec<_>>().join(", ");
                 return Err(OptionsError(format!(
@@ -111,6 +94,36 @@ impl AdmissionOptions {
         chain.retain(|name| !self.disables(name) && (is_on_by_default(name) || self.enables(name)));
         chain.sort(&ordered_names().collect::<Vec<_>>());
         Ok(())
+    }
+
+    /// Checks the flags before there is a chain. Names that are not Kubernetes' may be those of the author's plug-ins.
+    ///
+    /// # Errors
+    /// As [`apply`](Self::apply) and [`configuration`](Self::configuration), as far as that can be known.
+    pub fn check(&self, has_authored_plugins: bool) -> Result<(), OptionsError> {
+        self.check_names(|_| has_authored_plugins)?;
+        self.configuration().map(|_| ())
+    }
+
+    /// Checks that there is a plug-in of each name, and that none is enabled and disabled at once.
+    fn check_names(&self, is_authored: impl Fn(&str) -> bool) -> Result<(), OptionsError> {
+        for (flag, names) in [
+            ("--enable-admission-plugins", &self.enable_admission_plugins),
+            ("--disable-admission-plugins", &self.disable_admission_plugins),
+        ] {
+            let is_known = |name: &str| ordered_names().any(|known| known == name) || is_authored(name);
+            if let Some(PluginName(name)) = names.iter().find(|name| !is_known(&name.0)) {
+                return Err(OptionsError(format!(
+                    "{flag}: {name:?} is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are"
+                )));
+            }
+        }
+        match self.enable_admission_plugins.iter().find(|name| self.disables(&name.0)) {
+            Some(PluginName(name)) => Err(OptionsError(format!(
+                "{name} is both in --enable-admission-plugins and in --disable-admission-plugins"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Reads the configuration of the plug-ins.

@@ -56,12 +56,19 @@ pub enum Command {
 pub enum StorageCommand {
     /// Reads the whole store, and reports its contents and any damage
     Check,
-    /// Writes a consistent copy of the store to a file
+    /// Writes a consistent copy of the store to a file, together with the keys and certificates of the server (in `pki`, or
+    /// --cert-dir). Keep it as secret as the data directory
     Backup {
         /// File to write
         file: PathBuf,
+
+        /// Leave out the keys and certificates: a server restored from it makes new ones, and refuses present kubeconfigs and
+        /// tokens
+        #[arg(long)]
+        without_keys: bool,
     },
-    /// Creates a store from a backup; the data directory must not contain one
+    /// Creates a store from a backup, and restores the keys and certificates; the data directory must not contain a store. Keys
+    /// that are there already stay
     Restore {
         /// Backup to read
         file: PathBuf,

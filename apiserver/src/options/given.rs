@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clap::{ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 
 use super::Options;
 
@@ -46,12 +46,26 @@ impl FromArgMatches for GivenFlags {
 impl Options {
     /// Returns all flags and their values; those without a value are empty. Values with a password in a URL are replaced.
     pub fn flags(&self) -> BTreeMap<String, String> {
+        self.flags_with(|_, _| true)
+    }
+
+    /// Returns the flags whose values are not the default ones, as [`flags`](Self::flags) shows them.
+    pub fn changed_flags(&self) -> BTreeMap<String, String> {
+        self.flags_with(|argument, value| {
+            let defaults = argument.get_default_values().iter().map(|default| default.to_string_lossy());
+            value != defaults.collect::<Vec<_>>().join(",")
+        })
+    }
+
+    /// Returns the flags, by their arguments and values, that are chosen.
+    fn flags_with(&self, is_chosen: impl Fn(&Arg, &str) -> bool) -> BTreeMap<String, String> {
         let mut command = Self::command();
         command.build();
         let flags = command.get_arguments().filter_map(|argument| {
             let name = argument.get_long()?;
             let value = self.given.0.get(argument.get_id().as_str()).cloned().unwrap_or_default();
-            Some((name.to_owned(), if has_password(&value) { REDACTED.to_owned() } else { value }))
+            is_chosen(argument, &value)
+                .then(|| (name.to_owned(), if has_password(&value) { REDACTED.to_owned() } else { value }))
         });
         flags.filter(|(name, _)| !matches!(name.as_str(), "help" | "version")).collect()
     }
@@ -96,6 +110,11 @@ mod tests {
             assert_eq!(flags[name], value, "{name}");
         }
         assert!(!flags.contains_key("help"));
+        let changed = Options::try_parse_from(given).unwrap().changed_flags();
+        let names = ["etcd-servers", "feature-gates", "profiling", "secure-port", "v"];
+        assert_eq!(changed.keys().collect::<Vec<_>>(), names);
+        assert_eq!(changed["etcd-servers"], "CLASSIFIED");
+        assert!(Options::try_parse_from(["apiserver"]).unwrap().changed_flags().is_empty());
         assert!(!has_password("https://example.com/a@b,alice@example.com"));
     }
 }

@@ -41,6 +41,19 @@ pub struct EtcdConnection {
     pub client_files: Option<(PathBuf, PathBuf)>,
 }
 
+// === impl StorageChoice ===
+
+impl StorageChoice {
+    /// Returns the name of the backend.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "embedded",
+            Self::Memory => "memory",
+            Self::Etcd3(_) => "etcd3",
+        }
+    }
+}
+
 impl FromStr for StorageBackend {
     type Err = String;
 
@@ -56,6 +69,13 @@ impl FromStr for StorageBackend {
 }
 
 impl StorageOptions {
+    /// Returns the backend that the flags choose.
+    pub fn backend(&self) -> StorageBackend {
+        let of_servers =
+            if self.etcd_servers.is_empty() { StorageBackend::Embedded } else { StorageBackend::Etcd3 };
+        self.storage_backend.unwrap_or(of_servers)
+    }
+
     /// Returns the storage that the flags choose together.
     pub(super) fn choose(&self, directory: PathBuf) -> Result<StorageChoice, OptionsError> {
         let refuse = |text: &str| Err(OptionsError(text.to_owned()));

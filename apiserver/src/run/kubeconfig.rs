@@ -32,7 +32,11 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
         return Err("--expires must be longer than 0".to_owned());
     }
     // The administrator's kubeconfig has the address and the authority of the server.
-    let path = options.kubeconfig_path();
+    let mut path = options.kubeconfig_path();
+    // A server over etcd or in memory writes it beside the certificates if they are its only directory.
+    if let Some(directory) = options.serving.cert_dir.as_ref().filter(|_| !path.exists()) {
+        path = directory.join("admin.kubeconfig");
+    }
     let failed = |reason: String| format!("{}: {reason}; start the server once", path.display());
     let present = fs::read(&path).map_err(|error| failed(error.to_string()))?;
     let present =

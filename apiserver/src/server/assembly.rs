@@ -1,6 +1,5 @@
 //! Parts of the assembly of a server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +10,11 @@ use registry_core::registry::InstalledApi;
 use resources::apiextensions::CustomResourceController;
 use resources::apiregistration::CustomRegistration;
 use resources::rbac::RoleAggregation;
-use tokio::net::TcpListener;
 
 use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, RemoteApis, Transports};
 use crate::authorization::Authorization;
 use crate::encryption::{Encryption, EncryptionError};
-use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
 use crate::handlers::{Api, ApiConfig, ServedApi, WatchTimes};
@@ -161,14 +158,6 @@ pub(super) async fn load_encryption(
     let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
     let reloads = encryption.encryption_provider_config_automatic_reload;
     Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
-}
-
-pub(super) async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr), ServerError> {
-    let address = SocketAddr::new(options.serving.bind_address, options.serving.secure_port);
-    let failed = |source| ServerError::Listen { address, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
-    Ok((listener, bound))
 }
 
 /// Adds the checks of what only some servers have.

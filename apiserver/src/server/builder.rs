@@ -1,43 +1,35 @@
 //! Builds a server, in phases: what it opens, the stores, and everything that reads from them.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
-use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
-use crate::aggregator::{Aggregator, ProxyIdentity, Transports};
-use crate::audit::Auditor;
-use crate::authentication::ClientTrust;
+use crate::aggregator::{Aggregator, Transports};
 use crate::authorization::{Authorization, Authorizer};
-use crate::encryption::Encryption;
 use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
-use crate::metrics::ServerMetrics;
 use crate::options::Options;
-use crate::storage::{Engine, Storages};
-use crate::telemetry::Sampler;
+use crate::storage::Storages;
 
 use super::assembly::{
     add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
-    follow_flows, follow_policy, health_checks, listen, load_encryption, remote_apis,
+    follow_flows, follow_policy, health_checks, remote_apis,
 };
 use super::authored::Authored;
-use super::data_directory::DataDirectory;
 use super::dependencies::{Clients, ServerDependencies};
 use super::descriptors::Descriptors;
 use super::extension::{MainCluster, MainServer};
 use super::long_requests::LongRequests;
-use super::long_work::LongWork;
+use super::opening::{Checked, Opened};
 use super::post_start::{PostStartHooks, ServerTasks};
-use super::renewal::{CertificateRenewal, ServingTls};
-use super::{Lifecycle, Server, admission, kubeconfig, pki, post_start};
+use super::renewal::CertificateRenewal;
+use super::{Lifecycle, Server, admission, kubeconfig, post_start};
 
 /// Builds a server.
 #[derive(Default)]
@@ -51,20 +43,6 @@ pub struct ServerBuilder {
     reaches_local_workloads: bool,
     shutdown: CancellationToken,
     pub(super) authored: Authored,
-}
-
-/// What the server opens before its stores: files, keys and the engine.
-struct Opened {
-    data_directory: DataDirectory,
-    metrics: Arc<ServerMetrics>,
-    engine: Engine,
-    identities: pki::Identities,
-    tls: Arc<ServingTls>,
-    encryption: Option<Arc<Encryption>>,
-    auditor: Option<Arc<Auditor>>,
-    proxy_identity: Arc<ProxyIdentity>,
-    sampler: Option<Sampler>,
-    long_work: Arc<LongWork>,
 }
 
 /// What the first phase of the assembly creates.
@@ -135,22 +113,25 @@ impl ServerBuilder {
         self
     }
 
-    /// Opens the storage, creates or reads keys and certificates, binds the port, and writes the
-    /// administrator's kubeconfig.
+    /// Checks the flags, binds the port, locks the data directory, opens the storage, creates or reads keys and certificates,
+    /// and writes the administrator's kubeconfig.
     ///
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.
-    pub async fn build(self) -> Result<Server, ServerError> {
-        let opened = Box::pin(Opened::new(&self.options, self.is_extension)).await?;
+    pub async fn build(mut self) -> Result<Server, ServerError> {
+        let (authorizer, has_plugins) = (self.authorizer.clone(), self.authored.has_plugins());
+        let checked = Checked::new(&self.options, authorizer, self.is_extension, has_plugins)?;
+        self.check_runtime_config()?;
+        let mut opened = Box::pin(Opened::new(&mut self.options, checked, self.is_extension)).await?;
         let main_server = if self.is_extension {
             Some(Box::pin(MainServer::open(&self.options, opened.tls.trust())).await?)
         } else {
             None
         };
-        let mut stores = self.open_stores(&opened, main_server.as_ref())?;
+        let authorization = opened.authorization.take();
+        let mut stores = self.open_stores(&opened, authorization, main_server.as_ref())?;
         stores.following.extend(main_server.and_then(MainServer::follow));
-        let (listener, address) = listen(&self.options).await?;
-        self.assemble(opened, stores, listener, address)
+        self.assemble(opened, stores)
     }
 
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
@@ -158,23 +139,19 @@ impl ServerBuilder {
     fn open_stores(
         &self,
         opened: &Opened,
+        authorization: Option<Authorization>,
         main_server: Option<&MainServer>,
     ) -> Result<OpenedStores, ServerError> {
         let Opened { metrics, engine, tls, encryption, .. } = opened;
-        let (authorization, clients) = match main_server {
-            Some(main_server) => (
-                Authorization::delegated(&self.options, self.authorizer.clone(), metrics.authorization())?,
-                Clients::OfMainServer(main_server),
-            ),
-            None => (
-                Authorization::new(
-                    &self.options.authorization,
-                    &self.options.feature_gates().enabled(),
-                    self.authorizer.clone(),
-                    metrics.authorization(),
-                )?,
-                Clients::Own(tls.trust(), metrics.jwt().clone()),
-            ),
+        let authorization = match authorization {
+            Some(authorization) => authorization,
+            None => {
+                Authorization::delegated(&self.options, self.authorizer.clone(), metrics.authorization())?
+            }
+        };
+        let clients = match main_server {
+            Some(main_server) => Clients::OfMainServer(main_server),
+            None => Clients::Own(tls.trust(), metrics.jwt().clone()),
         };
         let reaches_local = self.reaches_local_workloads;
         let authorizer = authorization.authorizer();
@@ -198,15 +175,10 @@ impl ServerBuilder {
     }
 
     /// The second phase of the assembly: what reads from the stores, and the handlers.
-    fn assemble(
-        mut self,
-        opened: Opened,
-        stores: OpenedStores,
-        listener: TcpListener,
-        address: SocketAddr,
-    ) -> Result<Server, ServerError> {
+    fn assemble(mut self, opened: Opened, stores: OpenedStores) -> Result<Server, ServerError> {
         let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
             opened;
+        let (listener, address) = (opened.listener, opened.address);
         let OpenedStores { dependencies, mut authorization, storages, installed, known, main, following } =
             stores;
         let lifecycle = Lifecycle::new(std::mem::take(&mut self.shutdown));
@@ -220,7 +192,7 @@ impl ServerBuilder {
         let admission = admission::chain(&known, &dependencies, metrics.admission(), options, kinds, add)?;
         let mut tasks = ServerTasks { informers: admission.informers(), background: following };
         follow_policy(options, &mut authorization, &installed, &mut tasks);
-        kubeconfig::write(&options.kubeconfig_path(), address, &identities)?;
+        kubeconfig::write_all(options, address, &identities)?;
         dependencies.publish_keys(options, address);
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
@@ -270,60 +242,35 @@ impl ServerBuilder {
         })
     }
 
-    /// Installs the resources of every map that are enabled.
-    fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
+    /// Returns the maps whose resources are served.
+    fn all_maps(&self) -> Vec<&'static StorageMap> {
         let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
-        let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
+        builtin.into_iter().chain(self.maps.iter().copied()).collect()
+    }
+
+    /// Checks that `--runtime-config` names APIs of this server, and that the maps fit together.
+    fn check_runtime_config(&self) -> Result<(), ServerError> {
+        let maps = self.all_maps();
         check_together(&maps)?;
         check_declarations(&maps)?;
-        let runtime_config = self.options.runtime_config();
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
         let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
-        runtime_config.check(&resources)?;
+        Ok(self.options.runtime_config().check(&resources)?)
+    }
+
+    /// Installs the resources of every map that are enabled.
+    fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
+        let runtime_config = self.options.runtime_config();
         let gates = self.options.feature_gates();
         let is_served = |resource: &ResourceDescription| {
             runtime_config.is_enabled(resource)
                 && resource.feature.is_none_or(|feature| gates.is_enabled(feature))
         };
         let mut installed = InstalledApi::default();
-        for map in maps {
+        for map in self.all_maps() {
             let paths = map.install(storages, &is_served)?.paths;
             installed.paths.extend(paths);
         }
         Ok(installed)
-    }
-}
-
-// === impl Opened ===
-
-impl Opened {
-    async fn new(options: &Options, is_extension: bool) -> Result<Self, ServerError> {
-        let storage_choice = options.validate()?;
-        let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
-        // Before anything is written: two servers would replace each other's certificates.
-        let data_directory = DataDirectory::acquire(&options.data_dir)?;
-        let metrics = ServerMetrics::new()?;
-        let auditor = Auditor::start(&options.audit, metrics.audit())?;
-        let commits = metrics.storage().commits();
-        let engine = Engine::open(storage_choice, &options.storage, commits).await?;
-        // After the store is open: a failed start changes no key or certificate.
-        let identities = pki::Identities::ensure(options)?;
-        let trust = if is_extension { ClientTrust::following() } else { ClientTrust::default() };
-        let expiry = metrics.certificate_expiry().clone();
-        let tls = Arc::new(ServingTls::new(&identities, options, expiry, trust)?);
-        let encryption = load_encryption(options, &metrics).await?;
-        let proxy_identity = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
-        Ok(Self {
-            data_directory,
-            metrics,
-            engine,
-            identities,
-            tls,
-            encryption,
-            auditor,
-            proxy_identity,
-            sampler,
-            long_work: Arc::new(LongWork::start()?),
-        })
     }
 }

@@ -49,6 +49,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(3);
 const UNKNOWN_IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for the graceful shutdown of an idle connection, which needs the client's cooperation.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same at the end of a server whose objects end with it.
+const MEMORY_END_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum size of the headers that the protocol layer reads, in bytes; the filters refuse half of it with a
 /// better response.
 const MAX_HEADER_BYTES: u32 = 128 * 1024;
@@ -92,6 +94,8 @@ pub(super) struct ConnectionLimits {
     max_streams: u32,
     /// Chance with which a client is asked to connect again after a request.
     goaway_chance: f64,
+    /// Time for the client's part in the end of a connection without requests, when the server stops.
+    stop_timeout: Duration,
 }
 
 /// Activity of a connection.
@@ -160,6 +164,7 @@ async fn serve_encrypted<D: Dispatch>(
     let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let counted = activity.clone();
     let known = peer.clone();
+    let stop_timeout = serving.limits.stop_timeout;
     let cut = serving.cut.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         let serving = serving.clone();
@@ -197,7 +202,7 @@ async fn serve_encrypted<D: Dispatch>(
                 ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
                 () = cut.cancelled() => return,
                 // A client that neither reads nor responds would keep the connection open for ever.
-                () = activity.idle_for(|| END_TIMEOUT) => return,
+                () = activity.idle_for(|| if stopping.is_cancelled() { stop_timeout } else { END_TIMEOUT }) => return,
             }
         }
     };
@@ -308,9 +313,14 @@ fn http_builder(
 
 impl ConnectionLimits {
     /// Returns the limits with this maximum number of open requests of an HTTP/2 connection, of which 0 is the
-    /// default, and this chance with which a client is asked to connect again after a request.
-    pub(super) fn new(max_streams: u32, goaway_chance: f64) -> Self {
-        Self { max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams }, goaway_chance }
+    /// default, and this chance with which a client is asked to connect again after a request. If the objects of the server
+    /// end with it, its end waits for no client that does not respond.
+    pub(super) fn new(max_streams: u32, goaway_chance: f64, keeps_objects: bool) -> Self {
+        Self {
+            max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams },
+            goaway_chance,
+            stop_timeout: if keeps_objects { END_TIMEOUT } else { MEMORY_END_TIMEOUT },
+        }
     }
 
     /// Whether the client is asked to connect again after this request.

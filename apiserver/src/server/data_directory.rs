@@ -1,21 +1,36 @@
 //! The data directory of the server, used by one server at a time.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use registry_core::directory_lock::{DirectoryLock, LockError};
 use registry_core::durable_file;
+use tokio::time::{Instant, sleep};
 
 /// The mode bits that allow the group and others to replace files, and the sticky bit, which restricts that
 /// to their own.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 const STICKY: u32 = 0o1000;
 
+/// Maximum time to wait for a process that has the directory or the port and is ending: one that was just killed has both
+/// for a moment.
+pub(super) const ENDING_PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two attempts.
+pub(super) const ENDING_PAUSE: Duration = Duration::from_millis(20);
+
 /// The lock of a data directory; released when dropped.
 #[derive(Debug)]
 pub struct DataDirectory {
     _lock: DirectoryLock,
+    /// Removed after the lock.
+    temporary: Option<TemporaryDirectory>,
 }
+
+/// A directory that is removed when it is dropped.
+#[derive(Debug)]
+struct TemporaryDirectory(PathBuf);
 
 /// The data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +48,7 @@ pub enum DataDirectoryError {
         holder: String,
     },
     /// The operating system refuses access. Retryable, once the cause is resolved.
-    #[error("the data directory {} cannot be used: {source}", path.display())]
+    #[error("the data directory {} cannot be used: {source}; name another one (--data-dir)", path.display())]
     Io {
         /// The directory.
         path: PathBuf,
@@ -45,9 +60,9 @@ pub enum DataDirectoryError {
 // === impl DataDirectory ===
 
 impl DataDirectory {
-    /// Creates the directory if it does not exist, accessible to its owner only, and locks it. Logs a warning
-    /// if other users can replace its contents.
-    pub fn acquire(path: &Path) -> Result<Self, DataDirectoryError> {
+    /// Creates the directory if it does not exist, accessible to its owner only, and locks it. Waits a moment for a process
+    /// that is ending. Logs a warning if other users can replace its contents.
+    pub async fn acquire(path: &Path) -> Result<Self, DataDirectoryError> {
         let io = |source| DataDirectoryError::Io { path: path.to_owned(), source };
         durable_file::create_directory(path).map_err(io)?;
         let mode = path.metadata().map_err(io)?.permissions().mode();
@@ -57,12 +72,53 @@ impl DataDirectory {
                 "other users can replace the files in the data directory: chmod go-w it"
             );
         }
-        match DirectoryLock::acquire(path) {
-            Ok(lock) => Ok(Self { _lock: lock }),
-            Err(LockError::Held { holder }) => {
-                Err(DataDirectoryError::Locked { path: path.to_owned(), holder })
+        let deadline = Instant::now() + ENDING_PATIENCE;
+        let mut has_said = false;
+        loop {
+            match DirectoryLock::acquire(path) {
+                Ok(lock) => return Ok(Self { _lock: lock, temporary: None }),
+                Err(LockError::Held { holder }) if Instant::now() >= deadline => {
+                    return Err(DataDirectoryError::Locked { path: path.to_owned(), holder });
+                }
+                Err(LockError::Held { holder }) if !has_said => {
+                    has_said = true;
+                    tracing::info!("waiting for process {holder}, which uses the data directory, to end");
+                }
+                Err(LockError::Held { .. }) => {}
+                Err(LockError::Io(source)) => return Err(io(source)),
             }
-            Err(LockError::Io(source)) => Err(io(source)),
+            sleep(ENDING_PAUSE).await;
         }
+    }
+
+    /// Creates a directory for temporary files that is removed when it is dropped, accessible to its owner only.
+    pub async fn temporary() -> Result<(Self, PathBuf), DataDirectoryError> {
+        let path = std::env::temp_dir().join(format!("orlop-{}", uuid::Uuid::new_v4()));
+        // Fails if somebody else has made it.
+        let made = DirBuilder::new().mode(0o700).create(&path);
+        made.map_err(|source| DataDirectoryError::Io { path: path.clone(), source })?;
+        let temporary = TemporaryDirectory(path.clone());
+        let locked = Self::acquire(&path).await?;
+        Ok((Self { temporary: Some(temporary), ..locked }, path))
+    }
+
+    /// Returns the process that has locked the directory, if there is one. Changes nothing on disk.
+    pub(super) fn holder(path: &Path) -> Option<String> {
+        match DirectoryLock::acquire_to_read(path) {
+            Err(LockError::Held { holder }) => Some(holder),
+            Ok(_) | Err(LockError::Io(_)) => None,
+        }
+    }
+
+    /// Returns the path of the directory if it is temporary.
+    pub(super) fn temporary_path(&self) -> Option<&Path> {
+        self.temporary.as_ref().map(|temporary| temporary.0.as_path())
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        // What cannot be removed stays where temporary files are removed some day.
+        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::clients::ServiceResolver;
+use crate::clients::dial::BackendReach;
 use crate::error::ServerError;
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
@@ -76,7 +77,7 @@ impl Clients<'_> {
 
 impl ServerDependencies {
     /// Creates the dependencies for these options. Keys and certificates are read or created. If `reaches_local`, services
-    /// may have addresses of this machine.
+    /// may have any address.
     pub(super) fn new(
         options: &Options,
         engine: &Engine,
@@ -92,7 +93,12 @@ impl ServerDependencies {
             None => Arc::new(NoTokens),
         };
         let peer_tls = PeerTls::new(pki::kubelet_identity(options, pki::now())?)?;
-        let resolver = Arc::new(ServiceResolver::new(stores.clone(), reaches_local));
+        let reach = match (reaches_local, options.aggregator.allow_loopback_backends) {
+            (true, _) => BackendReach::Everything,
+            (false, true) => BackendReach::Loopback,
+            (false, false) => BackendReach::OtherMachines,
+        };
+        let resolver = Arc::new(ServiceResolver::new(stores.clone(), reach));
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens,

@@ -6,10 +6,25 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::options::Options;
+
 use super::pki::{Identities, PkiError, write_private};
 
+/// Writes the kubeconfig of the administrator to all the places that the options name.
+pub(super) fn write_all(
+    options: &Options,
+    address: SocketAddr,
+    identities: &Identities,
+) -> Result<(), PkiError> {
+    write(&options.kubeconfig_path(), address, identities)?;
+    match &options.locations.write_kubeconfig {
+        Some(path) => write(path, address, identities),
+        None => Ok(()),
+    }
+}
+
 /// Writes a self-contained kubeconfig that only its owner can read.
-pub(super) fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {
+fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {
     let url = url(address);
     let authority = STANDARD.encode(&identities.server_ca_pem);
     let certificate = STANDARD.encode(&identities.admin.certificate_pem);

@@ -19,6 +19,7 @@ mod client;
 mod front_proxy;
 mod issue;
 mod named;
+mod notes;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -31,8 +32,12 @@ use front_proxy::FrontProxy;
 pub(crate) use front_proxy::{PROXY_CLIENT, generates_proxy_identity};
 use issue::Purpose;
 pub(crate) use named::NamedIdentity;
+pub(crate) use notes::Notes;
 pub(crate) use service::{issue_front_proxy, issue_serving};
 pub(crate) use validity::{Moment, Validity, now};
+
+/// The name of the files of the generated identity towards kubelets.
+const KUBELET_IDENTITY: &str = "apiserver-kubelet-client";
 
 /// The server's certificates, and the authorities that it trusts.
 pub struct Identities {
@@ -61,8 +66,6 @@ pub struct Identities {
     pub(crate) notes: Notes,
 }
 
-/// Notes on the files of keys and certificates, for operators.
-pub(crate) type Notes = Vec<String>;
 
 /// A certificate and its key, as PEM.
 #[derive(Clone)]
@@ -119,7 +122,7 @@ impl Identities {
         let directory = options.certificate_directory();
         create_private_directory(&directory)?;
         let guard = DirectoryGuard::acquire(&directory)?;
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let authority = Authority::ensure(&directory, now, &mut notes)?;
         let admin = authority.ensure_leaf(&directory, "admin", &Purpose::Administrator, now, &mut notes)?;
 
@@ -135,7 +138,11 @@ impl Identities {
             (leaf.certificate_pem, leaf.key_pem, authority.trusted_pem.clone())
         };
         let front_proxy = FrontProxy::ensure(options, &directory, now, &mut notes)?;
+        if generates_kubelet_identity(options) {
+            authority.ensure_leaf(&directory, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?;
+        }
         drop(guard);
+        notes.log_made(&directory);
         let own = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
         let (certificate_path, key_path) = match given {
             Some(given) => given,
@@ -221,6 +228,34 @@ fn check_pair(
     }
 }
 
+/// Checks the certificates and keys that the options name. Creates none.
+///
+/// # Errors
+/// Fails if a file cannot be used.
+pub(crate) fn check_given(options: &Options) -> Result<(), PkiError> {
+    let serving = &options.serving;
+    if let (Some(certificate), Some(key)) = (&serving.tls_cert_file, &serving.tls_private_key_file) {
+        let chain = certificates(certificate, &read(certificate)?)?;
+        let parsed = PrivateKeyDer::from_pem_slice(read(key)?.as_bytes());
+        let parsed = parsed
+            .map_err(|error| PkiError::Unusable { path: key.clone(), reason: error.to_string() })?;
+        check_pair(&chain, &parsed, certificate, key)?;
+    }
+    let authorities =
+        [&options.authentication.client_ca_file, &options.kubelet.kubelet_certificate_authority];
+    for path in authorities.into_iter().flatten() {
+        certificates(path, &read(path)?)?;
+    }
+    front_proxy_authorities(options)?;
+    options.tls.tls_sni_cert_key.iter().try_for_each(|files| NamedIdentity::read(files).map(|_| ()))
+}
+
+/// Whether the identity towards kubelets is generated.
+fn generates_kubelet_identity(options: &Options) -> bool {
+    let given = &options.kubelet;
+    given.kubelet_client_certificate.is_none() || given.kubelet_client_key.is_none()
+}
+
 /// Returns the identity towards kubelets: that of the options, else a certificate of the generated authority.
 pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<KubeletIdentity, PkiError> {
     let given = &options.kubelet;
@@ -236,15 +271,9 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     } else {
         create_private_directory(&directory)?;
         let _guard = DirectoryGuard::acquire(&directory)?;
-        let mut notes = Notes::new();
+        let mut notes = Notes::default();
         let authority = Authority::ensure(&directory, now, &mut notes)?;
-        authority.ensure_leaf(
-            &directory,
-            "apiserver-kubelet-client",
-            &Purpose::KubeletClient,
-            now,
-            &mut notes,
-        )?
+        authority.ensure_leaf(&directory, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?
     };
     let path = given.kubelet_client_certificate.clone().unwrap_or(directory);
     let key = PrivateKeyDer::from_pem_slice(shown.key_pem.as_bytes())
@@ -282,8 +311,8 @@ fn read(path: &Path) -> Result<String, PkiError> {
 fn read_private(path: &Path, notes: &mut Notes) -> Result<String, PkiError> {
     match durable_file::restrict(path) {
         Ok(false) => {}
-        Ok(true) => notes.push(format!("others could read {}; now they cannot", path.display())),
-        Err(error) => notes.push(format!("others can read {}: {error}", path.display())),
+        Ok(true) => notes.warn(format!("others could read {}; now they cannot", path.display())),
+        Err(error) => notes.warn(format!("others can read {}: {error}", path.display())),
     }
     read(path)
 }

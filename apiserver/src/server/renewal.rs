@@ -150,7 +150,7 @@ impl CertificateRenewal {
         (kubelet, proxy): (Arc<KubeletCertificate>, Arc<ProxyIdentity>),
         present: Identities,
     ) -> Self {
-        report(&present.notes);
+        report(present.notes.warnings());
         let state = State { present, failure: None, warned_at: Moment::MIN };
         Self { options, address, tls, kubelet, proxy, state: Mutex::new(state) }
     }
@@ -187,8 +187,8 @@ impl CertificateRenewal {
     fn renew(&self, state: &mut State, now: Moment) -> Result<(), ServerError> {
         let identities = Identities::ensure_at(&self.options, now)?;
         let present = &state.present;
-        if identities.notes != present.notes {
-            report(&identities.notes);
+        if identities.notes.warnings() != present.notes.warnings() {
+            report(identities.notes.warnings());
         }
         let is_served = identities.serving_chain == present.serving_chain
             && identities.client_authorities == present.client_authorities
@@ -207,7 +207,7 @@ impl CertificateRenewal {
             state.present.named.clone_from(&identities.named);
         }
         if !is_written {
-            kubeconfig::write(&self.options.kubeconfig_path(), self.address, &identities)?;
+            kubeconfig::write_all(&self.options, self.address, &identities)?;
         }
         self.proxy.renew(identities.proxy_identity.clone());
         state.present = identities;

@@ -1,5 +1,6 @@
 //! The connections to one webhook, and a call.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
-use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, resolve};
+use crate::clients::dial::{Connection, DialError, connect, resolve};
 use crate::clients::kubeconfig::Kubeconfig;
 use crate::clients::{
     ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed,
@@ -55,6 +56,8 @@ pub(super) struct Client {
     resolver: Arc<ServiceResolver>,
     calls: Semaphore,
     idle: Mutex<Vec<Idle>>,
+    /// Whether the log says that the webhook's address is not allowed.
+    has_logged_refusal: AtomicBool,
 }
 
 /// Where connections are made to.
@@ -143,6 +146,7 @@ impl Client {
             resolver,
             calls: Semaphore::new(MAX_CALLS),
             idle: Mutex::default(),
+            has_logged_refusal: AtomicBool::new(false),
         })
     }
 
@@ -255,9 +259,11 @@ impl Client {
             Place::Service { namespace, name, port } => {
                 let host = self.resolver.host(namespace, name, *port).await?;
                 let addresses = resolve(&host, *port).await.map_err(text)?;
-                let is_allowed = |ip| self.resolver.reaches_local() || is_global_unicast(ip);
-                if !addresses.iter().all(|address| is_allowed(address.ip())) {
-                    return Err(DialError::NotAllowed.to_string());
+                if let Err(refused) = self.resolver.reach().check(&addresses) {
+                    if !self.has_logged_refusal.swap(true, Ordering::Relaxed) {
+                        tracing::warn!(url = self.url, "a webhook cannot be called: {refused}");
+                    }
+                    return Err(refused.to_string());
                 }
                 addresses
             }

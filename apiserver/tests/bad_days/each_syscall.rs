@@ -181,7 +181,7 @@ fn succeeds(directory: &Path, arguments: &[&str], place: &str) -> String {
     let output = storage(directory, arguments);
     assert!(output.status.success(), "{place}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.split_once(": ").unwrap().1.to_owned()
+    text.lines().next().unwrap().split_once(": ").unwrap().1.to_owned()
 }
 
 /// Returns all files that could be left of an interrupted write.

@@ -233,6 +233,7 @@ async fn an_etcd_that_is_not_there_yet_is_waited_for() {
     }
     impatient.signal("TERM");
     assert!(impatient.ended().await.success(), "told to stop, it does not wait any longer");
+    assert!(impatient.logged().contains("stopped reason=\"SIGTERM\""), "{}", impatient.logged());
     etcd.restart().await.unwrap();
     patient.announced();
     let maps = patient.config_maps().await;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::TryStreamExt as _;
 use kube::api::{ListParams, PostParams, WatchParams};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::process::Process;
@@ -68,13 +68,76 @@ async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests(
     for number in 0..20 {
         maps.create(&PostParams::default(), &config_map(&format!("map-{number}"), "")).await.unwrap();
     }
+    process.says("serving").await;
     process.signal("INT");
     assert!(process.ended().await.success());
     drop(watched);
     let logged = process.logged();
-    // A first start also says which certificates it has made.
-    let lines: Vec<&str> = logged.lines().filter(|line| !line.contains("made a certificate")).collect();
-    assert!(lines.len() == 1 && lines[0].contains("stopping; a second signal ends"), "{logged}");
+    let expected = [
+        "starting apiserver",
+        "the store is open backend=\"embedded\" revision=",
+        "made certificates: ca, admin, apiserver, aggregator-ca, aggregator-client, apiserver-kubelet-client",
+        "serving url=\"https://127.0.0.1:",
+        "stopped reason=\"SIGINT\"",
+    ];
+    let lines: Vec<&str> = logged.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{logged}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.contains(expected), "{expected}: {logged}");
+    }
+    let directory = home.path().join("data").display().to_string();
+    let facts = [env!("CARGO_PKG_VERSION"), &directory, "--secure-port=0"];
+    assert!(facts.iter().all(|fact| lines[0].contains(fact)), "{logged}");
+
+    // Later starts make none. Passwords in flags are not shown.
+    let mut process = Process::start_with(
+        &home.path().join("data"),
+        &["--service-account-issuer=https://user:s3cret@issuer.example.com"],
+    );
+    process.config_maps().await;
+    process.says("serving").await;
+    process.signal("TERM");
+    assert!(process.ended().await.success());
+    let logged = process.logged();
+    assert_eq!(logged.lines().count(), 4, "{logged}");
+    assert!(logged.contains("stopped reason=\"SIGTERM\"") && !logged.contains("s3cret"), "{logged}");
+}
+
+/// An extension server that is refused is checked again and again, and named once.
+#[tokio::test]
+async fn an_extension_server_that_is_not_available_is_one_line() {
+    let home = TempDir::new().unwrap();
+    let process = Process::start(&home.path().join("data"));
+    process.config_maps().await;
+    let client = crate::client(process.kubeconfig()).await;
+    let post = async |path: &str, object: Value| {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        let request = request.body(object.to_string().into_bytes()).unwrap();
+        client.request_text(request).await.unwrap();
+    };
+    let service = json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": { "name": "here" },
+        "spec": { "type": "ExternalName", "externalName": "127.0.0.1" },
+    });
+    post("/api/v1/namespaces/default/services", service).await;
+    let api_service = json!({
+        "apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": { "name": "v1.zoo.example.dev" },
+        "spec": {
+            "group": "zoo.example.dev", "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 10,
+            "insecureSkipTLSVerify": true, "service": { "namespace": "default", "name": "here", "port": 7555 },
+        },
+    });
+    post("/apis/apiregistration.k8s.io/v1/apiservices", api_service).await;
+    process.says("an extension server is not available").await;
+    // Checked again after 0.25 s and 0.5 s.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let logged = process.logged();
+    let lines: Vec<&str> = logged.lines().filter(|line| line.contains("extension server")).collect();
+    assert_eq!(lines.len(), 1, "{logged}");
+    for fact in ["v1.zoo.example.dev", "127.0.0.1 is a loopback address", "--allow-loopback-backends"] {
+        assert!(lines[0].contains(fact), "{fact}: {logged}");
+    }
 }
 
 /// A pipe accepts 64 KiB, and then nothing more until it is read.

@@ -1,10 +1,12 @@
 //! Failures of a whole server and its clients: a server that is killed or restarted under a thousand
-//! reflectors, an etcd that dies, hangs, loses data or is not available yet, a full disk, clients that stall.
+//! reflectors, an etcd that dies, hangs, loses data or is not available yet, a full disk, clients that stall,
+//! ports and directories that are in use, directories that cannot be written.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
 mod descriptors;
 mod disk;
+mod ending;
 mod each_syscall;
 mod etcd;
 mod http2;
@@ -16,6 +18,8 @@ mod process;
 mod proxy;
 mod reflectors;
 mod stalled;
+mod start;
+mod temporary;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

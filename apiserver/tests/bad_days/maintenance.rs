@@ -1,9 +1,11 @@
 //! Maintenance by an operator: check, backup and restore of the embedded store, by the command line.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use kube::api::{ListParams, PostParams};
+use registry_core::storage::embedded::maintenance::{BackupFile, Source, backup_with_files};
 use tempfile::TempDir;
 
 use crate::config_map;
@@ -64,6 +66,114 @@ async fn a_killed_servers_store_is_checked_saved_and_served_elsewhere() {
     assert!(!refused.ended().await.success(), "a damaged store is not served");
     let log = std::fs::read_to_string(&refused.log).unwrap();
     assert!(log.contains("apiserver storage restore"), "and what to do is said: {log}");
+}
+
+async fn lists(kubeconfig: &Path) -> bool {
+    let client = crate::client(kubeconfig).await;
+    let request = http::Request::get("/api/v1/namespaces").body(Vec::new()).unwrap();
+    client.request_text(request).await.is_ok()
+}
+
+/// Restores a backup into the directory, and returns what is said about the keys.
+fn restored(directory: &Path, file: &str) -> String {
+    let said = succeeds(directory, &["restore", file]);
+    said.lines().nth(1).unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restored_server_accepts_the_kubeconfigs_and_tokens_of_the_saved_one() {
+    let home = TempDir::new().unwrap();
+    let path = |name: &str| home.path().join(name);
+    let (directory, file) = (path("data"), path("backup").to_str().unwrap().to_owned());
+    let process = Process::start(&directory);
+    process.ready("first").await;
+    let old = std::fs::read_to_string(process.kubeconfig()).unwrap();
+    process.kill();
+    let said = succeeds(&directory, &["backup", &file]);
+    assert!(said.contains("pki: 13 files of keys and certificates"), "{said}");
+    assert_eq!(Path::new(&file).metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+    let elsewhere = path("elsewhere");
+    let said = restored(&elsewhere, &file);
+    assert!(said.ends_with("pki: 13 files of keys and certificates"), "{said}");
+    let keys = |directory: &Path| {
+        let mut files = Vec::new();
+        for name in crate::start::names(&directory.join("pki")) {
+            let path = directory.join("pki").join(&name);
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+            files.push((name, std::fs::read(path).unwrap()));
+        }
+        files
+    };
+    assert_eq!(keys(&elsewhere), keys(&directory));
+    assert_eq!(elsewhere.join("pki").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let process = Process::start(&elsewhere);
+    process.ready("restored").await;
+    let new = std::fs::read_to_string(process.kubeconfig()).unwrap();
+    let server = |text: &str| text.lines().find(|line| line.contains("server:")).unwrap().to_owned();
+    // The administrator's old kubeconfig, at the new address.
+    let moved = path("moved.kubeconfig");
+    std::fs::write(&moved, old.replace(&server(&old), &server(&new))).unwrap();
+    assert!(lists(&moved).await);
+    process.kill();
+
+    // An authority that is there already stays, whatever the backup has.
+    let other = path("other");
+    Process::start(&other).kill();
+    std::fs::rename(other.join("storage"), other.join("storage.old")).unwrap();
+    let before = keys(&other);
+    let said = restored(&other, &file);
+    assert!(said.contains("kept as it is; the keys and certificates of the backup were not restored"), "{said}");
+    assert_eq!(keys(&other), before);
+
+    // A backup without keys, because they are elsewhere or left out, says so when it is restored.
+    for (name, flag) in [("left-out", Some("--without-keys")), ("elsewhere", None)] {
+        if flag.is_none() {
+            std::fs::rename(directory.join("pki"), path("pki")).unwrap();
+        }
+        let said = succeeds(&directory, &[&["backup", &file[..]], flag.as_slice()].concat());
+        assert!(said.contains("pki: 0 files"), "{said}");
+        assert!(!std::fs::read(&file).unwrap().windows(11).any(|bytes| bytes == b"PRIVATE KEY"));
+        let without = path(&format!("without-{name}"));
+        let said = restored(&without, &file);
+        assert!(said.contains("the backup has no keys") && said.contains("will be refused"), "{said}");
+        assert!(!without.join("pki").exists());
+    }
+}
+
+/// A backup is verified as a whole before anything is restored, the keys included; names of files lead nowhere else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn damage_of_the_keys_in_a_backup_is_refused() {
+    let home = TempDir::new().unwrap();
+    let path = |name: &str| home.path().join(name);
+    let file = path("backup").to_str().unwrap().to_owned();
+    let process = Process::start(&path("data"));
+    process.ready("first").await;
+    process.kill();
+    succeeds(&path("data"), &["backup", &file]);
+    let whole = std::fs::read(&file).unwrap();
+    let start = whole.windows(8).position(|bytes| bytes == b"ORLOPFL1").unwrap();
+    let refused = |bytes: &[u8], place: &str| {
+        std::fs::write(&file, bytes).unwrap();
+        let said = fails(&path("restored"), &["restore", &file]);
+        assert!(said.contains("damaged") || said.contains("no key or certificate"), "{place}: {said}");
+        assert!(!path("restored").exists(), "{place}");
+    };
+    for at in [start + 1, start + 7, start + 9, start + 200, whole.len() - 1] {
+        refused(&whole[..at], &format!("cut at {at}"));
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        refused(&bytes, &format!("flipped at {at}"));
+    }
+    for name in ["../escaped.key", "/tmp/escaped.key", "LOCK", ".key", "", "a/b.crt"] {
+        let files = [BackupFile { name: name.to_owned(), content: "content".into() }];
+        let store = path("data").join("storage");
+        backup_with_files(Source::Directory(&store), Path::new(&file), &files).unwrap();
+        refused(&std::fs::read(&file).unwrap(), name);
+    }
+    // Without the files it is a backup as earlier versions wrote it.
+    std::fs::write(&file, &whole[..start]).unwrap();
+    assert!(restored(&path("restored"), &file).contains("the backup has no keys"));
 }
 
 fn largest_file(directory: &Path) -> std::path::PathBuf {

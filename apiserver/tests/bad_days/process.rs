@@ -57,6 +57,47 @@ impl Process {
         Self { child, log, stdout, kubeconfig: PathBuf::new() }
     }
 
+    /// Starts a server with exactly these flags, without waiting. It runs in the directory `home/work`, has `home/tmp` for
+    /// temporary files, and writes its log beside them.
+    pub(crate) fn spawn_in(home: &Path, name: &str, flags: &[&str]) -> Self {
+        for directory in ["work", "tmp"] {
+            std::fs::create_dir_all(home.join(directory)).unwrap();
+        }
+        Self::spawn_at(&home.join("work"), home, name, flags)
+    }
+
+    /// Does the same in this working directory.
+    pub(crate) fn spawn_at(working_directory: &Path, home: &Path, name: &str, flags: &[&str]) -> Self {
+        let log = home.join(format!("{name}.log"));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_apiserver"))
+            .args(flags)
+            .current_dir(working_directory)
+            .env("TMPDIR", home.join("tmp"))
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().map(BufReader::new);
+        Self { child, log, stdout, kubeconfig: PathBuf::new() }
+    }
+
+    /// Waits until the log contains this.
+    pub(crate) async fn says(&self, text: &str) {
+        let begun = Instant::now();
+        while !self.logged().contains(text) {
+            assert!(begun.elapsed() < PATIENCE, "{text:?} is not in {}", self.logged());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Waits until it has ended by itself, because of a failure. Returns its log.
+    pub(crate) async fn fails(&mut self) -> String {
+        let ended = self.ended().await;
+        let logged = self.logged();
+        assert_eq!(ended.code(), Some(1), "{logged}");
+        logged
+    }
+
     /// Waits until the server's port is open.
     pub(crate) fn announced(&mut self) {
         let stdout = self.stdout.as_mut().unwrap();

@@ -14,6 +14,7 @@ use crate::custom_resources::{Client, condition};
 mod extension;
 mod hostile;
 mod local;
+mod loopback;
 mod routing;
 
 use extension::{Behavior, Extension, GROUP};

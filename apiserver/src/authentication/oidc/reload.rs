@@ -30,6 +30,18 @@ pub(in crate::authentication) struct Reload {
     pub(in crate::authentication) metrics: JwtMetrics,
 }
 
+/// Checks a configuration.
+///
+/// # Errors
+/// Fails if it is not valid.
+pub(in crate::authentication) fn check(
+    configuration: &AuthenticationConfiguration,
+    disallowed: &[String],
+) -> Result<(), String> {
+    let compiled = validation::compile(configuration, disallowed);
+    compiled.map(|_| ()).map_err(|errors| format!("invalid authentication configuration: {errors}"))
+}
+
 /// Returns the issuers of a configuration.
 ///
 /// # Errors

@@ -117,9 +117,12 @@ impl Authority {
             let added = files.add(now);
             let works_without = pairs.iter().any(|pair| pair.validity.holds(now));
             match added {
-                Ok(()) => pairs = files.pairs()?,
+                Ok(()) => {
+                    pairs = files.pairs()?;
+                    notes.made(purpose.file());
+                }
                 Err(failure) if works_without => {
-                    notes.push(format!("no new certificate authority: {failure}"));
+                    notes.warn(format!("no new certificate authority: {failure}"));
                 }
                 Err(failure) => return Err(failure),
             }

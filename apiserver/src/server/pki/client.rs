@@ -27,7 +27,7 @@ pub(crate) fn issue_client(
         return Err(unusable("it does not exist: start the server with this data directory once"));
     }
     let _guard = DirectoryGuard::acquire(&directory)?;
-    let authority = Authority::ensure(&directory, now, &mut Notes::new())?;
+    let authority = Authority::ensure(&directory, now, &mut Notes::default())?;
     let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
     let end = now.saturating_add(seconds);
     if end > authority.validity.end {

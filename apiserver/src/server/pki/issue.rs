@@ -63,9 +63,9 @@ impl Authority {
         let end = (now + days(LEAF_DAYS)).min(self.validity.end);
         let certificate_pem = purpose.parameters(now, end).signed_by(&key, &self.issuer)?.pem();
         let key_pem = key.serialize_pem();
-        tracing::info!(path = %certificate_path.display(), "made a certificate");
         write_private(&key_path, &key_pem)?;
         write_private(&certificate_path, &certificate_pem)?;
+        notes.made(name);
         Ok(CertifiedKey { certificate_pem, key_pem })
     }
 

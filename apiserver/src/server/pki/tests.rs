@@ -75,7 +75,7 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let pki = options.certificate_directory();
     create_private_directory(&pki).unwrap();
     let now = now();
-    let mut notes = Notes::new();
+    let mut notes = Notes::default();
     let authority = Authority::ensure(&pki, now, &mut notes).unwrap();
     // As created by earlier versions.
     let name = "apiserver-kubelet-client";

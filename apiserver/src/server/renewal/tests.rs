@@ -15,7 +15,7 @@ fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal 
     let options = Options::parse_from([&["apiserver", &data_dir], flags].concat());
     let identities = Identities::ensure_at(&options, now).unwrap();
     let address: SocketAddr = "127.0.0.1:6443".parse().unwrap();
-    kubeconfig::write(&options.kubeconfig_path(), address, &identities).unwrap();
+    kubeconfig::write_all(&options, address, &identities).unwrap();
     let metrics = ServerMetrics::new().unwrap();
     let tls =
         ServingTls::new(&identities, &options, metrics.certificate_expiry().clone(), ClientTrust::default())

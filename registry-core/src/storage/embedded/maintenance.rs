@@ -10,6 +10,15 @@
 //! | 8 | number of records |
 //! | 8 | XXH3 of all bytes before |
 //!
+//! Files that belong to the store, such as keys, may follow it. Readers that do not know them ignore them:
+//!
+//! | bytes | content |
+//! |---|---|
+//! | 8 | `ORLOPFL1` |
+//! | 4 | number of files |
+//! | 4 + … + 4 + … | per file: the length of its name, its name (UTF-8), its length, its content |
+//! | 8 | XXH3 of the bytes from `ORLOPFL1` on |
+//!
 //! All numbers are big-endian. A backup contains the history back to the compaction revision, so that clients of the
 //! restored store can resume from the revisions they know.
 
@@ -32,6 +41,12 @@ use crate::durable_file::DurableFile;
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
 const END: Revision = Revision::MAX;
+const FILES_MAGIC: &[u8; 8] = b"ORLOPFL1";
+
+/// Maximum number of files in a backup; more are damage, or refused.
+const MAX_FILES: u32 = 256;
+/// Maximum length of a file and of its name, in bytes.
+const MAX_FILE_BYTES: u32 = 1 << 20;
 
 /// Maximum length of a record, in bytes; a longer length in a backup is damage.
 const MAX_RECORD_BYTES: u32 = 1 << 30;
@@ -66,6 +81,15 @@ pub enum Source<'a> {
     Directory(&'a Path),
     /// A store that is open in this process; it continues to serve.
     Engine(&'a Embedded),
+}
+
+/// A file that belongs to a store, in its backup.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupFile {
+    /// Its name, without a directory.
+    pub name: String,
+    /// Its content.
+    pub content: Bytes,
 }
 
 /// The reason that maintenance failed.
@@ -143,22 +167,45 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
 /// # Errors
 /// Fails as the store's [`check`] does, or if the file is a symbolic link or another special file.
 pub fn backup(source: Source<'_>, file: &Path) -> Result<Report, MaintenanceError> {
+    backup_with_files(source, file, &[])
+}
+
+/// Writes a copy of a store as [`backup`], and these files with it.
+///
+/// # Errors
+/// As [`backup`]; and if the files are too many or too large.
+pub fn backup_with_files(
+    source: Source<'_>,
+    file: &Path,
+    files: &[BackupFile],
+) -> Result<Report, MaintenanceError> {
     match source {
         Source::Directory(directory) => {
             let store = ClosedStore::open(directory)?;
-            write_backup(&store.log, directory, file)
+            write_backup(&store.log, directory, file, files)
         }
-        Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, file),
+        Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, file, files),
     }
+}
+
+/// Returns the files in a backup, which is verified as a whole.
+pub fn files_of_backup(file: &Path) -> Result<Vec<BackupFile>, MaintenanceError> {
+    read_backup(file, &mut |_, _| Ok(())).map(|(_, files)| files)
+}
+
+/// Checks that a store can be restored into a directory: that there is nothing in it.
+pub fn check_restore(directory: &Path) -> Result<(), MaintenanceError> {
+    if is_occupied(directory).map_err(|error| io(directory, error))? {
+        return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
+    }
+    Ok(())
 }
 
 /// Creates a store in a directory from a backup, which is verified as a whole before anything is written. The store
 /// appears when it is complete: an interrupted restore leaves none and can be repeated.
 pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError> {
-    let report = read_backup(file, &mut |_, _| Ok(()))?;
-    if is_occupied(directory).map_err(|error| io(directory, error))? {
-        return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
-    }
+    let (report, _) = read_backup(file, &mut |_, _| Ok(()))?;
+    check_restore(directory)?;
     let _lock = lock(directory)?;
     let open_error = |error| MaintenanceError::from(OpenError::new(directory, error));
     // Another process may have restored, and ended, before this process took the lock.
@@ -232,6 +279,24 @@ impl<Stream: Write> Summed<Stream> {
         self.stream.write_all(bytes)
     }
 
+    /// Writes the checksum of what was written since the last one.
+    fn write_checksum(&mut self) -> std::io::Result<()> {
+        let checksum = std::mem::take(&mut self.checksum).digest();
+        self.stream.write_all(&checksum.to_be_bytes())
+    }
+
+    fn write_files(&mut self, files: &[BackupFile]) -> std::io::Result<()> {
+        self.write(FILES_MAGIC)?;
+        self.write(&limited(files.len(), MAX_FILES)?.to_be_bytes())?;
+        for file in files {
+            for bytes in [file.name.as_bytes(), &file.content] {
+                self.write(&limited(bytes.len(), MAX_FILE_BYTES)?.to_be_bytes())?;
+                self.write(bytes)?;
+            }
+        }
+        self.write_checksum()
+    }
+
     fn write_record(&mut self, revision: Revision, bytes: &[u8]) -> std::io::Result<()> {
         let length = u32::try_from(bytes.len()).map_err(std::io::Error::other)?;
         self.write(&revision.to_be_bytes())?;
@@ -248,6 +313,50 @@ impl<Stream: Read> Summed<Stream> {
         Ok(bytes)
     }
 
+    /// Reads a checksum, and returns whether it is that of what was read since the last one.
+    fn read_checksum(&mut self) -> std::io::Result<bool> {
+        let checksum = std::mem::take(&mut self.checksum).digest();
+        let mut bytes = [0; 8];
+        self.stream.read_exact(&mut bytes)?;
+        Ok(bytes == checksum.to_be_bytes())
+    }
+
+    /// Reads the files that follow a store; none if nothing follows.
+    fn read_files(&mut self) -> std::io::Result<Vec<BackupFile>> {
+        let wrong = |text: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, text.to_owned());
+        let mut magic = Vec::new();
+        self.stream.by_ref().take(FILES_MAGIC.len() as u64).read_to_end(&mut magic)?;
+        if magic.is_empty() {
+            return Ok(Vec::new());
+        }
+        if magic != FILES_MAGIC {
+            return Err(wrong("what follows the store is not known"));
+        }
+        self.checksum.update(&magic);
+        let count = u32::from_be_bytes(self.read()?);
+        if count > MAX_FILES {
+            return Err(wrong("it has too many files"));
+        }
+        let mut files = Vec::new();
+        for _ in 0..count {
+            let name = self.read_limited()?;
+            let name = String::from_utf8(name.to_vec()).map_err(|_| wrong("the name of a file is no text"))?;
+            files.push(BackupFile { name, content: self.read_limited()? });
+        }
+        if !self.read_checksum()? {
+            return Err(wrong("the files do not match their checksum"));
+        }
+        Ok(files)
+    }
+
+    fn read_limited(&mut self) -> std::io::Result<Bytes> {
+        let length = u32::from_be_bytes(self.read()?);
+        if length > MAX_FILE_BYTES {
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a file is too large"));
+        }
+        self.read_bytes(length)
+    }
+
     fn read_bytes(&mut self, length: u32) -> std::io::Result<Bytes> {
         let mut bytes = Vec::new();
         // Grows with the actual content, not with the length field, which may be damaged.
@@ -260,7 +369,12 @@ impl<Stream: Read> Summed<Stream> {
     }
 }
 
-fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, MaintenanceError> {
+fn write_backup(
+    log: &dyn Log,
+    directory: &Path,
+    path: &Path,
+    files: &[BackupFile],
+) -> Result<Report, MaintenanceError> {
     let failed = |error| io(path, error);
     let file = DurableFile::create(path).map_err(failed)?;
     let mut stream = Summed { stream: BufWriter::new(file), checksum: Xxh3::new() };
@@ -283,8 +397,10 @@ fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, 
     let mut end = || -> std::io::Result<()> {
         stream.write_record(END, &[])?;
         stream.write(&records.to_be_bytes())?;
-        let checksum = stream.checksum.digest();
-        stream.write(&checksum.to_be_bytes())?;
+        stream.write_checksum()?;
+        if !files.is_empty() {
+            stream.write_files(files)?;
+        }
         stream.stream.flush()
     };
     end().map_err(failed)?;
@@ -294,13 +410,20 @@ fn write_backup(log: &dyn Log, directory: &Path, path: &Path) -> Result<Report, 
     Ok(report(&loaded))
 }
 
+/// Returns a number that must not exceed a maximum.
+fn limited(number: usize, max: u32) -> std::io::Result<u32> {
+    let number = u32::try_from(number).ok().filter(|number| *number <= max);
+    number.ok_or_else(|| std::io::Error::other("the files beside the store are too many or too large"))
+}
+
 /// Reads and verifies a backup, passing on every record.
 fn read_backup(
     path: &Path,
     visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), MaintenanceError>,
-) -> Result<Report, MaintenanceError> {
+) -> Result<(Report, Vec<BackupFile>), MaintenanceError> {
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged(path, "the backup is cut short".to_owned()),
+        std::io::ErrorKind::InvalidData => damaged(path, error.to_string()),
         _ => io(path, error),
     };
     let stream = BufReader::new(File::open(path).map_err(failed)?);
@@ -323,12 +446,12 @@ fn read_backup(
         visit(revision, bytes)?;
     }
     let records = u64::from_be_bytes(stream.read().map_err(failed)?);
-    let checksum = stream.checksum.digest();
-    if stream.read().map_err(failed)? != checksum.to_be_bytes() || records != loaded.records + 1 {
+    if !stream.read_checksum().map_err(failed)? || records != loaded.records + 1 {
         return Err(damaged(path, "the backup does not match its checksum".to_owned()));
     }
     loaded.finish(0).map_err(|problem| damaged(path, problem))?;
-    Ok(report(&loaded))
+    let files = stream.read_files().map_err(failed)?;
+    Ok((report(&loaded), files))
 }
 
 fn report(loaded: &Loaded) -> Report {

@@ -1,7 +1,10 @@
 //! Shared connections to etcd, with a deadline for every request and retries of safe requests.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use etcd_client::{
@@ -22,6 +25,8 @@ const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 /// Delay between attempts at the start: initial and maximum value; doubled after each attempt.
 const FIRST_ANSWER_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// Time without any answer at the start after which the log says so, and minimum interval between such lines.
+const FIRST_ANSWER_NOTICE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 /// Idle time after which a keep-alive ping is sent, and time to wait for its response.
 const KEEP_ALIVE: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(10));
 /// Values are at most a few MiB, but pages of them are larger than the client library's default of 4 MiB.
@@ -40,6 +45,12 @@ pub(super) struct Connection {
     in_flight: Semaphore,
     request_timeout: Duration,
     health_timeout: Duration,
+}
+
+/// Says that the first response is missing: once, and then seldom.
+struct FirstAnswerNotice<'o> {
+    options: &'o Etcd3Options,
+    last: Mutex<Option<Instant>>,
 }
 
 /// Whether a request may be repeated when it is unknown whether it was executed.
@@ -164,24 +175,54 @@ impl Connection {
         let unreachable =
             |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
         let mut pause = FIRST_ANSWER_PAUSE.0;
+        let notice = FirstAnswerNotice { options, last: Mutex::default() };
+        let mut last_failure = None;
         loop {
             let ask = self.call(Safety::Read, || {
                 let mut kv = self.kv();
                 async move { kv.get(super::HEALTH_KEY, None).await }
             });
-            let failure = match timeout_at(deadline, ask).await {
+            let answer = tokio::select! {
+                answer = timeout_at(deadline, ask) => answer,
+                never = notice.say_later() => match never {},
+            };
+            let failure = match answer {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(failure)) => failure,
-                Err(_) => return Err(unreachable("no answer in time".to_owned())),
+                Err(_) => {
+                    return Err(unreachable(last_failure.unwrap_or_else(|| "no answer in time".to_owned())));
+                }
             };
             if !matches!(failure, Failure::NotSent(_) | Failure::Lost(_)) || Instant::now() >= deadline {
                 return Err(unreachable(failure.to_string()));
             }
-            let endpoints = options.endpoints.join(", ");
-            tracing::warn!(%endpoints, %failure, "etcd does not answer, asking again");
+            notice.say(&failure.to_string());
+            last_failure = Some(failure.to_string());
             sleep(pause).await;
             pause = (pause * 2).min(FIRST_ANSWER_PAUSE.1);
         }
+    }
+}
+
+// === impl FirstAnswerNotice ===
+
+impl FirstAnswerNotice<'_> {
+    fn say(&self, failure: &str) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < FIRST_ANSWER_NOTICE.1) {
+            return;
+        }
+        *last = Some(Instant::now());
+        let endpoints = self.options.endpoints.join(", ");
+        let limit_seconds = self.options.connect_timeout_seconds;
+        tracing::warn!(%endpoints, %failure, limit_seconds, "etcd does not answer, asking again");
+    }
+
+    /// Says it after a while. Never completes.
+    async fn say_later(&self) -> Infallible {
+        sleep(FIRST_ANSWER_NOTICE.0).await;
+        self.say("no answer yet");
+        pending().await
     }
 }
 

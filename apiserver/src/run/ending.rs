@@ -1,0 +1,111 @@
+//! The end of the process: the signals that ask for it, and the files that it removes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::ServerError;
+
+/// Time after which a shutdown that has not ended is logged.
+const LONG_SHUTDOWN: Duration = Duration::from_secs(1);
+
+/// The end of a process. Clones are of the same process.
+#[derive(Clone, Default)]
+pub(super) struct Ending {
+    /// Cancelled when the process is to end.
+    pub(super) shutdown: CancellationToken,
+    signal: Arc<OnceLock<&'static str>>,
+    leftovers: Arc<Mutex<Vec<Leftover>>>,
+}
+
+/// Something that is removed at the end.
+enum Leftover {
+    Directory(PathBuf),
+    /// A file, unless another process has replaced it since.
+    File { path: PathBuf, content: String },
+}
+
+// === impl Ending ===
+
+impl Ending {
+    /// Begins the shutdown at the first signal. The second one ends the process.
+    ///
+    /// # Errors
+    /// Fails if the signals cannot be received.
+    pub(super) fn follow_signals(&self) -> Result<(), ServerError> {
+        let mut terminate = signal(SignalKind::terminate()).map_err(ServerError::Process)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(ServerError::Process)?;
+        let ending = self.clone();
+        tokio::spawn(async move {
+            let mut next = async || {
+                tokio::select! {
+                    _ = terminate.recv() => "SIGTERM",
+                    _ = interrupt.recv() => "SIGINT",
+                }
+            };
+            let name = next().await;
+            // Set once only.
+            let _ = ending.signal.set(name);
+            ending.shutdown.cancel();
+            tokio::select! {
+                _ = next() => {}
+                never = log_long_shutdown(name) => match never {},
+            }
+            ending.remove_leftovers();
+            std::process::exit(1);
+        });
+        Ok(())
+    }
+
+    /// Adds a directory that is removed at the end.
+    pub(super) fn remove_directory(&self, path: &Path) {
+        self.add(Leftover::Directory(path.to_owned()));
+    }
+
+    /// Adds a file that is removed at the end if it still has this content.
+    pub(super) fn remove_file(&self, path: &Path, content: &str) {
+        self.add(Leftover::File { path: path.to_owned(), content: content.to_owned() });
+    }
+
+    fn add(&self, leftover: Leftover) {
+        self.leftovers.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
+    }
+
+    /// Removes the files that were added. What cannot be removed stays.
+    pub(super) fn remove_files(&self) {
+        let mut leftovers = self.leftovers.lock().unwrap_or_else(PoisonError::into_inner);
+        leftovers.retain(|leftover| {
+            let Leftover::File { path, content } = leftover else { return true };
+            if std::fs::read_to_string(path).is_ok_and(|present| present == *content) {
+                let _ = std::fs::remove_file(path);
+            }
+            false
+        });
+    }
+
+    /// Removes everything that was added. What cannot be removed stays.
+    pub(super) fn remove_leftovers(&self) {
+        self.remove_files();
+        for leftover in self.leftovers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            if let Leftover::Directory(path) = leftover {
+                let _ = std::fs::remove_dir_all(path);
+            }
+        }
+    }
+
+    /// Logs the end, with its reason.
+    pub(super) fn log(&self) {
+        let reason = self.signal.get().copied().unwrap_or("asked by the program");
+        tracing::info!(reason, "stopped");
+    }
+}
+
+/// Says how a shutdown that takes long can be ended. Never completes.
+async fn log_long_shutdown(signal: &str) -> std::convert::Infallible {
+    tokio::time::sleep(LONG_SHUTDOWN).await;
+    tracing::info!("stopping because of {signal}; a second signal ends the process at once");
+    std::future::pending().await
+}

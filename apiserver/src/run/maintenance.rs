@@ -1,0 +1,120 @@
+//! `apiserver storage`: check, backup and restore of the embedded store, and of the keys beside it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use registry_core::durable_file;
+use registry_core::storage::embedded::maintenance::{self, BackupFile, MaintenanceError, Report, Source};
+
+use crate::options::{Options, StorageCommand};
+
+/// The certificate that a server looks for first: it is restored last, when all other files are there.
+const AUTHORITY: &str = "ca.crt";
+
+/// Maintains an embedded store, and reports the results.
+///
+/// # Errors
+/// Fails if the store is damaged, in use, or cannot be read or written.
+pub(super) fn maintain(command: &StorageCommand, options: &Options) -> Result<(), String> {
+    let directory = options.storage_directory();
+    let keys = options.certificate_directory();
+    let (report, note) = match command {
+        StorageCommand::Check => (text(maintenance::check(&directory))?, None),
+        StorageCommand::Backup { file, without_keys } => {
+            let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };
+            let report = text(maintenance::backup_with_files(Source::Directory(&directory), file, &files))?;
+            (report, Some(format!("{}: {} files of keys and certificates", keys.display(), files.len())))
+        }
+        StorageCommand::Restore { file } => {
+            let files = text(maintenance::files_of_backup(file))?;
+            text(maintenance::check_restore(&directory))?;
+            let note = restore_keys(&files, &keys)?;
+            (text(maintenance::restore(file, &directory))?, Some(note))
+        }
+    };
+    let mut lines = summary(&directory, &report);
+    if let Some(note) = note {
+        // Writing to a string cannot fail.
+        let _ = writeln!(lines, "{note}");
+    }
+    let _ = std::io::stdout().write_all(lines.as_bytes());
+    if report.problems.is_empty() { Ok(()) } else { Err(format!("damaged:\n{}", report.problems.join("\n"))) }
+}
+
+fn text<T>(outcome: Result<T, MaintenanceError>) -> Result<T, String> {
+    outcome.map_err(|error| error.to_string())
+}
+
+fn summary(directory: &Path, report: &Report) -> String {
+    format!(
+        "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}\n",
+        directory.display(),
+        report.keys,
+        report.records,
+        report.record_bytes,
+        report.revision,
+        report.compacted_revision,
+    )
+}
+
+/// Returns the keys and certificates in a directory, sorted by name; none if it does not exist.
+fn keys_in(directory: &Path) -> Result<Vec<BackupFile>, String> {
+    let failed = |path: &Path, error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(directory, error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(|error| failed(directory, error))?.path());
+    }
+    paths.sort();
+    let mut files = Vec::new();
+    for path in paths {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()).filter(|name| is_key(name)) else {
+            continue;
+        };
+        if path.is_file() {
+            let content = fs::read(&path).map_err(|error| failed(&path, error))?.into();
+            files.push(BackupFile { name: name.to_owned(), content });
+        }
+    }
+    Ok(files)
+}
+
+/// Whether this is the name of a file with a key or a certificate, in the directory itself.
+fn is_key(name: &str) -> bool {
+    let stem = name.strip_suffix(".crt").or_else(|| name.strip_suffix(".key"));
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    stem.is_some_and(|stem| !stem.is_empty() && !stem.starts_with('.') && stem.chars().all(is_plain))
+}
+
+/// Restores keys and certificates, unless the directory has an authority already. The files appear one by one, the authority
+/// last: an interrupted restore can be repeated. Returns what operators are told.
+fn restore_keys(files: &[BackupFile], directory: &Path) -> Result<String, String> {
+    let shown = directory.display();
+    if let Some(file) = files.iter().find(|file| !is_key(&file.name)) {
+        return Err(format!("the backup has a file {:?}, which is no key or certificate of a server", file.name));
+    }
+    if directory.join(AUTHORITY).exists() {
+        return Ok(format!("{shown}: kept as it is; the keys and certificates of the backup were not restored"));
+    }
+    if files.is_empty() {
+        return Ok(format!(
+            "{shown}: not restored, because the backup has no keys: the server will make a new certificate authority and a \
+             new key of service accounts, and present kubeconfigs and tokens will be refused"
+        ));
+    }
+    durable_file::create_directory(directory).map_err(|error| format!("cannot write {shown}: {error}"))?;
+    let mut files: Vec<&BackupFile> = files.iter().collect();
+    files.sort_by_key(|file| file.name == AUTHORITY);
+    for BackupFile { name, content } in &files {
+        let path: PathBuf = directory.join(name);
+        durable_file::write(&path, content)
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    }
+    Ok(format!("{shown}: {} files of keys and certificates", files.len()))
+}

@@ -1,0 +1,143 @@
+//! Everything that the server opens before its stores, in an order that leaves nothing half made: flags and the files that they name
+//! are checked, the address is bound, the data directory is locked, and only then anything is written.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+
+use crate::aggregator::ProxyIdentity;
+use crate::audit::{Auditor, check_policy};
+use crate::authentication::{self, ClientTrust};
+use crate::authorization::{Authorization, Authorizer};
+use crate::encryption::{self, Encryption};
+use crate::error::ServerError;
+use crate::metrics::ServerMetrics;
+use crate::options::{Options, StorageChoice};
+use crate::storage::Engine;
+use crate::telemetry::Sampler;
+
+use super::address::listen;
+use super::assembly::load_encryption;
+use super::data_directory::DataDirectory;
+use super::long_work::LongWork;
+use super::pki;
+use super::renewal::ServingTls;
+
+/// The flags and the files that they name, checked.
+pub(super) struct Checked {
+    storage_choice: StorageChoice,
+    sampler: Option<Sampler>,
+    metrics: Arc<ServerMetrics>,
+    authorization: Option<Authorization>,
+}
+
+/// Everything that the server opens before its stores: the address, files, keys and the engine.
+pub(super) struct Opened {
+    pub(super) listener: TcpListener,
+    pub(super) address: SocketAddr,
+    pub(super) data_directory: DataDirectory,
+    pub(super) metrics: Arc<ServerMetrics>,
+    pub(super) engine: Engine,
+    pub(super) identities: pki::Identities,
+    pub(super) tls: Arc<ServingTls>,
+    pub(super) encryption: Option<Arc<Encryption>>,
+    pub(super) auditor: Option<Arc<Auditor>>,
+    pub(super) proxy_identity: Arc<ProxyIdentity>,
+    pub(super) sampler: Option<Sampler>,
+    pub(super) long_work: Arc<LongWork>,
+    /// `None` if the main server authorizes.
+    pub(super) authorization: Option<Authorization>,
+}
+
+// === impl Checked ===
+
+impl Checked {
+    /// Checks the flags and the files that they name, as far as that is possible without opening anything. With plug-ins of the
+    /// server's author, the names of admission plug-ins are checked later.
+    pub(super) fn new(
+        options: &Options,
+        authorizer: Option<Arc<dyn Authorizer>>,
+        is_extension: bool,
+        has_authored_plugins: bool,
+    ) -> Result<Self, ServerError> {
+        let storage_choice = options.validate()?;
+        let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
+        options.admission.check(has_authored_plugins)?;
+        check_policy(&options.audit)?;
+        if let Some(path) = &options.encryption.encryption_provider_config {
+            encryption::check(path)?;
+        }
+        authentication::check(&options.authentication, &options.service_accounts)?;
+        pki::check_given(options)?;
+        let metrics = ServerMetrics::new()?;
+        let authorization = if is_extension {
+            options.validate_delegation()?;
+            None
+        } else {
+            Some(Authorization::new(
+                &options.authorization,
+                &options.feature_gates().enabled(),
+                authorizer,
+                metrics.authorization(),
+            )?)
+        };
+        Ok(Self { storage_choice, sampler, metrics, authorization })
+    }
+}
+
+// === impl Opened ===
+
+impl Opened {
+    /// Opens everything. A temporary data directory is noted in the options.
+    pub(super) async fn new(
+        options: &mut Options,
+        checked: Checked,
+        is_extension: bool,
+    ) -> Result<Self, ServerError> {
+        let (listener, address) = listen(options).await?;
+        // Before anything is written: two servers would replace each other's certificates.
+        let data_directory = if options.has_temporary_directory() {
+            let (directory, path) = DataDirectory::temporary().await?;
+            options.locations.data_dir = Some(path);
+            directory
+        } else {
+            DataDirectory::acquire(&options.data_directory()).await?
+        };
+        let metrics = checked.metrics;
+        let auditor = Auditor::start(&options.audit, metrics.audit())?;
+        let commits = metrics.storage().commits();
+        let backend = checked.storage_choice.name();
+        let engine = Engine::open(checked.storage_choice, &options.storage, commits).await?;
+        log_opened(backend, &engine).await;
+        // After the store is open: a failed start changes no key or certificate.
+        let identities = pki::Identities::ensure(options)?;
+        let trust = if is_extension { ClientTrust::following() } else { ClientTrust::default() };
+        let expiry = metrics.certificate_expiry().clone();
+        let tls = Arc::new(ServingTls::new(&identities, options, expiry, trust)?);
+        let encryption = load_encryption(options, &metrics).await?;
+        let proxy_identity = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
+        Ok(Self {
+            listener,
+            address,
+            data_directory,
+            metrics,
+            engine,
+            identities,
+            tls,
+            encryption,
+            auditor,
+            proxy_identity,
+            sampler: checked.sampler,
+            long_work: Arc::new(LongWork::start()?),
+            authorization: checked.authorization,
+        })
+    }
+}
+
+async fn log_opened(backend: &str, engine: &Engine) {
+    match engine.mvcc().current_revision().await {
+        Ok(revision) => tracing::info!(backend, revision, "the store is open"),
+        Err(error) => tracing::info!(backend, "the store is open; its revision is not known yet: {error}"),
+    }
+}
