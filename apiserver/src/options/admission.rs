@@ -75,20 +75,17 @@ impl Default for AdmissionOptions {
 }
 
 impl AdmissionOptions {
-    /// Removes the plug-ins that are not enabled from the chain of all built-in ones, and sorts the others into the order
-    /// in which they run.
+    /// Checks that there is a plug-in of every name, of Kubernetes or of the server's own, and that none is enabled and disabled
+    /// at once.
     ///
     /// # Errors
-    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
-    /// not enforce what its operator expects.
-    pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
+    /// Fails if not.
+    pub(crate) fn check_names(&self, is_own: impl Fn(&str) -> bool) -> Result<(), OptionsError> {
         for (flag, names) in [
             ("--enable-admission-plugins", &self.enable_admission_plugins),
             ("--disable-admission-plugins", &self.disable_admission_plugins),
         ] {
-            let is_known = |name: &str| {
-                ordered_names().any(|known| known == name) || chain.names().any(|own| own == name)
-            };
+            let is_known = |name: &str| ordered_names().any(|known| known == name) || is_own(name);
             if let Some(PluginName(name)) = names.iter().find(|name| !is_known(&name.0)) {
                 return Err(OptionsError(format!(
                     "{flag}: {name:?} is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are"
@@ -101,6 +98,19 @@ impl AdmissionOptions {
                     "{name} is both in --enable-admission-plugins and in --disable-admission-plugins"
                 )));
             }
+        }
+        Ok(())
+    }
+
+    /// Removes the plug-ins that are not enabled from the chain of all built-in ones, and sorts the others into the order
+    /// in which they run.
+    ///
+    /// # Errors
+    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
+    /// not enforce what its operator expects.
+    pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
+        self.check_names(|name| chain.names().any(|own| own == name))?;
+        for PluginName(name) in &self.enable_admission_plugins {
             if !chain.names().any(|built_in| built_in == *name) {
                 let built_in = chain.names().collect::<Vec<_>>().join(", ");
                 return Err(OptionsError(format!(

@@ -153,6 +153,11 @@ fn own_namespace() -> String {
 // === impl Authored ===
 
 impl Authored {
+    /// Whether there are admission plug-ins.
+    pub(super) fn has_admission(&self) -> bool {
+        !self.mutating.is_empty() || !self.validating.is_empty()
+    }
+
     /// Gives all of it a server, which is its own cluster unless it has a main server.
     pub(super) fn within(self, main: Option<&MainCluster>, stopping: &CancellationToken) -> AuthoredServer {
         let local = LocalServer::new();

@@ -141,6 +141,7 @@ impl ServerBuilder {
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.
     pub async fn build(self) -> Result<Server, ServerError> {
+        self.check_flags()?;
         let opened = Box::pin(Opened::new(&self.options, self.is_extension)).await?;
         let main_server = if self.is_extension {
             Some(Box::pin(MainServer::open(&self.options, opened.tls.trust())).await?)
@@ -151,6 +152,31 @@ impl ServerBuilder {
         stores.following.extend(main_server.and_then(MainServer::follow));
         let (listener, address) = listen(&self.options).await?;
         self.assemble(opened, stores, listener, address)
+    }
+
+    /// Checks what the flags say as far as that needs nothing to be opened or written: before a directory is locked or made.
+    fn check_flags(&self) -> Result<(), ServerError> {
+        self.options.validate()?;
+        self.options.runtime_config().check(&self.declared())?;
+        // The plug-ins of an author have no names before they are made.
+        if !self.authored.has_admission() {
+            self.options.admission.check_names(|_| false)?;
+        }
+        self.options.admission.configuration()?;
+        Ok(())
+    }
+
+    /// Returns the maps whose resources are served.
+    fn served_maps(&self) -> Vec<&'static StorageMap> {
+        let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
+        builtin.into_iter().chain(self.maps.iter().copied()).collect()
+    }
+
+    /// Returns the resources of every map, enabled or not.
+    fn declared(&self) -> Vec<&'static ResourceDescription> {
+        let maps = self.served_maps();
+        let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
+        entries.map(|entry| entry.resource).collect()
     }
 
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
@@ -270,14 +296,11 @@ impl ServerBuilder {
 
     /// Installs the resources of every map that are enabled.
     fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
-        let builtin = (!self.without_builtin_resources).then_some(&resources::STORAGE_MAP);
-        let maps: Vec<&StorageMap> = builtin.into_iter().chain(self.maps.iter().copied()).collect();
+        let maps = self.served_maps();
         check_together(&maps)?;
         check_declarations(&maps)?;
         let runtime_config = self.options.runtime_config();
-        let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
-        let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
-        runtime_config.check(&resources)?;
+        runtime_config.warn(&self.declared());
         let gates = self.options.feature_gates();
         let is_served = |resource: &ResourceDescription| {
             runtime_config.is_enabled(resource)

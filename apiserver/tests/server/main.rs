@@ -16,6 +16,7 @@ mod authentication;
 mod authorization;
 mod authorization_webhook;
 mod browser;
+mod certificates;
 mod client;
 mod cluster_policy;
 mod connecting;
@@ -59,7 +60,7 @@ async fn both_protocols_serve_version_and_health() {
         let version = connection.get("/version", None).await;
         assert_eq!(version.status, 200);
         assert_eq!(version.json()["minor"], "36");
-        assert_eq!(version.json()["gitVersion"], "v1.36.2", "what kubectl --match-server-version compares");
+        assert_eq!(version.json()["gitVersion"], concat!("v1.36.2+orlop.", env!("CARGO_PKG_VERSION")));
         assert_eq!(version.headers["server"], apiserver::version::SERVER_VERSION);
         assert_eq!(version.headers["cache-control"], "no-cache, private");
         assert_eq!(version.headers["audit-id"].len(), 36);
