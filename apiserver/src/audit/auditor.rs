@@ -87,6 +87,14 @@ impl<'a> Origin<'a> {
 // === impl Auditor ===
 
 impl Auditor {
+    /// Checks the file of the policy.
+    ///
+    /// # Errors
+    /// Fails if it cannot be used.
+    pub(crate) fn check_policy(options: &AuditOptions) -> Result<(), AuditError> {
+        options.audit_policy_file.as_deref().map(Policy::from_file).transpose().map(drop)
+    }
+
     /// Creates the auditor of these options; `None` if they have no policy or no backend. Must be called within a Tokio
     /// runtime.
     ///

@@ -96,16 +96,13 @@ mod tests {
             assert!(switched(&format!("{name}={default}")).is_ok(), "{name}");
             assert!(switched(&format!("kube:{name}={default}")).is_ok(), "{name}");
             let turned = switched(&format!("{name}={}", !default));
-            match Feature::ALL.into_iter().find(|feature| feature.name() == name) {
-                Some(feature) => {
-                    assert_eq!(feature.is_enabled_by_default(), default, "{name}");
-                    assert_eq!(turned.unwrap().is_enabled(feature), !default, "{name}");
-                }
-                None => {
-                    let error = turned.expect_err("a feature that is not there");
-                    assert!(error.contains(&format!("{name}={}", !default)), "{error}");
-                    assert!(error.contains("that can be switched are CBORServingAndStorage, "), "{error}");
-                }
+            if let Some(feature) = Feature::ALL.into_iter().find(|feature| feature.name() == name) {
+                assert_eq!(feature.is_enabled_by_default(), default, "{name}");
+                assert_eq!(turned.unwrap().is_enabled(feature), !default, "{name}");
+            } else {
+                let error = turned.expect_err("a feature that is not there");
+                assert!(error.contains(&format!("{name}={}", !default)), "{error}");
+                assert!(error.contains("that can be switched are CBORServingAndStorage, "), "{error}");
             }
             all.push(format!("{name}={default}"));
         }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::AdmissionChain;
 use crate::aggregator::{Aggregator, ProxyIdentity, Transports};
 use crate::audit::Auditor;
-use crate::authentication::ClientTrust;
+use crate::authentication::{ClientTrust, TokenTable};
 use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::Encryption;
 use crate::error::ServerError;
@@ -163,6 +163,8 @@ impl ServerBuilder {
             self.options.admission.check_names(|_| false)?;
         }
         self.options.admission.configuration()?;
+        Auditor::check_policy(&self.options.audit)?;
+        self.options.authentication.token_auth_file.as_deref().map(TokenTable::from_file).transpose()?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Certificates and keys as operators have them: authorities that serve themselves, keys in every form of PEM files.
 
-use apiserver::testing::TestServer;
+use apiserver::testing::{TestServer, TestServerBuilder};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Response;
@@ -76,7 +76,7 @@ async fn a_webhook_may_serve_with_the_authority_that_it_is_checked_with() {
         let refused = loop {
             match server.call("POST", MAPS, &map).await {
                 Ok(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
-                Err(refused) => break refused.to_string(),
+                Err(refused) => break refused,
             }
         };
         assert!(refused.contains(expected) && !refused.contains("Other("), "{case}: {refused}");
@@ -133,7 +133,7 @@ async fn keys_are_read_in_every_form_of_pem_files() {
             format!("--kubelet-client-certificate={certificate}"),
             format!("--kubelet-client-key={key}"),
         ];
-        let started = flags.into_iter().fold(builder, |builder, flag| builder.flag(flag)).start().await;
+        let started = flags.into_iter().fold(builder, TestServerBuilder::flag).start().await;
         let server = started.unwrap_or_else(|error| panic!("{form}: {error}"));
         let accounts = "/api/v1/namespaces/default/serviceaccounts";
         server.call("POST", accounts, &json!({"metadata": {"name": "robot"}})).await.unwrap();

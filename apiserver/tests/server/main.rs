@@ -226,6 +226,37 @@ async fn contradictions_and_taken_ports_are_told() {
     }
 }
 
+#[tokio::test]
+async fn flags_that_cannot_be_used_are_told_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, file) = (directory.path().join("data"), directory.path().join("file"));
+    std::fs::write(&file, "[").unwrap();
+    let (data_dir, file) = (format!("--data-dir={}", data.display()), file.display());
+    for (flags, named) in [
+        (&["--enable-admission-plugins=Nope".to_owned()][..], "\"Nope\" is no admission plug-in"),
+        (&["--disable-admission-plugins=,Nope".to_owned()], "is no admission plug-in"),
+        (
+            &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"].map(str::to_owned),
+            "Priority is both",
+        ),
+        (&["--enable-admission-plugins=EventRateLimit".to_owned()], "needs a configuration"),
+        (&["--runtime-config=zork.example.dev/v1=true".to_owned()], "unknown api groups"),
+        (&["--request-timeout=0".to_owned()], "--request-timeout"),
+        (&["--audit-log-path=-".to_owned(), "--audit-log-mode=".to_owned()], "invalid audit log mode"),
+        (&[format!("--admission-control-config-file={file}")], "--admission-control-config-file"),
+        (&[format!("--audit-policy-file={file}")], "file"),
+        (&[format!("--token-auth-file={file}")], "file"),
+    ] {
+        let arguments = ["apiserver".to_owned(), data_dir.clone()].into_iter().chain(flags.iter().cloned());
+        let options = apiserver::options::Options::from_arguments(arguments).unwrap();
+        let Err(refused) = Box::pin(apiserver::Server::builder().options(options).build()).await else {
+            panic!("{flags:?}")
+        };
+        assert!(refused.to_string().contains(named), "{flags:?}: {refused}");
+        assert!(!data.exists(), "{flags:?}");
+    }
+}
+
 async fn kube_client(server: &TestServer) -> kube::Client {
     let kubeconfig = kube::config::Kubeconfig::read_from(server.kubeconfig_path()).unwrap();
     let options = kube::config::KubeConfigOptions::default();

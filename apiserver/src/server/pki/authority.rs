@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use x509_parser::prelude::{FromDer, X509Certificate};
 
 use crate::certificates::{parsed, pem_text, pkcs8_forms};
 
