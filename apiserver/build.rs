@@ -31,7 +31,8 @@ fn main() {
 
 /// Returns the commit that is checked out.
 fn head(repository: &Path) -> Option<String> {
-    let output = Command::new("git").arg("--git-dir").arg(repository).args(["rev-parse", "HEAD"]).output().ok()?;
+    let output =
+        Command::new("git").arg("--git-dir").arg(repository).args(["rev-parse", "HEAD"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

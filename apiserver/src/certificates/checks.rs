@@ -68,7 +68,9 @@ fn is_signed_by(certificate: &X509Certificate<'_>, key: &SubjectPublicKeyInfo<'_
     if *inner != certificate.signature_algorithm {
         return false;
     }
-    let (Some(signature), Some(public)) = (identifier(inner), identifier(&key.algorithm)) else { return false };
+    let (Some(signature), Some(public)) = (identifier(inner), identifier(&key.algorithm)) else {
+        return false;
+    };
     algorithms().all.iter().any(|algorithm| {
         let signed = certificate.tbs_certificate.as_ref();
         algorithm.signature_alg_id().as_ref() == signature

@@ -59,7 +59,9 @@ pub(crate) fn certificate_text(wrong: &CertificateError) -> String {
 pub(crate) fn pem_text(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { .. } => "a PEM section has no end".to_owned(),
-        pem::Error::IllegalSectionStart { .. } => "a PEM section begins with a line that is not valid".to_owned(),
+        pem::Error::IllegalSectionStart { .. } => {
+            "a PEM section begins with a line that is not valid".to_owned()
+        }
         other => other.to_string(),
     }
 }

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{headers, tls};
 use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
+use super::{headers, tls};
 
 /// A kubeconfig.
 pub(crate) struct Kubeconfig {

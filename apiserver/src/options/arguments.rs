@@ -87,10 +87,7 @@ impl EmptyValue {
 }
 
 /// Rewrites a command line, which starts with the program's name, for the parser of `command`.
-pub(super) fn rewritten(
-    command: &Command,
-    arguments: impl IntoIterator<Item = OsString>,
-) -> Vec<OsString> {
+pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut kept: Vec<Given> = Vec::new();
     let mut arguments = arguments.into_iter().peekable();
     while let Some(argument) = arguments.next() {

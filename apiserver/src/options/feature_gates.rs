@@ -42,9 +42,10 @@ impl FromStr for FeatureSwitch {
             .ok_or_else(|| format!("missing bool value for {text}: write Feature=true"))?;
         let (name, value) = (name.trim(), value.trim());
         let feature = Feature::ALL.into_iter().find(|feature| feature.name() == name);
-        let default = KUBERNETES_GATES.lines().filter_map(|line| line.split_once(' ')).find_map(
-            |(known, default)| (known == name).then_some(default == "true"),
-        );
+        let default = KUBERNETES_GATES
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .find_map(|(known, default)| (known == name).then_some(default == "true"));
         let names = Feature::ALL.map(Feature::name).join(", ");
         let Some(default) = default.or(feature.map(Feature::is_enabled_by_default)) else {
             return Err(format!("unrecognized feature gate: {name}; those that can be switched are {names}"));
@@ -56,7 +57,9 @@ impl FromStr for FeatureSwitch {
             } else {
                 "the server has no other behavior than that with the feature"
             };
-            return Err(format!("{name}={enabled} is not supported: {reason}; those that can be switched are {names}"));
+            return Err(format!(
+                "{name}={enabled} is not supported: {reason}; those that can be switched are {names}"
+            ));
         }
         Ok(Self { feature, enabled })
     }

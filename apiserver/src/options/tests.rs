@@ -170,9 +170,8 @@ fn a_program_with_flags_of_its_own_keeps_its_description() {
         #[arg(long, default_value = "hello")]
         greeting: String,
     }
-    let read = |arguments: &[&str]| {
-        Options::read_extension::<Own>(HARBOR, arguments.iter().map(OsString::from))
-    };
+    let read =
+        |arguments: &[&str]| Options::read_extension::<Own>(HARBOR, arguments.iter().map(OsString::from));
     for flag in ["-h", "--help"] {
         let help = read(&["harbor", flag]).err().unwrap().to_string();
         assert!(help.starts_with("Ships of a harbor\n"), "{help}");

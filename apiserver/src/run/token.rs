@@ -176,7 +176,8 @@ mod tests {
             assert_eq!(user_of(&server, &found).await.unwrap()["uid"], *uid, "{account}");
         }
 
-        let elsewhere = run(&directory, &[account, &format!("--uid={uid}"), "--audience=vault"]).await.unwrap();
+        let elsewhere =
+            run(&directory, &[account, &format!("--uid={uid}"), "--audience=vault"]).await.unwrap();
         let another = run(&directory, &[account, "--uid=another"]).await.unwrap();
         for refused in [elsewhere, another] {
             let error =
@@ -214,7 +215,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens.csv");
         let flag = format!("--file={}", file.display());
-        let jane = run(directory.path(), &["--user=jane", "--group=devs", "--group=ops", &flag]).await.unwrap();
+        let jane =
+            run(directory.path(), &["--user=jane", "--group=devs", "--group=ops", &flag]).await.unwrap();
         run(directory.path(), &["--user=joe", &flag]).await.unwrap();
         for (flags, reason) in [
             (&["--user=a,b", &flag][..], "cannot contain"),

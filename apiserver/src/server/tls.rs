@@ -9,8 +9,8 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
-    CertificateError, CipherSuite, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
-    SupportedProtocolVersion,
+    CertificateError, CipherSuite, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
+    SignatureScheme, SupportedProtocolVersion,
 };
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::TlsAcceptor;
@@ -166,7 +166,9 @@ impl ClientCertVerifier for AnyClientCertificate {
     ) -> Result<HandshakeSignatureValid, Error> {
         // The library does not parse certificates of version 1. The key is enough for the handshake.
         match key_of_version_1(certificate) {
-            Some(key) if is_signature_of(&key, message, signature) => Ok(HandshakeSignatureValid::assertion()),
+            Some(key) if is_signature_of(&key, message, signature) => {
+                Ok(HandshakeSignatureValid::assertion())
+            }
             Some(_) => Err(Error::InvalidCertificate(CertificateError::BadSignature)),
             None => self.verifier.verify_tls12_signature(message, certificate, signature),
         }

@@ -20,8 +20,8 @@ use tracing::Instrument as _;
 use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, resolve};
 use crate::clients::kubeconfig::Kubeconfig;
 use crate::clients::{
-    ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed,
-    read, refused,
+    ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed, read,
+    refused,
 };
 use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;

@@ -178,7 +178,8 @@ async fn keys_that_cannot_be_used_are_refused_with_the_file_and_the_reason() {
                 continue;
             }
             let builder = TestServer::builder().memory();
-            let started = flags.iter().fold(builder, |builder, flag| builder.flag(flag.clone())).start().await;
+            let started =
+                flags.iter().fold(builder, |builder, flag| builder.flag(flag.clone())).start().await;
             let Err(refused) = started else { panic!("{case}: {flags:?}") };
             let refused = refused.to_string();
             assert!(refused.contains("the.key") && refused.contains(reason), "{case}: {refused}");

@@ -245,7 +245,8 @@ async fn certificates_that_do_not_count_are_refused_with_a_reason() {
     let mut connection = connect(&server, &showing(&server, issue(&other, &key, always), &key)).await;
     let (status, message) = review(&mut connection, &[]).await.unwrap_err();
     assert_eq!(status, 401, "{message}");
-    let reason = "Unauthorized: the client certificate is not accepted: x509: certificate signed by unknown authority";
+    let reason =
+        "Unauthorized: the client certificate is not accepted: x509: certificate signed by unknown authority";
     assert_eq!(message, reason);
     // With a key that does not belong to the certificate, the handshake fails, whatever the version.
     let mine = issue(&server, &key, always);

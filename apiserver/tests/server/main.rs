@@ -236,7 +236,8 @@ async fn flags_that_cannot_be_used_are_told_before_anything_is_written() {
         (&["--enable-admission-plugins=Nope".to_owned()][..], "\"Nope\" is no admission plug-in"),
         (&["--disable-admission-plugins=,Nope".to_owned()], "is no admission plug-in"),
         (
-            &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"].map(str::to_owned),
+            &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"]
+                .map(str::to_owned),
             "Priority is both",
         ),
         (&["--enable-admission-plugins=EventRateLimit".to_owned()], "needs a configuration"),

@@ -1,5 +1,5 @@
-use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
 use super::*;
+use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
 
 type Authority = (Issuer<'static, KeyPair>, Verifier);
 
@@ -102,6 +102,9 @@ fn an_authority_may_itself_be_a_client_unless_its_usage_says_otherwise() {
         let found = ClientCertificate::verify(&[own], &verifier);
         assert_eq!(matches!(found, Some(ClientCertificate::Trusted { .. })), is_accepted, "{found:?}");
         let found = ClientCertificate::verify(&[other], &verifier);
-        assert!(matches!(found, Some(ClientCertificate::Refused(_))), "the same name is not enough: {found:?}");
+        assert!(
+            matches!(found, Some(ClientCertificate::Refused(_))),
+            "the same name is not enough: {found:?}"
+        );
     }
 }

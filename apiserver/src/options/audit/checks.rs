@@ -1,7 +1,8 @@
 //! Validation of the audit flags, with Kubernetes' messages.
 
 use super::{
-    AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError, VERSION, mode,
+    AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError,
+    VERSION, mode,
 };
 
 /// The sizes of one backend.
@@ -92,7 +93,8 @@ impl Sizes<'_> {
             Some(_) => {}
             None => {
                 let names = MODES.map(|(name, _)| name).join(",");
-                errors.push(format!("invalid audit {plugin} mode {}, allowed modes are {names:?}", self.mode));
+                errors
+                    .push(format!("invalid audit {plugin} mode {}, allowed modes are {names:?}", self.mode));
             }
         }
         if *max_event_size <= 0 {
