@@ -307,7 +307,7 @@ impl Options {
     ) -> Result<Self, clap::Error> {
         let command = DelegationOptions::hide(Self::command());
         let command = command.mut_subcommand("manifests", |manifests| manifests.hide(true));
-        let command = help::of_server(command, program.name);
+        let command = help::server_help(command, program.name);
         Self::from_arg_matches(&Self::matches(command, program, arguments, DelegationOptions::refuse)?)
     }
 
@@ -334,7 +334,7 @@ impl Options {
         let (about, long_about) = (kept(command.get_about()), kept(command.get_long_about()));
         // The library takes the comment on `F` for a description of the program.
         let command = F::augment_args(command).about(about).long_about(long_about);
-        let command = help::of_extension(command, program.name);
+        let command = help::extension_help(command, program.name);
         let matches = Self::matches(command, program, arguments, |_| Ok(()))?;
         Ok((Self::from_arg_matches(&matches)?, F::from_arg_matches(&matches)?))
     }

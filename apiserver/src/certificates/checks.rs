@@ -8,7 +8,7 @@ use x509_parser::x509::AlgorithmIdentifier;
 
 use super::algorithms;
 
-/// What a certificate is used for.
+/// The use of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// By a client.

@@ -39,26 +39,3 @@ fn errors_of_libraries_are_texts_and_not_the_notation_of_rust() {
         assert!(!text.contains(['[', '{', '(']), "{text}");
     }
 }
-
-/// A certificate of version 1 and its key (SEC 1, behind its parameters), as `openssl x509 -req` and `openssl ecparam` make them.
-const VERSION_1: &[u8] = include_bytes!("tests/version_1.pem");
-
-#[test]
-fn a_certificate_of_version_1_is_shown_with_its_key_and_no_other() {
-    let certified = crate::clients::tls::certified_key(VERSION_1, VERSION_1).unwrap();
-    assert!(key_of_version_1(&certified.cert[0]).is_some());
-    let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
-    for (chain, key, reason) in [
-        (VERSION_1, other.as_bytes(), "client-key: the key is not that of the certificate"),
-        (VERSION_1, b"", "client-key: it has no private key (PEM)"),
-        (b"", VERSION_1, "client-certificate: it has no certificate (PEM)"),
-        (
-            b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-            VERSION_1,
-            "client-certificate: bad encoding",
-        ),
-        (b"-----BEGIN CERTIFICATE-----\nAAAA\n", VERSION_1, "client-certificate: a PEM section has no end"),
-    ] {
-        assert_eq!(crate::clients::tls::certified_key(chain, key).err().as_deref(), Some(reason));
-    }
-}

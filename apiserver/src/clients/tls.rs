@@ -183,3 +183,41 @@ impl ServerCertVerifier for AnyCertificate {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A certificate of version 1 and its key (SEC 1, behind its parameters), as `openssl x509 -req` and `openssl ecparam` make them.
+    const VERSION_1: &[u8] = include_bytes!("tls/version_1.pem");
+
+    #[test]
+    fn a_certificate_of_version_1_is_shown_with_its_key_and_no_other() {
+        let certified = certified_key(VERSION_1, VERSION_1).unwrap();
+        assert!(certificates::key_of_version_1(&certified.cert[0]).is_some());
+        let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        for (chain, key, reason) in [
+            (VERSION_1, other.as_bytes(), "client-key: the key is not that of the certificate"),
+            (VERSION_1, b"", "client-key: it has no private key (PEM)"),
+            (b"", VERSION_1, "client-certificate: it has no certificate (PEM)"),
+            (
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                VERSION_1,
+                "client-certificate: bad encoding",
+            ),
+            (
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n",
+                VERSION_1,
+                "client-certificate: a PEM section has no end",
+            ),
+        ] {
+            assert_eq!(certified_key(chain, key).err().as_deref(), Some(reason));
+        }
+    }
+
+    #[test]
+    fn a_server_is_warned_of_once() {
+        assert!(is_first_warning("https://a.example.com") && is_first_warning("https://b.example.com"));
+        assert!(!is_first_warning("https://a.example.com"));
+    }
+}

@@ -54,7 +54,7 @@ struct Given {
 // === impl EmptyValue ===
 
 impl EmptyValue {
-    fn of_flag(argument: &Arg) -> Self {
+    fn for_flag(argument: &Arg) -> Self {
         let Some(name) = argument.get_long() else { return Self::Checked };
         if CHECKED.contains(&name) || is_checked_when_empty(argument) {
             return Self::Checked;
@@ -96,7 +96,7 @@ pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = O
             kept.push(Given { flag: None, arguments: rest.collect() });
             break;
         }
-        let Some((flag, value)) = flag_of(command, &argument) else {
+        let Some((flag, value)) = named_flag(command, &argument) else {
             kept.push(Given { flag: None, arguments: vec![argument] });
             continue;
         };
@@ -107,7 +107,7 @@ pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = O
             (Some(value), _) => is_empty(name, value),
             (None, next) => next.as_ref().is_some_and(|next| next.is_empty()),
         };
-        match EmptyValue::of_flag(flag) {
+        match EmptyValue::for_flag(flag) {
             EmptyValue::NotGiven if is_empty => kept.retain(|given| given.flag.as_deref() != Some(name)),
             EmptyValue::NoChange if is_empty => {}
             _ => {
@@ -121,7 +121,7 @@ pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = O
 }
 
 /// Returns the flag that an argument names, and the value behind `=`.
-fn flag_of<'a>(command: &'a Command, argument: &OsStr) -> Option<(&'a Arg, Option<String>)> {
+fn named_flag<'a>(command: &'a Command, argument: &OsStr) -> Option<(&'a Arg, Option<String>)> {
     let text = argument.to_str()?.strip_prefix("--")?;
     let (name, value) = match text.split_once('=') {
         Some((name, value)) => (name, Some(value.to_owned())),

@@ -59,12 +59,12 @@ Examples:
   PROGRAM manifests --namespace=PROGRAM --image=registry.example.dev/PROGRAM:1 | kubectl apply -f -";
 
 /// Arranges the help of a server.
-pub(super) fn of_server(command: Command, program: &str) -> Command {
+pub(super) fn server_help(command: Command, program: &str) -> Command {
     arranged(command, program).before_long_help(SERVER_EXAMPLES)
 }
 
 /// Arranges the help of a program that can be an extension server.
-pub(super) fn of_extension(command: Command, program: &str) -> Command {
+pub(super) fn extension_help(command: Command, program: &str) -> Command {
     arranged(command, program).before_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program))
 }
 

@@ -20,7 +20,7 @@ pub struct ServingOptions {
     #[arg(long, value_name = "IP")]
     pub advertise_address: Option<IpAddr>,
 
-    /// Who writes the endpoints of the Service `kubernetes`: `lease` (this server), or `none`, if something else does
+    /// Writer of the endpoints of the Service `kubernetes`: `lease` (this server), or `none`, if something else writes them
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = EndpointReconciler::Lease)]
     pub endpoint_reconciler_type: EndpointReconciler,
 
@@ -49,7 +49,7 @@ pub struct ServingOptions {
     pub service_cluster_ip_range: ServiceRange,
 }
 
-/// Who writes the endpoints of the Service `kubernetes`.
+/// The writer of the endpoints of the Service `kubernetes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EndpointReconciler {
     /// The server.
