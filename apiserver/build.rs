@@ -5,6 +5,8 @@ use std::process::Command;
 
 /// The name under which a packager gives the commit of sources without a repository.
 const GIVEN: &str = "ORLOP_COMMIT";
+/// The Kubernetes version in `apiserver --version`.
+const KUBERNETES: &str = "Kubernetes 1.36.2";
 /// Digits of a commit in `apiserver --version`.
 const SHORT_DIGITS: usize = 12;
 
@@ -21,12 +23,12 @@ fn main() {
     println!("cargo:rerun-if-env-changed={GIVEN}");
     let commit = std::env::var(GIVEN).ok().or_else(|| head(&repository)).unwrap_or_default();
     let commit = if commit.bytes().all(|byte| byte.is_ascii_hexdigit()) { commit } else { String::new() };
-    let note = match commit.get(..SHORT_DIGITS).unwrap_or(&commit) {
-        "" => " (".to_owned(),
-        short => format!(" (commit {short}, "),
+    let built = match commit.get(..SHORT_DIGITS).unwrap_or(&commit) {
+        "" => String::new(),
+        short => format!("commit {short}, "),
     };
     println!("cargo:rustc-env={GIVEN}={commit}");
-    println!("cargo:rustc-env=ORLOP_COMMIT_NOTE={note}");
+    println!("cargo:rustc-env=ORLOP_LONG_VERSION={} ({built}{KUBERNETES})", env!("CARGO_PKG_VERSION"));
 }
 
 /// Returns the commit that is checked out.

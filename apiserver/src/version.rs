@@ -13,8 +13,7 @@ use serde_json::json;
 pub const GIT_VERSION: &str = concat!("v1.36.2+orlop.", env!("CARGO_PKG_VERSION"));
 
 /// The version of `apiserver --version`, behind the name.
-pub(crate) const LONG_VERSION: &str =
-    concat!(env!("CARGO_PKG_VERSION"), env!("ORLOP_COMMIT_NOTE"), "Kubernetes 1.36.2)");
+pub(crate) const LONG_VERSION: &str = env!("ORLOP_LONG_VERSION");
 
 /// The commit that this server was built from; empty if it was not built in a checkout.
 pub(crate) const GIT_COMMIT: &str = env!("ORLOP_COMMIT");

@@ -142,7 +142,7 @@ impl FromStr for ServiceAccountName {
     fn from_str(text: &str) -> Result<Self, String> {
         let is_name = |name: &str| {
             let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'.');
-            !name.is_empty() && name.bytes().all(is_letter)
+            name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(is_letter)
         };
         match text.split_once([':', '/']) {
             Some((namespace, name)) if is_name(namespace) && is_name(name) => {
