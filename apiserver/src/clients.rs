@@ -30,7 +30,7 @@ mod service;
 mod settings;
 pub(crate) mod tls;
 
-pub(crate) use answer::{broken, is_closed, not_connected, read, refused, request_failed};
+pub(crate) use answer::{broken, is_closed, read, refused, request_failed};
 pub(crate) use client::{Bounds, CallFailure, Client};
 pub(crate) use connector::{Connector, Place};
 pub(crate) use files::{Followed, Prepared};

@@ -9,6 +9,7 @@ use registry_core::storage::StorageError;
 
 use crate::audit::AuditError;
 use crate::authentication::TokenFileError;
+use crate::certificates::text;
 use crate::encryption::EncryptionError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
 use crate::server::address::advice;
@@ -41,7 +42,7 @@ pub enum ServerError {
     #[error(transparent)]
     Pki(#[from] PkiError),
     /// TLS cannot be set up with the given certificates. Not retryable.
-    #[error("cannot set up TLS: {0}")]
+    #[error("cannot set up TLS: {}", text(.0))]
     Tls(#[from] rustls::Error),
     /// The client certificate authorities cannot be used. Not retryable.
     #[error("cannot verify client certificates: {0}")]

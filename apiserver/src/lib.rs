@@ -39,6 +39,7 @@
 //! | [`api_client`] | typed clients for the authors of servers |
 //! | `webhooks` | calls of webhooks |
 //! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
+//! | `certificates` | certificates and keys, as Go reads them |
 //! | `telemetry` | distributed tracing: spans of requests and their export |
 //! | `zpages` | `/statusz` and `/flagz` |
 //! | `main_server` | the main server that an extension server stands behind |
@@ -56,6 +57,7 @@ pub mod api_client;
 pub mod audit;
 pub mod authentication;
 pub mod authorization;
+mod certificates;
 mod clients;
 pub mod discovery;
 pub mod encryption;

@@ -1,10 +1,10 @@
 //! The command line: a subset of kube-apiserver's flags, under the same names, validated as a whole.
 
 use std::ffi::OsString;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{Resettable, StyledStr};
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
@@ -12,6 +12,7 @@ use crate::Program;
 
 mod admission;
 mod aggregator;
+mod arguments;
 mod audit;
 mod authentication;
 mod authorization;
@@ -22,6 +23,7 @@ mod encryption;
 mod feature_gates;
 mod files;
 mod given;
+mod help;
 mod http;
 mod kubelet;
 mod lists;
@@ -30,6 +32,7 @@ mod logging_format;
 mod memory;
 mod runtime_config;
 mod service_accounts;
+mod serving;
 mod shutdown;
 mod storage;
 #[cfg(test)]
@@ -59,6 +62,7 @@ pub use logging_format::LoggingFormat;
 pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
+pub use serving::{EndpointReconciler, ServingOptions};
 pub use shutdown::ShutdownOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
@@ -66,59 +70,12 @@ pub(crate) use tracing_file::TracingConfiguration;
 pub use tracing_file::TracingError;
 pub use upstream::UpstreamFlags;
 
-const EXAMPLES: &str = "\
-Examples:
-  # A server of your own: everything below ./apiserver-data, a kubeconfig written for you
-  apiserver
-  export KUBECONFIG=$PWD/apiserver-data/admin.kubeconfig
-  kubectl get namespaces
-
-  # Over etcd: the same binary, several replicas
-  apiserver --etcd-servers=https://10.0.0.1:2379,https://10.0.0.2:2379 \\
-            --etcd-cafile=ca.crt --etcd-certfile=client.crt --etcd-keyfile=client.key
-
-  # For a test: in memory, on a free port, with nothing left behind; ready once the file exists
-  apiserver --storage-backend=memory --secure-port=0 --write-kubeconfig=test.kubeconfig --ready-file=ready &
-  until test -e ready; do sleep 0.01; done
-  kubectl --kubeconfig=test.kubeconfig get namespaces
-
-  # With a token for `alice`
-  echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
-  apiserver --token-auth-file=tokens.csv
-
-  # A kubeconfig for somebody else, for a day
-  apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
-
-  # A token of a service account, for a test
-  apiserver token --service-account=default:robot --uid=UID
-
-  # Save the store and the keys of a stopped server, and bring them back elsewhere
-  apiserver storage backup monday.backup
-  apiserver storage restore monday.backup --data-dir=elsewhere
-
-Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
-
-const EXTENSION_EXAMPLES: &str = "\
-Examples:
-  # Alone: this API and Kubernetes' own, everything below ./apiserver-data
-  PROGRAM
-  export KUBECONFIG=$PWD/apiserver-data/admin.kubeconfig
-  kubectl api-resources
-
-  # Behind a main server: this API only. The main server decides who the clients are and what they may do
-  PROGRAM --kubeconfig=main.kubeconfig --bind-address=0.0.0.0 --secure-port=8443
-
-  # In a cluster: an APIService, a Service, a Deployment and the permissions that they need
-  PROGRAM manifests --namespace=PROGRAM --image=registry.example.dev/PROGRAM:1 | kubectl apply -f -
-
-Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
-
 /// A Kubernetes API server in one process.
 ///
 /// Without any flag it serves on https://127.0.0.1:6443, keeps its objects in an embedded, durable store
 /// below ./apiserver-data, and writes a kubeconfig for its administrator there.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "apiserver", version, after_long_help = EXAMPLES, args_override_self = true)]
+#[command(name = "apiserver", version, args_override_self = true)]
 pub struct Options {
     /// The values of all flags. First, because those below take theirs away.
     #[command(flatten)]
@@ -213,44 +170,6 @@ pub struct Options {
     /// A command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
-}
-
-/// Addresses and certificates to serve with.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Serving")]
-pub struct ServingOptions {
-    /// Address to listen on; 0.0.0.0 and :: are all interfaces
-    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
-    pub bind_address: IpAddr,
-
-    /// Address at which the rest of the cluster reaches the server
-    /// [default: --bind-address, or this machine's own address if that is a loopback or unspecified address]
-    #[arg(long, value_name = "IP")]
-    pub advertise_address: Option<IpAddr>,
-
-    /// Port to serve HTTPS on; 0 chooses a free one
-    #[arg(long, value_name = "PORT", default_value_t = 6443)]
-    pub secure_port: u16,
-
-    /// Directory of generated keys and certificates [default: pki in the data directory]
-    #[arg(long, value_name = "DIRECTORY")]
-    pub cert_dir: Option<PathBuf>,
-
-    /// Serving certificate (PEM, with its chain), instead of a generated one
-    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
-    pub tls_cert_file: Option<PathBuf>,
-
-    /// Private key of --tls-cert-file
-    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
-    pub tls_private_key_file: Option<PathBuf>,
-
-    /// Maximum number of open requests of an HTTP/2 connection, watches included; 0 is the default
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
-    pub http2_max_streams_per_connection: u32,
-
-    /// Range of service addresses; the first one is the server's own inside the cluster
-    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
-    pub service_cluster_ip_range: ServiceRange,
 }
 
 /// Storage of objects.
@@ -384,7 +303,18 @@ impl Options {
     ) -> Result<Self, clap::Error> {
         let command = DelegationOptions::hide(Self::command());
         let command = command.mut_subcommand("manifests", |manifests| manifests.hide(true));
+        let command = help::server_help(command, program.name);
         Self::from_arg_matches(&Self::matches(command, program, arguments, DelegationOptions::refuse)?)
+    }
+
+    /// Parses the flags of a command line, which starts with the program's name; files that they name are not opened.
+    ///
+    /// # Errors
+    /// Fails if it is invalid, or asks for help or the version.
+    pub fn from_arguments<A: Into<OsString>>(
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Result<Self, clap::Error> {
+        Self::try_parse_from(arguments::rewritten(&Self::command(), arguments.into_iter().map(Into::into)))
     }
 
     /// Like [`read`](Self::read), for a program that can be an extension server, and that has the flags `F` too.
@@ -395,8 +325,12 @@ impl Options {
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<(Self, F), clap::Error> {
-        let command = F::augment_args(Self::command().next_help_heading(program.name));
-        let command = command.after_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program.name));
+        let command = Self::command().next_help_heading(program.name);
+        let kept = |text: Option<&StyledStr>| text.cloned().map_or(Resettable::Reset, Resettable::Value);
+        let (about, long_about) = (kept(command.get_about()), kept(command.get_long_about()));
+        // The library takes the comment on `F` for a description of the program.
+        let command = F::augment_args(command).about(about).long_about(long_about);
+        let command = help::extension_help(command, program.name);
         let matches = Self::matches(command, program, arguments, |_| Ok(()))?;
         Ok((Self::from_arg_matches(&matches)?, F::from_arg_matches(&matches)?))
     }
@@ -407,8 +341,9 @@ impl Options {
         arguments: impl IntoIterator<Item = OsString>,
         check: fn(&ArgMatches) -> Result<(), String>,
     ) -> Result<ArgMatches, clap::Error> {
-        let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let mut command = command.name(program.name).version(program.version);
+        // Flags of the program's author are read as they are.
+        let arguments = arguments::rewritten(&Self::command(), arguments);
+        let mut command = program.described(command.name(program.name));
         let matches = command.try_get_matches_from_mut(&arguments)?;
         check(&matches).map_err(|reason| command.error(ErrorKind::UnknownArgument, reason))?;
         files::check(&mut command, &matches)?;

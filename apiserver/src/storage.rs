@@ -232,7 +232,7 @@ impl Storages {
         services: Services,
         metrics: StorageMetrics,
     ) -> Self {
-        let prefix = format!("/{}", options.etcd_prefix.trim_matches('/'));
+        let prefix = options.key_prefix();
         let budget = Arc::new(CacheBudget::new(options.watch_cache_bytes()));
         let source: Arc<dyn BudgetSource> = budget.clone();
         metrics.observe_budget(Arc::downgrade(&source));

@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use clap::Parser as _;
 use http::Request;
 use http_body_util::Full;
 use registry_core::registry::StorageMap;
@@ -284,7 +283,7 @@ impl TestServerBuilder {
             format!("--token-auth-file={}", tokens.display()),
         ];
         flags.extend(self.flags);
-        let options = Options::try_parse_from(flags)
+        let options = Options::from_arguments(flags)
             .map_err(|error| crate::options::OptionsError(error.to_string()))?;
         // The future is large, and tests hold several.
         let server = Box::pin(self.server.options(options).build()).await?;

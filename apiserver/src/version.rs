@@ -8,9 +8,15 @@ use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue, SERVER};
 use serde_json::json;
 
-/// The Kubernetes version whose API this server implements. Clients compare it with their own
-/// (`kubectl --match-server-version`), so it has no suffix.
-pub const GIT_VERSION: &str = "v1.36.2";
+/// The Kubernetes version whose API this server implements, and its own, as build metadata, which clients ignore when they
+/// compare versions. (`kubectl --match-server-version` compares the commit too, and so never matches another build.)
+pub const GIT_VERSION: &str = concat!("v1.36.2+orlop.", env!("CARGO_PKG_VERSION"));
+
+/// The version of `apiserver --version`, behind the name.
+pub(crate) const LONG_VERSION: &str = env!("ORLOP_LONG_VERSION");
+
+/// The commit that this server was built from; empty if it was not built in a checkout.
+pub(crate) const GIT_COMMIT: &str = env!("ORLOP_COMMIT");
 
 /// The version of the API that the server emulates: its own.
 pub(crate) const EMULATION_VERSION: &str = "1.36";
@@ -32,7 +38,7 @@ static BODY: LazyLock<Bytes> = LazyLock::new(|| {
         "minCompatibilityMajor": "1",
         "minCompatibilityMinor": "35",
         "gitVersion": GIT_VERSION,
-        "gitCommit": "",
+        "gitCommit": GIT_COMMIT,
         "gitTreeState": "",
         "buildDate": BUILD_DATE,
         "goVersion": "",
@@ -55,7 +61,7 @@ pub fn response() -> Response<Body> {
 /// version, compiler and platform.
 pub(crate) fn build_info() -> [String; 9] {
     let (major, minor) = VERSION;
-    [major, minor, GIT_VERSION, "", "", BUILD_DATE, "", "rustc", &platform()].map(str::to_owned)
+    [major, minor, GIT_VERSION, GIT_COMMIT, "", BUILD_DATE, "", "rustc", &platform()].map(str::to_owned)
 }
 
 fn platform() -> String {

@@ -11,6 +11,7 @@ use flate2::write::ZlibEncoder;
 
 mod bootstrap;
 mod builder;
+mod feature_gates;
 mod flags;
 mod go;
 mod openapi;
@@ -130,7 +131,9 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
     let meta = table(&go, &openapi, |name| META_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))?;
     let descriptions = pack(&openapi.descriptions())?;
     let flags: Vec<flags::Flag> = read_json(&upstream.join("flags.json"))?;
+    let gates = read_json(&upstream.join("feature-gates.json"))?;
     Ok(vec![
+        ("apiserver/src/options/kubernetes_feature_gates.txt".into(), feature_gates::table(&gates)),
         ("apiserver/src/options/kubernetes_flags.txt".into(), flags::table(&flags)),
         ("registry-core/src/schema/meta_v1.facts".into(), meta.into_bytes()),
         ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),

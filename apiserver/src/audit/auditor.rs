@@ -230,7 +230,7 @@ fn log(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<Desti
     let faults = Faults::new(metrics.clone());
     let backend =
         LogBackend::open(path, options.retention(), options.format(), options.truncate(), faults.clone())?;
-    let mode = options.audit_log_mode;
+    let mode = options.mode();
     if mode != super::Mode::Batch {
         let log = DirectLog::start(backend, mode, faults).map_err(|error| no_thread(&error))?;
         return Ok(Some(Destination::Direct(log)));
@@ -245,7 +245,7 @@ fn webhook(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result<Opti
     let faults = Faults::new(metrics.clone());
     let backoff = options.initial_backoff();
     let backend = WebhookBackend::new(path, backoff, options.truncate(), faults.clone())?;
-    let mode = options.audit_webhook_mode;
+    let mode = options.mode();
     let batch = options.batch();
     let buffer = if mode == super::Mode::Batch { batch.buffer_size } else { BLOCKING_QUEUE };
     let sink = Sink::start(Arc::new(backend), mode, buffer, Some(batch), WEBHOOK_CONCURRENCY, faults);

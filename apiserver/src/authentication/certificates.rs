@@ -13,10 +13,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
 use registry_core::context::UserInfo;
-use rustls::server::danger::ClientCertVerifier;
 use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::oid_registry::Oid;
-use x509_parser::prelude::{FromDer, X509Certificate, X509Name};
+use x509_parser::prelude::{X509Certificate, X509Extension, X509Name, X509Version};
+
+use crate::certificates::{Purpose, direct_issuer, has_purpose, parsed, text};
 
 use super::AUTHENTICATED;
 use super::chain::{Refusal, RequestAuthenticator, Shown};
@@ -100,7 +101,7 @@ impl Judged {
             return last.clone();
         }
         let certificate = match present {
-            Some(verifier) => ClientCertificate::verify(chain, &*verifier.0),
+            Some(verifier) => ClientCertificate::verify(chain, verifier),
             None => Some(ClientCertificate::Refused("no authority of certificates is trusted".to_owned())),
         };
         let judgement = Arc::new(Judgement { by: present.cloned(), certificate });
@@ -137,7 +138,7 @@ impl RequestAuthenticator for ClientCertificates {
 impl ClientCertificate {
     /// Verifies the chain that a client has presented, its own certificate first. Returns `None` when there
     /// is none, or when it names no user.
-    pub(crate) fn verify(chain: &[CertificateDer<'_>], verifier: &dyn ClientCertVerifier) -> Option<Self> {
+    pub(crate) fn verify(chain: &[CertificateDer<'_>], verifier: &Verifier) -> Option<Self> {
         let (leaf, intermediates) = chain.split_first()?;
         match trusted(leaf, intermediates, verifier) {
             Ok(trusted) => trusted,
@@ -176,40 +177,73 @@ impl ClientCertificate {
 fn trusted(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
-    verifier: &dyn ClientCertVerifier,
+    verifier: &Verifier,
 ) -> Result<Option<ClientCertificate>, String> {
     let parsed = parse(leaf)?;
-    if parsed.version.0 == 0 {
-        return Err("the client certificate is of X.509 version 1, which is not supported: \
-                    it needs version 3, for example with an extended key usage"
-            .to_owned());
-    }
     let own = validity_of(&parsed);
     if own.is_empty() {
         return Err("the client certificate ends before it begins".to_owned());
     }
+    let validity = if verifier.authorities.iter().any(|authority| authority == leaf) {
+        check_authority(&parsed)?;
+        own
+    } else if parsed.version == X509Version::V1 {
+        let issuer = direct_issuer(&parsed, &verifier.authorities).ok_or_else(|| {
+            "the client certificate is of X.509 version 1, and none of the authorities has issued it directly"
+                .to_owned()
+        })?;
+        both(&own, &validity_of(&issuer))
+    } else {
+        verified(leaf, intermediates, verifier, own)?
+    };
+    let Some(user) = user_of(leaf, parsed.subject())? else { return Ok(None) };
+    Ok(Some(ClientCertificate::Trusted { user, validity }))
+}
+
+/// Checks a client's certificate that is one of the authorities' itself.
+fn check_authority(certificate: &X509Certificate<'_>) -> Result<(), String> {
+    let refused = |reason: &str| Err(format!("the client certificate is not accepted: {reason}"));
+    let is_known = |extension: &X509Extension<'_>| !extension.parsed_extension().unsupported();
+    if certificate.extensions().iter().any(|extension| extension.critical && !is_known(extension)) {
+        return refused("x509: unhandled critical extension");
+    }
+    if !has_purpose(certificate, Purpose::Client) {
+        return refused("x509: certificate specifies an incompatible key usage");
+    }
+    Ok(())
+}
+
+/// Verifies a chain, and returns when it is valid.
+fn verified(
+    leaf: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    verifier: &Verifier,
+    own: RangeInclusive<i64>,
+) -> Result<RangeInclusive<i64>, String> {
     let moment = seconds_of(SystemTime::now()).clamp(*own.start(), *own.end());
     let since_epoch = Duration::from_secs(u64::try_from(moment).unwrap_or(0));
     verifier
+        .issued
         .verify_client_cert(leaf, intermediates, UnixTime::since_unix_epoch(since_epoch))
-        .map_err(|error| format!("the client certificate is not accepted: {error}"))?;
-    let Some(user) = user_of(leaf, parsed.subject())? else { return Ok(None) };
+        .map_err(|error| format!("the client certificate is not accepted: {}", text(&error)))?;
     let mut validity = own;
     for intermediate in intermediates {
         // Intermediates that are not valid now are not part of the verified path.
         let other = validity_of(&parse(intermediate)?);
         if other.contains(&moment) {
-            validity = *validity.start().max(other.start())..=*validity.end().min(other.end());
+            validity = both(&validity, &other);
         }
     }
-    Ok(Some(ClientCertificate::Trusted { user, validity }))
+    Ok(validity)
+}
+
+/// Returns when both periods are.
+fn both(own: &RangeInclusive<i64>, other: &RangeInclusive<i64>) -> RangeInclusive<i64> {
+    *own.start().max(other.start())..=*own.end().min(other.end())
 }
 
 fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
-    let parsed = X509Certificate::from_der(der);
-    parsed
-        .map(|(_, parsed)| parsed)
-        .map_err(|error| format!("the client certificate cannot be read: {error}"))
+    parsed(der).map_err(|reason| format!("the client certificate cannot be read: {reason}"))
 }
 
 /// Returns the user that a certificate names, or `None` without a common name.
@@ -280,7 +314,10 @@ fn hex(bytes: &[u8]) -> String {
 /// Returns authorities, and what makes certificates that they have judged already, as those of clients and of proxies.
 #[cfg(test)]
 pub(super) fn testing() -> (Arc<ClientTrust>, impl Fn(ClientCertificate) -> PeerCertificates) {
-    let nobody = || Verifier(rustls::server::WebPkiClientVerifier::no_client_auth());
+    let nobody = || Verifier {
+        issued: rustls::server::WebPkiClientVerifier::no_client_auth(),
+        authorities: Vec::new(),
+    };
     let trust = Arc::new(ClientTrust::default());
     trust.set(Some(nobody()), Some(nobody()));
     let judged = {

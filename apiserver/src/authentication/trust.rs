@@ -48,7 +48,10 @@ pub(crate) struct Authorities(ArcSwapOption<Verifier>);
 
 /// Verifies chains of certificates with one set of authorities.
 #[derive(Debug)]
-pub(crate) struct Verifier(pub(super) Arc<dyn ClientCertVerifier>);
+pub(crate) struct Verifier {
+    pub(super) issued: Arc<dyn ClientCertVerifier>,
+    pub(super) authorities: Vec<CertificateDer<'static>>,
+}
 
 // === impl ClientTrust ===
 
@@ -129,11 +132,11 @@ impl Verifier {
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
             .allow_unauthenticated()
             .build()?;
-        Ok(Some(Self(verifier)))
+        Ok(Some(Self { issued: verifier, authorities: authorities.to_vec() }))
     }
 
-    /// Returns what verifies the certificates.
+    /// Returns what verifies the certificates that the authorities have issued.
     pub(crate) fn into_inner(self) -> Arc<dyn ClientCertVerifier> {
-        self.0
+        self.issued
     }
 }

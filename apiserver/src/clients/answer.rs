@@ -9,7 +9,6 @@ use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
-use rustls::CertificateError as Wrong;
 use serde_json::Value;
 
 use super::dial::DialError;
@@ -70,30 +69,11 @@ fn status_message(body: &[u8]) -> Option<String> {
     Some(message.chars().take(MAX_COMPLAINT_CHARS).collect())
 }
 
-/// Returns the text of a connection that was not made.
-pub(crate) fn not_connected(error: &DialError) -> String {
-    let DialError::Tls(source) = error else { return error.to_string() };
-    let Some(source) = source.get_ref().and_then(|source| source.downcast_ref::<rustls::Error>()) else {
-        return error.to_string();
-    };
-    let rustls::Error::InvalidCertificate(wrong) = source else { return error.to_string() };
-    let text = match wrong {
-        Wrong::UnknownIssuer => "certificate signed by unknown authority".to_owned(),
-        Wrong::Expired
-        | Wrong::ExpiredContext { .. }
-        | Wrong::NotValidYet
-        | Wrong::NotValidYetContext { .. } => "certificate has expired or is not yet valid".to_owned(),
-        Wrong::NotValidForName => "certificate is not valid for this name".to_owned(),
-        other => other.to_string(),
-    };
-    format!("tls: failed to verify certificate: x509: {text}")
-}
-
 /// Returns the text of a request without an answer.
 pub(crate) fn request_failed(error: &legacy::Error) -> String {
     let Some(source) = error.source() else { return error.to_string() };
     if let Some(dial) = source.downcast_ref::<DialError>() {
-        return not_connected(dial);
+        return dial.to_string();
     }
     source.downcast_ref::<hyper::Error>().map_or_else(|| source.to_string(), broken)
 }

@@ -9,6 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::certificates::handshake_text;
+
 /// A connection, encrypted or not.
 pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Connection for S {}
@@ -37,7 +39,7 @@ pub(crate) enum DialError {
         source: std::io::Error,
     },
     /// The TLS handshake failed. Not retryable.
-    #[error("tls: {0}")]
+    #[error("{}", handshake_text(.0))]
     Tls(std::io::Error),
     /// No response in time. Retryable.
     #[error("dial tcp {0}: i/o timeout")]

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::headers;
 use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
+use super::{headers, tls};
 
 /// A kubeconfig.
 pub(crate) struct Kubeconfig {
@@ -285,10 +285,7 @@ impl Cluster {
             }
             (Some(authorities), false) => Ok(TrustSource::Authorities(authorities)),
             (None, true) => {
-                tracing::warn!(
-                    "insecure-skip-tls-verify: the certificate of {:?} is not verified",
-                    self.server
-                );
+                tls::warn_unverified(self.server.as_deref().unwrap_or("the server"));
                 Ok(TrustSource::Any)
             }
             (None, false) => Ok(TrustSource::System),

@@ -12,6 +12,8 @@ use http::{HeaderMap, HeaderValue};
 use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 
+use crate::certificates;
+
 use super::tls::{self, Trust};
 
 /// A server and how a client proves itself to it.
@@ -144,7 +146,7 @@ impl ClientSettings {
             Some((chain, key)) => Some(Arc::new(SingleCertAndKey::from(tls::certified_key(chain, key)?))),
             None => None,
         };
-        tls::client_config(trust, shown, protocols).map_err(|error| error.to_string())
+        tls::client_config(trust, shown, protocols).map_err(|error| certificates::text(&error))
     }
 
     /// Returns the headers of each request.

@@ -1,6 +1,7 @@
 //! TLS configurations of clients, and the authorities of certificates.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,7 +9,12 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use crate::certificates::{self, TrustedCertificates, certificate_text, pem_text, private_key};
+
+/// Number of servers beyond which warnings repeat.
+const MAX_WARNED: usize = 64;
 
 /// What a server's certificate is checked against.
 #[derive(Clone)]
@@ -16,7 +22,7 @@ pub(crate) enum Trust {
     /// Nothing. The signature of the handshake is still verified.
     Any,
     /// These authorities.
-    Authorities(Arc<RootCertStore>),
+    Authorities(Arc<TrustedCertificates>),
 }
 
 /// Accepts every certificate. The signature of the handshake is still verified.
@@ -28,14 +34,14 @@ struct AnyCertificate(Arc<CryptoProvider>);
 impl Trust {
     /// The authorities of the system, which are read once.
     pub(crate) fn system() -> Self {
-        static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+        static ROOTS: OnceLock<Arc<TrustedCertificates>> = OnceLock::new();
         let read = || {
             let found = rustls_native_certs::load_native_certs();
             for failure in &found.errors {
                 tracing::warn!("cannot read certificate authorities of the system: {failure}");
             }
-            let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(found.certs);
+            let mut roots = TrustedCertificates::default();
+            roots.add_usable(found.certs);
             Arc::new(roots)
         };
         Self::Authorities(ROOTS.get_or_init(read).clone())
@@ -46,8 +52,8 @@ impl Trust {
     /// # Errors
     /// Fails if it has none.
     pub(crate) fn of_bundle(bundle: &[u8]) -> Result<Self, String> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(bundle).flatten());
+        let mut roots = TrustedCertificates::default();
+        roots.add_usable(CertificateDer::pem_slice_iter(bundle).flatten());
         if roots.is_empty() {
             return Err(
                 "unable to load root certificates: no valid certificate authority data seen".to_owned()
@@ -69,7 +75,7 @@ impl Trust {
     /// # Errors
     /// Fails if one cannot be an authority.
     pub(crate) fn of_certificates(authorities: &[CertificateDer<'static>]) -> Result<Self, Error> {
-        let mut roots = RootCertStore::empty();
+        let mut roots = TrustedCertificates::default();
         for authority in authorities {
             roots.add(authority.clone())?;
         }
@@ -94,7 +100,10 @@ pub(crate) fn client_config(
         Trust::Any => {
             builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
         }
-        Trust::Authorities(roots) => builder.with_root_certificates(roots),
+        Trust::Authorities(trusted) => match trusted.verifier() {
+            Some(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
+            None => builder.with_root_certificates(RootCertStore::empty()),
+        },
     };
     let mut config = match shown {
         Some(shown) => builder.with_client_cert_resolver(shown),
@@ -104,19 +113,38 @@ pub(crate) fn client_config(
     Ok(Arc::new(config))
 }
 
+/// Warns that the certificate of a server is not verified, once: a kubeconfig is read by every part that uses it.
+pub(super) fn warn_unverified(server: &str) {
+    if is_first_warning(server) {
+        tracing::warn!("insecure-skip-tls-verify: the certificate of {server} is not verified");
+    }
+}
+
+/// Whether there was no warning of a server before.
+fn is_first_warning(server: &str) -> bool {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if warned.len() >= MAX_WARNED {
+        warned.clear();
+    }
+    warned.insert(server.to_owned())
+}
+
 /// Returns a client certificate with its chain, and its key (both PEM).
 ///
 /// # Errors
 /// Fails if one cannot be read, or if the key is not that of the certificate.
 pub(crate) fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, String> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
-    let chain = chain.map_err(|error| format!("client-certificate: {error}"))?;
+    let chain = chain.map_err(|error| format!("client-certificate: {}", pem_text(&error)))?;
     if chain.is_empty() {
-        return Err("client-certificate: it has no certificate".to_owned());
+        return Err("client-certificate: it has no certificate (PEM)".to_owned());
     }
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| format!("client-key: {error}"))?;
-    CertifiedKey::from_der(chain, key, &ring::default_provider())
-        .map_err(|error| format!("client-key: {error}"))
+    let key = private_key(key).map_err(|reason| format!("client-key: {reason}"))?;
+    certificates::certified_key(chain, &key).map_err(|error| match error {
+        Error::InvalidCertificate(wrong) => format!("client-certificate: {}", certificate_text(&wrong)),
+        other => format!("client-key: {}", certificates::text(&other)),
+    })
 }
 
 // === impl AnyCertificate ===
@@ -153,5 +181,43 @@ impl ServerCertVerifier for AnyCertificate {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A certificate of version 1 and its key (SEC 1, behind its parameters), as `openssl x509 -req` and `openssl ecparam` make them.
+    const VERSION_1: &[u8] = include_bytes!("tls/version_1.pem");
+
+    #[test]
+    fn a_certificate_of_version_1_is_shown_with_its_key_and_no_other() {
+        let certified = certified_key(VERSION_1, VERSION_1).unwrap();
+        assert!(certificates::key_of_version_1(&certified.cert[0]).is_some());
+        let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        for (chain, key, reason) in [
+            (VERSION_1, other.as_bytes(), "client-key: the key is not that of the certificate"),
+            (VERSION_1, b"", "client-key: it has no private key (PEM)"),
+            (b"", VERSION_1, "client-certificate: it has no certificate (PEM)"),
+            (
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                VERSION_1,
+                "client-certificate: bad encoding",
+            ),
+            (
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n",
+                VERSION_1,
+                "client-certificate: a PEM section has no end",
+            ),
+        ] {
+            assert_eq!(certified_key(chain, key).err().as_deref(), Some(reason));
+        }
+    }
+
+    #[test]
+    fn a_server_is_warned_of_once() {
+        assert!(is_first_warning("https://a.example.com") && is_first_warning("https://b.example.com"));
+        assert!(!is_first_warning("https://a.example.com"));
     }
 }

@@ -71,8 +71,8 @@ pub struct AuditLogOptions {
 
     /// Whether requests wait for the audit log: batch (no; events that a full queue does not take are lost), blocking,
     /// or blocking-strict (requests that cannot be recorded are refused)
-    #[arg(long, value_name = "MODE", default_value = "blocking", value_parser = parse_log_mode)]
-    pub audit_log_mode: Mode,
+    #[arg(long, value_name = "MODE", default_value = "blocking")]
+    pub audit_log_mode: String,
 
     /// Maximum number of events that wait for the audit log in mode batch
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, allow_negative_numbers = true)]
@@ -130,8 +130,8 @@ pub struct AuditWebhookOptions {
     pub audit_webhook_initial_backoff: Duration,
 
     /// Whether requests wait for the webhook: batch, blocking, or blocking-strict, as for the audit log
-    #[arg(long, value_name = "MODE", default_value = "batch", value_parser = parse_webhook_mode)]
-    pub audit_webhook_mode: Mode,
+    #[arg(long, value_name = "MODE", default_value = "batch")]
+    pub audit_webhook_mode: String,
 
     /// Maximum number of events that wait for the webhook in mode batch
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, allow_negative_numbers = true)]
@@ -172,20 +172,9 @@ pub struct AuditWebhookOptions {
     pub audit_webhook_truncate_max_event_size: i64,
 }
 
-fn parse_log_mode(text: &str) -> Result<Mode, String> {
-    mode("log", text)
-}
-
-fn parse_webhook_mode(text: &str) -> Result<Mode, String> {
-    mode("webhook", text)
-}
-
-fn mode(plugin: &str, text: &str) -> Result<Mode, String> {
-    let known = MODES.into_iter().find(|(name, _)| *name == text);
-    known.map(|(_, mode)| mode).ok_or_else(|| {
-        let names = MODES.map(|(name, _)| name).join(",");
-        format!("invalid audit {plugin} mode {text}, allowed modes are {names:?}")
-    })
+/// Returns the mode of this name.
+fn mode(name: &str) -> Option<Mode> {
+    MODES.into_iter().find(|(known, _)| *known == name).map(|(_, mode)| mode)
 }
 
 /// Returns a size that was validated.
@@ -206,6 +195,11 @@ impl AuditLogOptions {
             max_backups: limit(self.audit_log_maxbackup).and_then(|count| usize::try_from(count).ok()),
             compresses: self.audit_log_compress,
         }
+    }
+
+    /// Returns whether requests wait.
+    pub(crate) fn mode(&self) -> Mode {
+        mode(&self.audit_log_mode).unwrap_or(Mode::Blocking)
     }
 
     /// Returns the format of lines.
@@ -239,6 +233,11 @@ impl AuditLogOptions {
 // === impl AuditWebhookOptions ===
 
 impl AuditWebhookOptions {
+    /// Returns whether requests wait.
+    pub(crate) fn mode(&self) -> Mode {
+        mode(&self.audit_webhook_mode).unwrap_or(Mode::Batch)
+    }
+
     /// Returns the time before a failed request is repeated first.
     pub(crate) fn initial_backoff(&self) -> Duration {
         self.audit_webhook_initial_backoff

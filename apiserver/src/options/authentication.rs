@@ -158,6 +158,9 @@ impl AuthenticationOptions {
         if self.oidc.is_given() && self.authentication_config.is_some() {
             return refuse("authentication-config file and oidc-* flags are mutually exclusive");
         }
+        if self.oidc.is_given() && self.oidc.oidc_username_claim.is_empty() {
+            return refuse("oidc-username-claim must not be empty when any oidc-* flags are set");
+        }
         self.front_proxy.validate()
     }
 }

@@ -90,7 +90,8 @@ impl AuthorizationOptions {
         if modes.iter().enumerate().any(|(at, mode)| modes.iter().take(at).any(|one| one == mode)) {
             return Err(OptionsError("--authorization-mode has a mode specified more than once".to_owned()));
         }
-        if !matches!(self.authorization_webhook_version.as_str(), "v1" | "v1beta1") {
+        let is_used = self.authorization_webhook_config_file.is_some();
+        if is_used && !matches!(self.authorization_webhook_version.as_str(), "v1" | "v1beta1") {
             return Err(OptionsError("--authorization-webhook-version must be v1 or v1beta1".to_owned()));
         }
         // With a configuration file, ABAC may be in there.

@@ -10,15 +10,15 @@ use super::parse_duration;
 
 const TOKEN_EXAMPLES: &str = "\
 The token of a service account is signed with the key in the data directory, or with
---service-account-signing-key-file; no server has to run. It is valid as long as the account exists:
-the uid is that of the account, from `kubectl get serviceaccount NAME -o jsonpath={.metadata.uid}`.
+--service-account-signing-key-file. It is valid as long as the account exists, which is recognized by its
+uid: the server in the data directory is asked for it, or --uid gives it and no server has to run.
 
 The token of a user is random. It is added to the file, which the server reads when it starts with
 --token-auth-file.
 
 Examples:
   # A token of the account `robot` in the namespace `default`, for an hour
-  apiserver token --service-account=default:robot --uid=$(kubectl get sa robot -o jsonpath={.metadata.uid})
+  apiserver token default/robot
 
   # For another server, with its key and issuer
   apiserver --service-account-signing-key-file=sa.key --service-account-issuer=https://issuer.example.com \\
@@ -97,18 +97,22 @@ pub struct KubeconfigCommand {
 
 /// A token for tests.
 #[derive(Args, Clone, Debug)]
-#[group(id = "whose", required = true, args = ["service_account", "user"])]
+#[group(id = "whose", required = true, args = ["account", "service_account", "user"])]
 pub struct TokenCommand {
-    /// Namespace and name of a service account
-    #[arg(long, value_name = "NAMESPACE:NAME", requires = "uid")]
+    /// A service account, as NAMESPACE:NAME too
+    #[arg(value_name = "NAMESPACE/NAME")]
+    pub account: Option<ServiceAccountName>,
+
+    /// The service account, as a flag
+    #[arg(long, value_name = "NAMESPACE:NAME")]
     pub service_account: Option<ServiceAccountName>,
 
-    /// The uid of the service account
-    #[arg(long, value_name = "UID", requires = "service_account")]
+    /// The uid of the service account [default: the server in the data directory is asked for it]
+    #[arg(long, value_name = "UID", conflicts_with = "user")]
     pub uid: Option<String>,
 
     /// An audience of the service account's token; can be repeated [default: --api-audiences, or the issuer]
-    #[arg(long, value_name = "AUDIENCE", requires = "service_account")]
+    #[arg(long, value_name = "AUDIENCE", conflicts_with = "user")]
     pub audience: Vec<String>,
 
     /// Time for which the service account's token is valid
@@ -116,7 +120,7 @@ pub struct TokenCommand {
     pub expires: Duration,
 
     /// Name of a user
-    #[arg(long, value_name = "NAME", requires = "file", conflicts_with_all = ["service_account", "uid", "audience"])]
+    #[arg(long, value_name = "NAME", requires = "file")]
     pub user: Option<String>,
 
     /// A group of the user; can be repeated
@@ -143,11 +147,15 @@ impl FromStr for ServiceAccountName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains(':') => {
+        let is_name = |name: &str| {
+            let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'.');
+            name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(is_letter)
+        };
+        match text.split_once([':', '/']) {
+            Some((namespace, name)) if is_name(namespace) && is_name(name) => {
                 Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
             }
-            _ => Err("it is not NAMESPACE:NAME".to_owned()),
+            _ => Err("it is not NAMESPACE/NAME or NAMESPACE:NAME".to_owned()),
         }
     }
 }

@@ -81,7 +81,6 @@ fn has_password(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
 
     use super::*;
 
@@ -96,7 +95,7 @@ mod tests {
             "--profiling=false",
             "-v3",
         ];
-        let flags = Options::try_parse_from(given).unwrap().flags();
+        let flags = Options::from_arguments(given).unwrap().flags();
         for (name, value) in [
             ("etcd-servers", "CLASSIFIED"),
             ("feature-gates", "CBORServingAndStorage=true"),

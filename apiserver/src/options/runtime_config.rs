@@ -166,8 +166,18 @@ impl RuntimeConfig {
         }
     }
 
+    /// Logs a warning for resources that the server does not have.
+    pub fn warn(&self, resources: &[&'static ResourceDescription]) {
+        for switch in &self.switches {
+            let is_resource = matches!(switch.target, Target::Resource { .. });
+            if is_resource && !resources.iter().any(|resource| switch.target.covers(resource)) {
+                tracing::warn!("--runtime-config: {} is not served and has no effect", switch.key);
+            }
+        }
+    }
+
     /// Checks that the switches name versions that the server has, or that Kubernetes still knows without serving anything
-    /// in them. Logs a warning for resources that the server does not have.
+    /// in them.
     ///
     /// # Errors
     /// Fails as kube-apiserver does for unknown groups and versions, and if everything is disabled.
@@ -194,12 +204,6 @@ impl RuntimeConfig {
             named().find(|(_, wanted)| !versions().any(|known| known == *wanted))
         {
             return Err(RuntimeConfigError::Version(format!("{group}/{version}")));
-        }
-        for (switch, _) in named() {
-            let is_resource = matches!(switch.target, Target::Resource { .. });
-            if is_resource && !resources.iter().any(|resource| switch.target.covers(resource)) {
-                tracing::warn!("--runtime-config: {} is not served and has no effect", switch.key);
-            }
         }
         Ok(())
     }

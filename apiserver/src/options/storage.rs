@@ -76,12 +76,25 @@ impl StorageOptions {
         self.storage_backend.unwrap_or(of_servers)
     }
 
+    /// Returns the prefix of all keys, without the slash that ends it: as `path.Join("/", prefix)` of Go has it, empty for the
+    /// root.
+    pub fn key_prefix(&self) -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        for part in self.etcd_prefix.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => {
+                    parts.pop();
+                }
+                part => parts.push(part),
+            }
+        }
+        parts.iter().flat_map(|part| ["/", part]).collect()
+    }
+
     /// Returns the storage that the flags choose together.
     pub(super) fn choose(&self, directory: PathBuf) -> Result<StorageChoice, OptionsError> {
         let refuse = |text: &str| Err(OptionsError(text.to_owned()));
-        if !self.etcd_prefix.starts_with('/') || self.etcd_prefix.trim_matches('/').is_empty() {
-            return refuse("--etcd-prefix must begin with / and name something, as in /registry");
-        }
         let has_servers = !self.etcd_servers.is_empty();
         match (self.storage_backend, has_servers) {
             (Some(StorageBackend::Embedded | StorageBackend::Memory), true) => {

@@ -1,16 +1,15 @@
 use std::sync::Arc;
 
 use clap::CommandFactory;
-use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 use resources::admission::AdmissionSettings;
 
 use super::*;
 
-const HARBOR: Program = Program { name: "harbor", version: "2.3.4" };
+const HARBOR: Program = Program { name: "harbor", version: "2.3.4", description: "Ships of a harbor" };
 
 fn parse(flags: &[&str]) -> Result<Options, String> {
-    Options::try_parse_from([&["apiserver"], flags].concat()).map_err(|error| error.to_string())
+    Options::from_arguments([&["apiserver"], flags].concat()).map_err(|error| error.to_string())
 }
 
 fn refusal(flags: &[&str]) -> String {
@@ -59,7 +58,6 @@ fn contradictions_are_refused_by_name() {
         (&["--etcd-servers=a:1"], "is no URL"),
         (&["--etcd-servers=https://a:1", "--etcd-keyfile=x"], "--etcd-certfile"),
         (&["--tls-cert-file=x"], "--tls-private-key-file"),
-        (&["--etcd-prefix=registry"], "--etcd-prefix"),
         (&["--request-timeout=0"], "--request-timeout"),
         (&["--event-ttl=5"], "is no duration"),
         (&["--runtime-config=zork"], "is no API"),
@@ -126,6 +124,61 @@ fn a_file_that_cannot_be_read_is_refused_by_its_flag() {
 fn a_program_prints_its_own_name_and_version() {
     let printed = Options::read(HARBOR, ["harbor", "--version"].map(OsString::from));
     assert_eq!(printed.expect_err("the version, and nothing else").to_string(), "harbor 2.3.4\n");
+}
+
+#[test]
+fn the_server_of_this_project_prints_its_own_name_and_that_of_kubernetes() {
+    let own = Program { name: "apiserver", version: env!("CARGO_PKG_VERSION"), description: "" };
+    let printed = Options::read(own, ["apiserver", "--version"].map(OsString::from));
+    let printed = printed.expect_err("the version, and nothing else").to_string();
+    let commit = crate::version::GIT_COMMIT;
+    let expected = match commit.get(..12) {
+        Some(short) => format!("orlop {} (commit {short}, Kubernetes 1.36.2)\n", env!("CARGO_PKG_VERSION")),
+        None => format!("orlop {} (Kubernetes 1.36.2)\n", env!("CARGO_PKG_VERSION")),
+    };
+    assert_eq!(printed, expected);
+    assert!(commit.is_empty() || commit.len() == 40, "{commit}");
+}
+
+/// Returns the text of `-h` or `--help` of a program.
+fn help(program: Program, flag: &str) -> String {
+    let arguments = [program.name, flag].map(OsString::from);
+    Options::read(program, arguments).expect_err("the help").to_string()
+}
+
+#[test]
+fn the_short_help_has_the_flags_that_matter_and_the_long_one_begins_with_examples() {
+    let own = Program { name: "apiserver", version: env!("CARGO_PKG_VERSION"), description: "" };
+    let (short, long) = (help(own, "-h"), help(own, "--help"));
+    let flags = |text: &str| text.lines().filter(|line| line.trim_start().contains("--")).count();
+    assert!(short.lines().count() < 60 && flags(&short) < 20, "{short}");
+    for flag in ["--data-dir", "--etcd-servers", "--secure-port", "--help shows all"] {
+        assert!(short.contains(flag), "{flag}: {short}");
+    }
+    assert!(!short.contains("--audit-webhook-mode") && !short.contains("--kubeconfig"), "{short}");
+    assert!(long.starts_with("A Kubernetes API server in one process"), "{long}");
+    let (examples, flags) = (long.find("Examples:").unwrap(), long.find("--audit-webhook-mode").unwrap());
+    assert!(examples < flags, "examples come first");
+}
+
+#[test]
+fn a_program_with_flags_of_its_own_keeps_its_description() {
+    /// The flags of this program.
+    #[derive(Args)]
+    struct Own {
+        /// A greeting
+        #[arg(long, default_value = "hello")]
+        greeting: String,
+    }
+    let read =
+        |arguments: &[&str]| Options::read_extension::<Own>(HARBOR, arguments.iter().map(OsString::from));
+    for flag in ["-h", "--help"] {
+        let help = read(&["harbor", flag]).err().unwrap().to_string();
+        assert!(help.starts_with("Ships of a harbor\n"), "{help}");
+    }
+    assert!(read(&["harbor", "--help"]).err().unwrap().to_string().contains("--greeting"));
+    // Empty values of its own flags are its own.
+    assert_eq!(read(&["harbor", "--greeting=", "--data-dir="]).unwrap().1.greeting, "");
 }
 
 #[test]
@@ -217,16 +270,4 @@ fn admission_plugins_are_configured_by_a_file() {
     // The credentials are read with the certificates, when the server starts.
     assert_eq!(configure(&format!("{head}{webhooks}"), &[]), Ok(()));
     assert!(configure("[", &[]).is_err());
-}
-
-#[test]
-fn feature_gates_are_as_kubernetes_has_them_unless_switched() {
-    let is_enabled =
-        |flags: &[&str]| parse(flags).unwrap().feature_gates().is_enabled(Feature::CBORServingAndStorage);
-    assert!(!is_enabled(&[]));
-    assert!(is_enabled(&["--feature-gates=CBORServingAndStorage=true"]));
-    assert!(!is_enabled(&["--feature-gates=GenericWorkload=true,ClusterTrustBundle=false"]));
-    assert!(!is_enabled(&["--feature-gates=CBORServingAndStorage=true,CBORServingAndStorage=false"]));
-    assert!(refusal(&["--feature-gates=Zork=true"]).contains("unrecognized feature gate: Zork"));
-    assert!(refusal(&["--feature-gates=CBORServingAndStorage=maybe"]).contains("neither true nor false"));
 }

@@ -57,6 +57,15 @@ enum Values {
     Text,
 }
 
+/// Whether an argument is a flag of the table of which Kubernetes refuses an empty value: a number, a duration or a truth value.
+pub(super) fn is_checked_when_empty(argument: &Arg) -> bool {
+    let flag = FLAGS.iter().find(|flag| argument.get_id() == flag.name);
+    flag.is_some_and(|flag| match flag.effect {
+        Effect::Accepted { value, .. } => value.is_checked_when_empty(),
+        Effect::Refused { .. } => false,
+    })
+}
+
 // === impl Flag ===
 
 impl Flag {
@@ -103,6 +112,15 @@ impl Values {
             Self::Bool => true,
             Self::Only(values) => matches!(values, [value] if matches!(value.as_bytes(), b"true" | b"false")),
             _ => false,
+        }
+    }
+
+    /// Whether an empty value is refused, as it is no truth value, number or duration.
+    fn is_checked_when_empty(self) -> bool {
+        match self {
+            Self::Only(values) => self.is_bool() || values.iter().all(|value| value.parse::<u64>().is_ok()),
+            Self::Bool | Self::Duration | Self::Count | Self::Quantity => true,
+            Self::Text => false,
         }
     }
 

@@ -3,11 +3,11 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::client::ResolvesClientCert;
-use rustls::crypto::ring;
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, SignatureScheme};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::certificates::certified_key;
 use crate::clients::tls::{Trust, client_config};
 use crate::error::ServerError;
 
@@ -82,8 +82,7 @@ impl KubeletCertificate {
 
 /// Fails if the key does not belong to the certificate.
 fn certified(identity: KubeletIdentity) -> Result<Arc<CertifiedKey>, ServerError> {
-    let provider = ring::default_provider();
-    Ok(Arc::new(CertifiedKey::from_der(identity.chain, identity.key, &provider)?))
+    Ok(Arc::new(certified_key(identity.chain, &identity.key)?))
 }
 
 impl ResolvesClientCert for KubeletCertificate {

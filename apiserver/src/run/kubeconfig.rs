@@ -69,7 +69,6 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
 
     use super::*;
     use crate::options::Command;
@@ -77,7 +76,7 @@ mod tests {
 
     fn run(server: &TestServer, flags: &[&str]) -> Result<Value, String> {
         let directory = format!("--data-dir={}", server.directory().path().display());
-        let options = Options::try_parse_from([&["apiserver", "kubeconfig", &directory], flags].concat());
+        let options = Options::from_arguments([&["apiserver", "kubeconfig", &directory], flags].concat());
         let options = options.map_err(|error| error.to_string())?;
         let Some(Command::Kubeconfig(command)) = &options.command else {
             return Err("another command".to_owned());

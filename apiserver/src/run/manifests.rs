@@ -67,16 +67,15 @@ fn is_label(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
     use registry_core::codec::{Limits, yaml as reader};
 
     use super::*;
     use crate::options::{Command, Options};
 
-    const ZOO: Program = Program { name: "zoo", version: "1.2.3" };
+    const ZOO: Program = Program { name: "zoo", version: "1.2.3", description: "" };
 
     fn run(flags: &[&str]) -> Result<String, String> {
-        let options = Options::try_parse_from([&["zoo", "manifests"], flags].concat());
+        let options = Options::from_arguments([&["zoo", "manifests"], flags].concat());
         let options = options.map_err(|error| error.to_string())?;
         let Some(Command::Manifests(command)) = &options.command else { return Err("another".to_owned()) };
         text(ZOO, command, &[crate::builtin_storage_map()])

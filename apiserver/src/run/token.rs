@@ -3,31 +3,66 @@
 use std::fs;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
+use bytes::Bytes;
+use http::Method;
 use registry_core::durable_file;
 use registry_core::rest::tokens::{TokenClaims, TokenObject};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::authentication::{TokenTable, sign_offline};
+use crate::clients::{Bounds, Client, ClientSettings};
 use crate::options::{Options, ServiceAccountName, TokenCommand};
 use crate::server::pki::now;
+
+/// Time that the server has to tell the uid of an account, and the size of its answer.
+const LOOKUP: Bounds = Bounds { timeout: Duration::from_secs(5), max_answer_bytes: 1024 * 1024 };
 
 /// Prints a token.
 ///
 /// # Errors
 /// Fails if it cannot be signed, or if the file cannot be written.
 pub(super) fn print(options: &Options, command: &TokenCommand) -> Result<(), String> {
-    let token = token(options, command)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let token = runtime.map_err(|error| error.to_string())?.block_on(token(options, command))?;
     writeln!(std::io::stdout(), "{token}").map_err(|error| error.to_string())
 }
 
 /// Returns the token of a command.
-fn token(options: &Options, command: &TokenCommand) -> Result<String, String> {
-    match (&command.service_account, &command.uid, &command.user, &command.file) {
-        (Some(account), Some(uid), _, _) => of_service_account(options, command, account, uid),
-        (_, _, Some(user), Some(file)) => of_user(user, &command.group, file),
-        _ => Err("--service-account with --uid, or --user with --file is needed".to_owned()),
+async fn token(options: &Options, command: &TokenCommand) -> Result<String, String> {
+    let account = command.account.as_ref().or(command.service_account.as_ref());
+    match (account, &command.user, &command.file) {
+        (Some(account), _, _) => {
+            let uid = match &command.uid {
+                Some(uid) => uid.clone(),
+                None => uid_of(options, account).await?,
+            };
+            of_service_account(options, command, account, &uid)
+        }
+        (_, Some(user), Some(file)) => of_user(user, &command.group, file),
+        _ => Err("a service account, or --user with --file is needed".to_owned()),
     }
+}
+
+/// Asks the server in the data directory for the uid of an account.
+async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<String, String> {
+    let failed = |reason: String| {
+        format!("the server cannot be asked for the uid of the account: {reason}; start it, or give --uid")
+    };
+    let settings = ClientSettings::from_kubeconfig(&options.kubeconfig_path()).map_err(failed)?;
+    let client = Client::new(settings).map_err(failed)?;
+    let ServiceAccountName { namespace, name } = account;
+    let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}");
+    let found = client.call(Method::GET, &path, Bytes::new(), LOOKUP).await;
+    let found = found.map_err(|failure| match failure.status {
+        Some(_) => failure.text,
+        None => failed(failure.text),
+    })?;
+    let found: Value = serde_json::from_slice(&found).map_err(|error| failed(error.to_string()))?;
+    let uid = found.pointer("/metadata/uid").and_then(Value::as_str);
+    uid.map(str::to_owned).ok_or_else(|| failed("its answer has no uid".to_owned()))
 }
 
 fn of_service_account(
@@ -83,21 +118,20 @@ fn of_user(user: &str, groups: &[String], file: &Path) -> Result<String, String>
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::options::Command;
     use crate::testing::TestServer;
 
-    fn run(directory: &Path, flags: &[&str]) -> Result<String, String> {
+    async fn run(directory: &Path, flags: &[&str]) -> Result<String, String> {
         let directory = format!("--data-dir={}", directory.display());
-        let options = Options::try_parse_from([&["apiserver", "token", &directory], flags].concat());
+        let options = Options::from_arguments([&["apiserver", "token", &directory], flags].concat());
         let options = options.map_err(|error| error.to_string())?;
         let Some(Command::Token(command)) = &options.command else {
             return Err("another command".to_owned());
         };
-        token(&options, command)
+        token(&options, command).await
     }
 
     async fn client(server: &TestServer, token: &str) -> kube::Client {
@@ -132,33 +166,48 @@ mod tests {
         let server = TestServer::builder().memory().start().await.unwrap();
         let (uid, directory) = (uid(&server).await, server.directory().path().to_owned());
         let account = "--service-account=default:robot";
-        let minted = run(&directory, &[account, &format!("--uid={uid}"), "--expires=10m"]).unwrap();
+        let minted = run(&directory, &[account, &format!("--uid={uid}"), "--expires=10m"]).await.unwrap();
         let user = user_of(&server, &minted).await.unwrap();
         assert_eq!(user["username"], "system:serviceaccount:default:robot");
         assert_eq!(user["uid"], *uid);
 
-        let elsewhere = run(&directory, &[account, &format!("--uid={uid}"), "--audience=vault"]).unwrap();
-        let another = run(&directory, &[account, "--uid=another"]).unwrap();
+        for account in ["default/robot", "default:robot", account] {
+            let found = run(&directory, &[account]).await.unwrap();
+            assert_eq!(user_of(&server, &found).await.unwrap()["uid"], *uid, "{account}");
+        }
+
+        let elsewhere =
+            run(&directory, &[account, &format!("--uid={uid}"), "--audience=vault"]).await.unwrap();
+        let another = run(&directory, &[account, "--uid=another"]).await.unwrap();
         for refused in [elsewhere, another] {
             let error =
                 user_of(&server, &refused).await.expect_err("no token of this account for this server");
             assert!(error.contains("Unauthorized"), "{error}");
         }
         for (flags, reason) in [
-            (&[account][..], "--uid"),
-            (&[account, "--uid="], "must not be empty"),
+            (&[account, "--uid="][..], "must not be empty"),
+            (&["default/nobody"], "serviceaccounts \"nobody\" not found"),
+            (&["nowhere/robot"], "serviceaccounts \"robot\" not found"),
+            (&["default/../robot"], "not NAMESPACE/NAME"),
+            (&["default/..", "--uid=a"], "not NAMESPACE/NAME"),
+            (&["default/", "--uid=a"], "not NAMESPACE/NAME"),
+            (&["default:a:b", "--uid=a"], "not NAMESPACE/NAME"),
+            (&["default/a?b", "--uid=a"], "not NAMESPACE/NAME"),
+            (&[account, "default/robot"], "cannot be used with"),
             (&[account, "--uid=a", "--expires=0s"], "a second or longer"),
-            (&["--service-account=robot", "--uid=a"], "not NAMESPACE:NAME"),
+            (&["--service-account=robot", "--uid=a"], "not NAMESPACE/NAME"),
             (&[account, "--uid=a", "--user=b", "--file=c"], "cannot be used with"),
-            (&[], "--service-account"),
+            (&[], "NAMESPACE/NAME"),
         ] {
-            let refused = run(&directory, flags).expect_err(reason);
+            let refused = run(&directory, flags).await.expect_err(reason);
             assert!(refused.contains(reason), "{refused}");
         }
         let empty = tempfile::tempdir().unwrap();
-        let refused = run(empty.path(), &[account, "--uid=a"]).expect_err("there is no key");
+        let refused = run(empty.path(), &[account, "--uid=a"]).await.expect_err("there is no key");
         assert!(refused.contains("start the server"), "{refused}");
         server.stop().await;
+        let refused = run(&directory, &["default/robot"]).await.expect_err("there is no server");
+        assert!(refused.contains("start it, or give --uid"), "{refused}");
     }
 
     #[tokio::test]
@@ -166,15 +215,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("tokens.csv");
         let flag = format!("--file={}", file.display());
-        let jane = run(directory.path(), &["--user=jane", "--group=devs", "--group=ops", &flag]).unwrap();
-        run(directory.path(), &["--user=joe", &flag]).unwrap();
+        let jane =
+            run(directory.path(), &["--user=jane", "--group=devs", "--group=ops", &flag]).await.unwrap();
+        run(directory.path(), &["--user=joe", &flag]).await.unwrap();
         for (flags, reason) in [
             (&["--user=a,b", &flag][..], "cannot contain"),
             (&["--user=a", "--group=b\"", &flag], "cannot contain"),
             (&["--user=", &flag], "must not be empty"),
             (&["--user=a"], "--file"),
         ] {
-            let refused = run(directory.path(), flags).expect_err(reason);
+            let refused = run(directory.path(), flags).await.expect_err(reason);
             assert!(refused.contains(reason), "{refused}");
         }
         let text = fs::read_to_string(&file).unwrap();

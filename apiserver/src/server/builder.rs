@@ -134,6 +134,13 @@ impl ServerBuilder {
         self.assemble(opened, stores)
     }
 
+    /// Returns the resources of every map, enabled or not.
+    fn declared(&self) -> Vec<&'static ResourceDescription> {
+        let maps = self.all_maps();
+        let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
+        entries.map(|entry| entry.resource).collect()
+    }
+
     /// The first phase of the assembly: the stores of all resources, and what they need themselves. Whoever reads from
     /// the stores is created after it: informers, admission, hooks, and the handlers.
     fn open_stores(
@@ -253,14 +260,13 @@ impl ServerBuilder {
         let maps = self.all_maps();
         check_together(&maps)?;
         check_declarations(&maps)?;
-        let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
-        let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
-        Ok(self.options.runtime_config().check(&resources)?)
+        Ok(self.options.runtime_config().check(&self.declared())?)
     }
 
     /// Installs the resources of every map that are enabled.
     fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
         let runtime_config = self.options.runtime_config();
+        runtime_config.warn(&self.declared());
         let gates = self.options.feature_gates();
         let is_served = |resource: &ResourceDescription| {
             runtime_config.is_enabled(resource)

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use registry_core::durable_file;
-use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
+use crate::certificates::{certificate_text, pem_text, text};
 use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
@@ -158,8 +158,7 @@ impl Identities {
         let (proxy_authorities, given_proxy_ca_pem) = front_proxy_authorities(options)?;
         let proxy_ca_pem = front_proxy.generated_ca_pem.unwrap_or(given_proxy_ca_pem);
         let named = options.tls.tls_sni_cert_key.iter().map(NamedIdentity::read).collect::<Result<_, _>>()?;
-        let serving_key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes())
-            .map_err(|error| PkiError::Unusable { path: key_path.clone(), reason: error.to_string() })?;
+        let serving_key = private_key(&key_path, &key_pem)?;
         let serving_chain = certificates(&certificate_path, &certificate_pem)?;
         check_pair(&serving_chain, &serving_key, &certificate_path, &key_path)?;
         Ok(Self {
@@ -217,14 +216,16 @@ fn check_pair(
     key_path: &Path,
 ) -> Result<(), PkiError> {
     let unusable = |path: &Path, reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-    let key = any_supported_type(key).map_err(|error| unusable(key_path, error.to_string()))?;
-    match sign::CertifiedKey::new(chain.to_vec(), key).keys_match() {
-        Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::KeyMismatch)) => {
+    match crate::certificates::certified_key(chain.to_vec(), key) {
+        Ok(_) => Ok(()),
+        Err(rustls::Error::InconsistentKeys(_)) => {
             let reason = format!("it is not the key of the certificate in {}", certificate_path.display());
             Err(unusable(key_path, reason))
         }
-        Err(rustls::Error::InconsistentKeys(_)) | Ok(()) => Ok(()),
-        Err(error) => Err(unusable(certificate_path, error.to_string())),
+        Err(rustls::Error::InvalidCertificate(wrong)) => {
+            Err(unusable(certificate_path, certificate_text(&wrong)))
+        }
+        Err(error) => Err(unusable(key_path, text(&error))),
     }
 }
 
@@ -276,8 +277,8 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
         authority.ensure_leaf(&directory, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?
     };
     let path = given.kubelet_client_certificate.clone().unwrap_or(directory);
-    let key = PrivateKeyDer::from_pem_slice(shown.key_pem.as_bytes())
-        .map_err(|error| PkiError::Unusable { path: path.clone(), reason: error.to_string() })?;
+    let key_path = given.kubelet_client_key.as_ref().unwrap_or(&path);
+    let key = private_key(key_path, &shown.key_pem)?;
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
 }
 
@@ -288,8 +289,14 @@ pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<
     match found {
         Ok(found) if found.is_empty() => Err(unusable("it holds no certificate".to_owned())),
         Ok(found) => Ok(found),
-        Err(error) => Err(unusable(error.to_string())),
+        Err(error) => Err(unusable(pem_text(&error))),
     }
+}
+
+/// Returns the first private key in a PEM text.
+pub(super) fn private_key(path: &Path, pem: &str) -> Result<PrivateKeyDer<'static>, PkiError> {
+    let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
+    crate::certificates::private_key(pem.as_bytes()).map_err(unusable)
 }
 
 /// Creates a directory (and its parents) that only its owner can access. An existing one is unchanged.

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::flowcontrol::FlowSchemaInformer;
 use crate::health::{Check, Completion};
-use crate::options::Options;
+use crate::options::{EndpointReconciler, Options};
 
 /// Initial and maximum time before a retry.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
@@ -155,9 +155,11 @@ pub(super) fn server_facts(
     let serving = &options.serving;
     let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
     let given = serving.advertise_address.or(Some(bound.ip()).filter(usable));
+    let writes_endpoints = serving.endpoint_reconciler_type == EndpointReconciler::Lease;
     ServerFacts {
         service_range: serving.service_cluster_ip_range,
-        advertise_address: given.or_else(own_address).filter(usable),
+        // Without an address, no endpoints are written.
+        advertise_address: given.or_else(own_address).filter(usable).filter(|_| writes_endpoints),
         secure_port: bound.port(),
         authentication,
         features: options.feature_gates().enabled(),

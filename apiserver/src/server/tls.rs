@@ -9,14 +9,14 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{
-    CipherSuite, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
-    SupportedProtocolVersion,
+    CertificateError, CipherSuite, DigitallySignedStruct, DistinguishedName, Error, ServerConfig,
+    SignatureScheme, SupportedProtocolVersion,
 };
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer, UnixTime};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::TlsAcceptor;
-use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
 use crate::authentication::{AuthoritySet, ClientTrust, Verifier};
+use crate::certificates::{certified_key, is_signature_of, key_of_version_1};
 use crate::error::ServerError;
 use crate::options::{TlsOptions, TlsVersion};
 
@@ -59,7 +59,7 @@ pub(super) fn server_tls(
     let Some(any) = Verifier::new(&all, &provider)? else {
         return Err(rustls::Error::General("there is no client certificate authority".to_owned()).into());
     };
-    let resolver = Arc::new(CertificatesByName::new(identities, &provider)?);
+    let resolver = Arc::new(CertificatesByName::new(identities)?);
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(versions(options))?
         .with_client_cert_verifier(Arc::new(AnyClientCertificate {
@@ -115,9 +115,9 @@ fn provider(options: &TlsOptions) -> CryptoProvider {
 // === impl CertificatesByName ===
 
 impl CertificatesByName {
-    fn new(identities: &Identities, provider: &CryptoProvider) -> Result<Self, ServerError> {
+    fn new(identities: &Identities) -> Result<Self, ServerError> {
         let certified = |chain: &[CertificateDer<'static>], key: &PrivateKeyDer<'static>| {
-            CertifiedKey::from_der(chain.to_vec(), key.clone_key(), provider).map(Arc::new)
+            certified_key(chain.to_vec(), key).map(Arc::new)
         };
         let default = certified(&identities.serving_chain, &identities.serving_key)?;
         let mut named = Vec::new();
@@ -164,7 +164,14 @@ impl ClientCertVerifier for AnyClientCertificate {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signature)
+        // The library does not parse certificates of version 1. The key is enough for the handshake.
+        match key_of_version_1(certificate) {
+            Some(key) if is_signature_of(&key, message, signature) => {
+                Ok(HandshakeSignatureValid::assertion())
+            }
+            Some(_) => Err(Error::InvalidCertificate(CertificateError::BadSignature)),
+            None => self.verifier.verify_tls12_signature(message, certificate, signature),
+        }
     }
 
     fn verify_tls13_signature(
@@ -173,15 +180,12 @@ impl ClientCertVerifier for AnyClientCertificate {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        match X509Certificate::from_der(certificate) {
-            // The library does not parse certificates of version 1. The key is enough for the handshake, so
-            // that the client can receive the reason afterwards.
-            Ok((_, parsed)) if parsed.version == X509Version::V1 => {
-                let key = SubjectPublicKeyInfoDer::from(parsed.public_key().raw);
+        match key_of_version_1(certificate) {
+            Some(key) => {
                 let algorithms = ring::default_provider().signature_verification_algorithms;
                 verify_tls13_signature_with_raw_key(message, &key, signature, &algorithms)
             }
-            _ => self.verifier.verify_tls13_signature(message, certificate, signature),
+            None => self.verifier.verify_tls13_signature(message, certificate, signature),
         }
     }
 

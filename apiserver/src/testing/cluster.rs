@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Parser as _;
 use registry_core::registry::StorageMap;
 use serde_json::{Value, json};
 
@@ -194,7 +193,7 @@ impl TestCluster {
     fn write_kubeconfig(&self) -> Result<(), ServerError> {
         let wrong = |error: String| ServerError::Options(OptionsError(error));
         let data_dir = format!("--data-dir={}", self.main.directory().path().display());
-        let options = Options::try_parse_from(["apiserver", &data_dir]);
+        let options = Options::from_arguments(["apiserver", &data_dir]);
         let options = options.map_err(|error| wrong(error.to_string()))?;
         let command = KubeconfigCommand {
             user: format!("system:serviceaccount:{NAMESPACE}:{NAME}"),

@@ -21,8 +21,8 @@ use tracing::Instrument as _;
 use crate::clients::dial::{Connection, DialError, connect, resolve};
 use crate::clients::kubeconfig::Kubeconfig;
 use crate::clients::{
-    ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed,
-    not_connected, read, refused,
+    ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed, read,
+    refused,
 };
 use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;
@@ -253,7 +253,7 @@ impl Client {
     }
 
     async fn dial(&self, prepared: &Prepared) -> Result<Box<dyn Connection>, String> {
-        let text = |error: DialError| not_connected(&error);
+        let text = |error: DialError| error.to_string();
         let addresses = match &self.place {
             Place::Host { host, port } => resolve(host, *port).await.map_err(text)?,
             Place::Service { namespace, name, port } => {

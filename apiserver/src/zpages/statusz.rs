@@ -51,14 +51,17 @@ mod tests {
     fn the_text_is_kubernetes() {
         let started: Timestamp = "2026-11-02T03:34:51Z".parse().unwrap();
         let now: Timestamp = "2026-11-03T04:35:00Z".parse().unwrap();
-        let expected = "
+        let expected = format!(
+            "
 Started:  Mon Nov  2 03:34:51 UTC 2026
 Up:  25 hr 00 min 09 sec
 Go version:  none
-Binary version:  1.36.2
+Binary version:  1.36.2+orlop.{}
 Emulation version:  1.36
 Paths:  /flagz /healthz /livez /metrics /readyz /statusz /version
-";
+",
+            env!("CARGO_PKG_VERSION")
+        );
         assert_eq!(text(started, now), expected);
         let object = object(started, now);
         assert_eq!(object["startTime"], "2026-11-02T03:34:51Z");

@@ -72,6 +72,36 @@ async fn the_server_is_published_at_its_advertised_address() {
 }
 
 #[tokio::test]
+async fn the_endpoints_of_the_server_can_be_left_to_something_else() {
+    for (kind, is_written) in [("lease", true), ("none", false)] {
+        let reconciler = format!("--endpoint-reconciler-type={kind}");
+        // A server is ready after it has written its objects.
+        let server = start(&["--advertise-address=192.0.2.7", &reconciler]).await;
+        let is_there = async |path: &str| server.call("GET", path, &Value::Null).await.is_ok();
+        assert!(is_there("/api/v1/namespaces/default/services/kubernetes").await, "{kind}");
+        for path in [
+            "/api/v1/namespaces/default/endpoints/kubernetes",
+            "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
+        ] {
+            assert_eq!(is_there(path).await, is_written, "{kind}: {path}");
+        }
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn objects_are_found_below_any_prefix_of_keys() {
+    let path = "/api/v1/namespaces/default/configmaps";
+    for prefix in ["", "/", "6d0b7a9e/registry", "/a//b/"] {
+        let server = start(&[&format!("--etcd-prefix={prefix}")]).await;
+        create(&server, path, &json!({"metadata": {"name": "a"}})).await;
+        let list = server.call("GET", path, &Value::Null).await.unwrap();
+        assert_eq!(list["items"][0]["metadata"]["name"], "a", "{prefix}");
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_stops_withdraws_its_address_and_the_next_one_publishes_its_own() {
     let published = async |server: &TestServer| {
         let slice = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";

@@ -12,6 +12,7 @@ use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair, Signi
 use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::CertifiedKey;
+use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -159,7 +160,11 @@ async fn a_client_certificate_does_not_count_before_its_beginning() {
 }
 
 /// Returns the same certificate in version 1: without extensions, signed again.
-fn as_version_1(server: &TestServer, certificate: &CertificateDer<'_>) -> CertificateDer<'static> {
+fn as_version_1(
+    server: &TestServer,
+    certificate: &CertificateDer<'_>,
+    validity: &[u8; 32],
+) -> CertificateDer<'static> {
     fn tagged(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
         let content = parts.concat();
         let [high, low] = u16::try_from(content.len()).unwrap().to_be_bytes();
@@ -167,14 +172,68 @@ fn as_version_1(server: &TestServer, certificate: &CertificateDer<'_>) -> Certif
     }
     const ECDSA_WITH_SHA256: &[u8] =
         &[0x30, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02];
-    const VALIDITY: &[u8] = b"\x30\x1e\x17\x0d200101000000Z\x17\x0d490101000000Z";
     let (_, parsed) = X509Certificate::from_der(certificate).unwrap();
     let names = (parsed.issuer().as_raw(), parsed.subject().as_raw());
     let serial = tagged(0x02, &[&[1]]);
     let content =
-        tagged(0x30, &[&serial, ECDSA_WITH_SHA256, names.0, VALIDITY, names.1, parsed.public_key().raw]);
+        tagged(0x30, &[&serial, ECDSA_WITH_SHA256, names.0, validity, names.1, parsed.public_key().raw]);
     let signature = authority(server).key().sign(&content).unwrap();
     tagged(0x30, &[&content, ECDSA_WITH_SHA256, &tagged(0x03, &[&[0], &signature])]).into()
+}
+
+const PRESENT: &[u8; 32] = b"\x30\x1e\x17\x0d200101000000Z\x17\x0d490101000000Z";
+const PAST: &[u8; 32] = b"\x30\x1e\x17\x0d200101000000Z\x17\x0d210101000000Z";
+const FUTURE: &[u8; 32] = b"\x30\x1e\x17\x0d470101000000Z\x17\x0d490101000000Z";
+
+#[tokio::test]
+async fn a_certificate_of_version_1_counts_if_an_authority_has_issued_it() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let other = TestServer::builder().memory().start().await.unwrap();
+    let key = KeyPair::generate().unwrap();
+    let always = (0, now_seconds() + 3600);
+    let own = issue(&server, &key, always);
+    let good = as_version_1(&server, &own, PRESENT);
+    let newest = showing(&server, good.clone(), &key);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&rustls::version::TLS12])
+        .unwrap();
+    let mut roots = rustls::RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(server.ca_pem().as_bytes()) {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let mut old = builder.with_root_certificates(roots).with_no_client_auth();
+    old.alpn_protocols = vec![b"h2".to_vec()];
+    old.client_auth_cert_resolver = newest.client_auth_cert_resolver.clone();
+    for config in [newest, Arc::new(old)] {
+        let mut connection = connect(&server, &config).await;
+        assert_eq!(review(&mut connection, &[]).await.as_deref(), Ok("zora"));
+    }
+
+    let mut forged = good.to_vec();
+    let last = forged.len() - 1;
+    forged[last] ^= 1;
+    let mut renamed = good.to_vec();
+    let name = renamed.windows(4).position(|part| part == b"zora").unwrap();
+    renamed[name] = b'Z';
+    // Signed by another authority, with the name of this one.
+    let stolen = as_version_1(&other, &own, PRESENT);
+    let strange = as_version_1(&other, &issue(&other, &key, always), PRESENT);
+    let not_issued = "is of X.509 version 1, and none of the authorities has issued it directly";
+    for (certificate, reason) in [
+        (forged.into(), not_issued),
+        (renamed.into(), not_issued),
+        (stolen, not_issued),
+        (strange, not_issued),
+        (as_version_1(&server, &own, PAST), "the client certificate expired at 2021-01-01T00:00:00Z"),
+        (as_version_1(&server, &own, FUTURE), "is not valid before 2047-01-01T00:00:00Z"),
+    ] {
+        let mut connection = connect(&server, &showing(&server, certificate, &key)).await;
+        let (status, message) = review(&mut connection, &[]).await.unwrap_err();
+        assert!(status == 401 && message.contains(reason), "{message}");
+    }
+    server.stop().await;
+    other.stop().await;
 }
 
 #[tokio::test]
@@ -183,23 +242,21 @@ async fn certificates_that_do_not_count_are_refused_with_a_reason() {
     let other = TestServer::builder().memory().start().await.unwrap();
     let key = KeyPair::generate().unwrap();
     let always = (0, now_seconds() + 3600);
-    let old = as_version_1(&server, &issue(&server, &key, always));
-    for (certificate, reason) in [
-        (old, "Unauthorized: the client certificate is of X.509 version 1"),
-        (issue(&other, &key, always), "Unauthorized: the client certificate is not accepted: "),
-    ] {
-        let mut connection = connect(&server, &showing(&server, certificate, &key)).await;
-        let (status, message) = review(&mut connection, &[]).await.unwrap_err();
-        assert_eq!(status, 401, "{reason}");
-        assert!(message.starts_with(reason), "{message}");
-    }
-    // With a key that does not belong to the certificate, the handshake fails.
+    let mut connection = connect(&server, &showing(&server, issue(&other, &key, always), &key)).await;
+    let (status, message) = review(&mut connection, &[]).await.unwrap_err();
+    assert_eq!(status, 401, "{message}");
+    let reason =
+        "Unauthorized: the client certificate is not accepted: x509: certificate signed by unknown authority";
+    assert_eq!(message, reason);
+    // With a key that does not belong to the certificate, the handshake fails, whatever the version.
     let mine = issue(&server, &key, always);
-    let config = showing(&server, mine, &KeyPair::generate().unwrap());
-    let stream = tls_with(&server, config).await;
-    let request = Request::get("/version").body(Full::default()).unwrap();
-    let mut connection = Connection::over(stream, Protocol::Http2).await;
-    assert!(connection.try_send(request).await.is_none());
+    for certificate in [as_version_1(&server, &mine, PRESENT), mine] {
+        let config = showing(&server, certificate, &KeyPair::generate().unwrap());
+        let stream = tls_with(&server, config).await;
+        let request = Request::get("/version").body(Full::default()).unwrap();
+        let mut connection = Connection::over(stream, Protocol::Http2).await;
+        assert!(connection.try_send(request).await.is_none());
+    }
 }
 
 #[tokio::test]

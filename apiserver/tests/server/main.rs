@@ -17,6 +17,7 @@ mod authorization;
 mod authorization_webhook;
 mod bootstrap_policy;
 mod browser;
+mod certificates;
 mod client;
 mod cluster_policy;
 mod combined_rights;
@@ -62,7 +63,7 @@ async fn both_protocols_serve_version_and_health() {
         let version = connection.get("/version", None).await;
         assert_eq!(version.status, 200);
         assert_eq!(version.json()["minor"], "36");
-        assert_eq!(version.json()["gitVersion"], "v1.36.2", "what kubectl --match-server-version compares");
+        assert_eq!(version.json()["gitVersion"], concat!("v1.36.2+orlop.", env!("CARGO_PKG_VERSION")));
         assert_eq!(version.headers["server"], apiserver::version::SERVER_VERSION);
         assert_eq!(version.headers["cache-control"], "no-cache, private");
         assert_eq!(version.headers["audit-id"].len(), 36);
@@ -225,6 +226,38 @@ async fn contradictions_and_taken_ports_are_told() {
         let unknown = TestServer::builder().flag(format!("--runtime-config={switch}"));
         let refused = unknown.start().await.map(|_| ()).unwrap_err();
         assert!(refused.to_string().contains(message), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn flags_that_cannot_be_used_are_told_before_anything_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data, file) = (directory.path().join("data"), directory.path().join("file"));
+    std::fs::write(&file, "[").unwrap();
+    let (data_dir, file) = (format!("--data-dir={}", data.display()), file.display());
+    for (flags, named) in [
+        (&["--enable-admission-plugins=Nope".to_owned()][..], "\"Nope\" is no admission plug-in"),
+        (&["--disable-admission-plugins=,Nope".to_owned()], "is no admission plug-in"),
+        (
+            &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"]
+                .map(str::to_owned),
+            "Priority is both",
+        ),
+        (&["--enable-admission-plugins=EventRateLimit".to_owned()], "needs a configuration"),
+        (&["--runtime-config=zork.example.dev/v1=true".to_owned()], "unknown api groups"),
+        (&["--request-timeout=0".to_owned()], "--request-timeout"),
+        (&["--audit-log-path=-".to_owned(), "--audit-log-mode=".to_owned()], "invalid audit log mode"),
+        (&[format!("--admission-control-config-file={file}")], "--admission-control-config-file"),
+        (&[format!("--audit-policy-file={file}")], "file"),
+        (&[format!("--token-auth-file={file}")], "file"),
+    ] {
+        let arguments = ["apiserver".to_owned(), data_dir.clone()].into_iter().chain(flags.iter().cloned());
+        let options = apiserver::options::Options::from_arguments(arguments).unwrap();
+        let Err(refused) = Box::pin(apiserver::Server::builder().options(options).build()).await else {
+            panic!("{flags:?}")
+        };
+        assert!(refused.to_string().contains(named), "{flags:?}: {refused}");
+        assert!(!data.exists(), "{flags:?}");
     }
 }
 

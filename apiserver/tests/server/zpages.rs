@@ -63,7 +63,11 @@ async fn monitors_read_the_state_and_the_flags_as_text_or_objects() {
     }
     let status = get(&server, "/statusz", "monitor", "text/plain").await.text();
     assert!(
-        status.contains("\nBinary version:  1.36.2\nEmulation version:  1.36\nPaths:  /flagz "),
+        status.contains(concat!(
+            "\nBinary version:  1.36.2+orlop.",
+            env!("CARGO_PKG_VERSION"),
+            "\nEmulation version:  1.36\nPaths:  /flagz "
+        )),
         "{status}"
     );
     let flags = get(&server, "/flagz", "monitor", "text/plain").await.text();

@@ -44,9 +44,25 @@ impl TlsServer {
         B::Error: Into<Box<dyn Error + Send + Sync>>,
         E: Into<Box<dyn Error + Send + Sync>> + 'static,
     {
-        let key = rcgen::KeyPair::generate().unwrap();
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+        Self::start_with(rcgen::CertificateParams::new(names).unwrap(), client_authority, handler).await
+    }
+
+    /// Starts a server with this self-signed certificate.
+    pub async fn start_with<H, A, B, E>(
+        parameters: rcgen::CertificateParams,
+        client_authority: Option<&str>,
+        handler: H,
+    ) -> Self
+    where
+        H: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
+        A: Future<Output = Result<Response<B>, E>> + Send + 'static,
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+        E: Into<Box<dyn Error + Send + Sync>> + 'static,
+    {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = parameters.self_signed(&key).unwrap();
         let acceptor = TlsAcceptor::from(Arc::new(config(
             certificate.der().clone(),
             PrivatePkcs8KeyDer::from(key.serialize_der()),

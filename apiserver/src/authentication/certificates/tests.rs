@@ -1,10 +1,7 @@
-use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
-use rustls::RootCertStore;
-use rustls::server::WebPkiClientVerifier;
-
 use super::*;
+use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
 
-type Authority = (Issuer<'static, KeyPair>, std::sync::Arc<dyn ClientCertVerifier>);
+type Authority = (Issuer<'static, KeyPair>, Verifier);
 
 fn authority(name: &str) -> Authority {
     let mut parameters = CertificateParams::default();
@@ -12,10 +9,8 @@ fn authority(name: &str) -> Authority {
     parameters.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let key = KeyPair::generate().unwrap();
     let certificate = parameters.self_signed(&key).unwrap();
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate.der().clone()).unwrap();
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider).build().unwrap();
+    let verifier = Verifier::new(&[certificate.der().clone()], &provider).unwrap().unwrap();
     (Issuer::new(parameters, key), verifier)
 }
 
@@ -55,7 +50,7 @@ fn a_certificate_counts_between_its_beginning_and_its_end() {
         ((2080, 2090), 2085, None),
     ] {
         let chain = [issue(&issuer, &subject, years)];
-        let certificate = ClientCertificate::verify(&chain, &*verifier).unwrap();
+        let certificate = ClientCertificate::verify(&chain, &verifier).unwrap();
         match (certificate.user_at(at_year(year)), refusal) {
             (Ok(user), None) => {
                 assert_eq!(user.name, "jürgen");
@@ -75,19 +70,41 @@ fn what_is_not_trusted_or_not_readable_is_refused_with_a_reason() {
     let unreadable = rcgen::DnValue::BmpString(rcgen::string::BmpString::try_from("devs").unwrap());
     let group = (DnType::OrganizationName, unreadable);
     for (issuer, subject, reason) in [
-        (&stranger, vec![name()], "UnknownIssuer"),
+        (&stranger, vec![name()], "certificate signed by unknown authority"),
         (&issuer, vec![name(), group], "organization is no text"),
         (&issuer, vec![name(), (uid.clone(), text(""))], "UID is empty"),
     ] {
-        let certificate = ClientCertificate::verify(&[issue(issuer, &subject, (2020, 2090))], &*verifier);
+        let certificate = ClientCertificate::verify(&[issue(issuer, &subject, (2020, 2090))], &verifier);
         match certificate {
             Some(ClientCertificate::Refused(found)) => assert!(found.contains(reason), "{found}"),
             other => panic!("{reason}: {other:?}"),
         }
     }
     let nameless = issue(&issuer, &[(DnType::OrganizationName, text("devs"))], (2020, 2090));
-    assert!(ClientCertificate::verify(&[nameless], &*verifier).is_none(), "it is nobody's");
+    assert!(ClientCertificate::verify(&[nameless], &verifier).is_none(), "it is nobody's");
     let with_uid = issue(&issuer, &[name(), (uid, text("u-1"))], (2020, 2090));
-    let with_uid = ClientCertificate::verify(&[with_uid], &*verifier).unwrap();
+    let with_uid = ClientCertificate::verify(&[with_uid], &verifier).unwrap();
     assert_eq!(with_uid.user().unwrap().uid, "u-1");
+}
+
+#[test]
+fn an_authority_may_itself_be_a_client_unless_its_usage_says_otherwise() {
+    let usage = rcgen::ExtendedKeyUsagePurpose::ServerAuth;
+    for (usages, is_accepted) in [(vec![], true), (vec![usage], false)] {
+        let mut parameters = CertificateParams::default();
+        parameters.distinguished_name.push(DnType::CommonName, "root");
+        parameters.is_ca = IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        parameters.extended_key_usages = usages;
+        let itself = |key: &KeyPair| parameters.self_signed(key).unwrap().der().clone();
+        let (own, other) = (itself(&KeyPair::generate().unwrap()), itself(&KeyPair::generate().unwrap()));
+        let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+        let verifier = Verifier::new(std::slice::from_ref(&own), &provider).unwrap().unwrap();
+        let found = ClientCertificate::verify(&[own], &verifier);
+        assert_eq!(matches!(found, Some(ClientCertificate::Trusted { .. })), is_accepted, "{found:?}");
+        let found = ClientCertificate::verify(&[other], &verifier);
+        assert!(
+            matches!(found, Some(ClientCertificate::Refused(_))),
+            "the same name is not enough: {found:?}"
+        );
+    }
 }

@@ -14,23 +14,21 @@ use ring::signature::{
     RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
 };
 use rustls_pki_types::pem::{PemObject as _, SectionKind};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde_json::{Value, json};
-use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo, X509Certificate};
+use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo};
 use x509_parser::public_key::PublicKey;
 
 use crate::server::pki::{DirectoryGuard, PkiError, write_private};
 
 use crate::authentication::jwt;
+use crate::certificates::{parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};
 
 /// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// The algorithm identifier of RSA keys.
-const RSA_ALGORITHM: [u8; 15] =
-    [0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00];
 /// Length of an uncompressed P-256 point.
 const POINT_BYTES: usize = 65;
 const NO_KEY: &str = "it holds no RSA or P-256 key";
@@ -99,32 +97,25 @@ impl SigningKey {
     /// Reads a private key (PEM).
     pub(super) fn read(path: &Path) -> Result<Self, PkiError> {
         let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-        let key = PrivateKeyDer::from_pem_slice(&read(path)?).map_err(|error| unusable(error.to_string()))?;
+        let key = private_key(&read(path)?).map_err(unusable)?;
         Self::from_der(&key).map_err(unusable)
     }
 
     fn from_der(key: &PrivateKeyDer<'_>) -> Result<Self, String> {
         let random = SystemRandom::new();
-        let rsa = |pair: RsaKeyPair| {
-            let spki = rsa_spki(pair.public().as_ref());
-            Ok((Pair::Rsa(pair), spki))
+        let ecdsa = |der: &[u8]| {
+            let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random).ok()?;
+            let spki = [&P256_HEADER[..], pair.public_key().as_ref()].concat();
+            Some((Pair::Ecdsa(pair), spki))
         };
-        let (pair, spki) = match key {
-            PrivateKeyDer::Pkcs1(der) => {
-                rsa(RsaKeyPair::from_der(der.secret_pkcs1_der()).map_err(|error| error.to_string())?)
-            }
-            PrivateKeyDer::Pkcs8(der) => {
-                let der = der.secret_pkcs8_der();
-                match EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random) {
-                    Ok(pair) => {
-                        let spki = [&P256_HEADER[..], pair.public_key().as_ref()].concat();
-                        Ok((Pair::Ecdsa(pair), spki))
-                    }
-                    Err(_) => rsa(RsaKeyPair::from_pkcs8(der).map_err(|_| NO_KEY.to_owned())?),
-                }
-            }
-            _ => Err("it is a key in the SEC 1 form: `openssl pkcs8 -topk8 -nocrypt` converts it".to_owned()),
-        }?;
+        let rsa = |der: &[u8]| {
+            let pair = RsaKeyPair::from_pkcs8(der).ok()?;
+            let spki = rsa_public_key_info(pair.public().as_ref());
+            Some((Pair::Rsa(pair), spki))
+        };
+        let forms = pkcs8_forms(key);
+        let mut ders = forms.iter().map(PrivatePkcs8KeyDer::secret_pkcs8_der);
+        let (pair, spki) = ders.find_map(|der| ecdsa(der).or_else(|| rsa(der))).ok_or(NO_KEY)?;
         Ok(Self { pair, random, public: VerifyingKey::from_spki(&spki)? })
     }
 
@@ -157,7 +148,7 @@ impl VerifyingKey {
         let bytes = read(path)?;
         let mut keys = Vec::new();
         for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(&bytes) {
-            let (kind, der) = section.map_err(|error| unusable(error.to_string()))?;
+            let (kind, der) = section.map_err(|error| unusable(pem_text(&error)))?;
             keys.extend(Self::from_section(kind, der).map_err(unusable)?);
         }
         if keys.is_empty() {
@@ -171,8 +162,7 @@ impl VerifyingKey {
             SectionKind::PublicKey => return Self::from_spki(&der).map(Some),
             SectionKind::Certificate => {
                 let der = CertificateDer::from(der);
-                let (_, certificate) = X509Certificate::from_der(&der).map_err(|error| error.to_string())?;
-                return Self::from_spki(certificate.public_key().raw).map(Some);
+                return Self::from_spki(parsed(&der)?.public_key().raw).map(Some);
             }
             SectionKind::RsaPrivateKey => PrivateKeyDer::Pkcs1(der.into()),
             SectionKind::PrivateKey => PrivateKeyDer::Pkcs8(der.into()),
@@ -184,7 +174,7 @@ impl VerifyingKey {
 
     /// Parses a `SubjectPublicKeyInfo`.
     fn from_spki(der: &[u8]) -> Result<Self, String> {
-        let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|error| error.to_string())?;
+        let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| NO_KEY.to_owned())?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, der));
         let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
         let material = info.subject_public_key.data.to_vec();
@@ -237,30 +227,6 @@ impl VerifyingKey {
 fn unpadded(number: &[u8]) -> &[u8] {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
     number.get(zeros..).unwrap_or_default()
-}
-
-/// Returns the `SubjectPublicKeyInfo` of an RSA key (PKCS#1).
-fn rsa_spki(key: &[u8]) -> Vec<u8> {
-    // A bit string starts with the number of unused bits in its last byte.
-    let bits = tagged(0x03, &[&[0], key].concat());
-    tagged(0x30, &[&RSA_ALGORITHM[..], &bits].concat())
-}
-
-/// Encodes a DER value.
-fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
-    let mut value = vec![tag];
-    let length = content.len().to_be_bytes();
-    let digits = unpadded(&length);
-    match digits {
-        [] => value.push(0),
-        [short] if *short < 0x80 => value.push(*short),
-        long => {
-            value.push(0x80 | u8::try_from(long.len()).unwrap_or_default());
-            value.extend_from_slice(long);
-        }
-    }
-    value.extend_from_slice(content);
-    value
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, PkiError> {

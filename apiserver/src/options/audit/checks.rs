@@ -1,13 +1,14 @@
 //! Validation of the audit flags, with Kubernetes' messages.
 
 use super::{
-    AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, Mode, OptionsError, VERSION,
+    AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError,
+    VERSION, mode,
 };
 
 /// The sizes of one backend.
-struct Sizes {
+struct Sizes<'a> {
     plugin: &'static str,
-    mode: Mode,
+    mode: &'a str,
     buffer_size: i64,
     max_size: i64,
     burst: i64,
@@ -42,7 +43,7 @@ impl AuditLogOptions {
     fn check(&self, errors: &mut Vec<String>) {
         let sizes = Sizes {
             plugin: "log",
-            mode: self.audit_log_mode,
+            mode: &self.audit_log_mode,
             buffer_size: self.audit_log_batch_buffer_size,
             max_size: self.audit_log_batch_max_size,
             burst: self.audit_log_batch_throttle_burst,
@@ -71,7 +72,7 @@ impl AuditWebhookOptions {
     fn check(&self, errors: &mut Vec<String>) {
         let sizes = Sizes {
             plugin: "webhook",
-            mode: self.audit_webhook_mode,
+            mode: &self.audit_webhook_mode,
             buffer_size: self.audit_webhook_batch_buffer_size,
             max_size: self.audit_webhook_batch_max_size,
             burst: self.audit_webhook_batch_throttle_burst,
@@ -84,12 +85,18 @@ impl AuditWebhookOptions {
 
 // === impl Sizes ===
 
-impl Sizes {
+impl Sizes<'_> {
     fn check(&self, batch: BatchConfig, version: &str, errors: &mut Vec<String>) {
-        if self.mode == Mode::Batch {
-            errors.extend(self.batch_error(batch));
-        }
         let Self { plugin, max_event_size, max_batch_size, .. } = self;
+        match mode(self.mode) {
+            Some(Mode::Batch) => errors.extend(self.batch_error(batch)),
+            Some(_) => {}
+            None => {
+                let names = MODES.map(|(name, _)| name).join(",");
+                errors
+                    .push(format!("invalid audit {plugin} mode {}, allowed modes are {names:?}", self.mode));
+            }
+        }
         if *max_event_size <= 0 {
             errors.push(format!(
                 "invalid audit truncate {plugin} max event size {max_event_size}, must be a positive number"
@@ -129,21 +136,25 @@ impl Sizes {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use crate::options::Options;
 
     fn refusal(flags: &[&str]) -> String {
-        let flags = ["apiserver"].iter().chain(flags);
-        Options::try_parse_from(flags).unwrap().validate().map(|_| ()).unwrap_err().to_string()
+        let flags = ["apiserver"].into_iter().chain(flags.iter().copied());
+        Options::from_arguments(flags).unwrap().validate().map(|_| ()).unwrap_err().to_string()
     }
 
     #[test]
     fn flags_are_checked_if_their_backend_is_used() {
-        assert!(Options::try_parse_from(["apiserver", "--audit-log-maxage=-1"]).unwrap().validate().is_ok());
+        let unused = ["apiserver", "--audit-log-maxage=-1", "--audit-log-mode=zork", "--audit-webhook-mode="];
+        assert!(Options::from_arguments(unused).unwrap().validate().is_ok());
         let path = "--audit-log-path=-";
         for (flags, expected) in [
-            (&["--audit-log-maxage=-1"][..], "--audit-log-maxage -1 can't be a negative number"),
+            (
+                &["--audit-log-mode=zork"][..],
+                "invalid audit log mode zork, allowed modes are \"batch,blocking,blocking-strict\"",
+            ),
+            (&["--audit-log-format="], "invalid audit log format , allowed formats are \"legacy,json\""),
+            (&["--audit-log-maxage=-1"], "--audit-log-maxage -1 can't be a negative number"),
             (
                 &["--audit-log-format=xml", "--audit-log-version=v2"],
                 "[invalid group version, allowed versions are [\"audit.k8s.io/v1\"], invalid audit log format xml, \
@@ -164,8 +175,5 @@ mod tests {
         ] {
             assert_eq!(refusal(&[&[path], flags].concat()), expected);
         }
-        let unknown =
-            Options::try_parse_from(["apiserver", "--audit-log-mode=zork"]).unwrap_err().to_string();
-        assert!(unknown.contains("allowed modes are \"batch,blocking,blocking-strict\""), "{unknown}");
     }
 }

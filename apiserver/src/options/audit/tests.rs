@@ -1,12 +1,10 @@
 use std::time::Duration;
 
-use clap::Parser as _;
-
 use super::*;
 use crate::options::Options;
 
 fn parse(flags: &[&str]) -> AuditOptions {
-    Options::try_parse_from([&["apiserver"], flags].concat()).unwrap().audit
+    Options::from_arguments([&["apiserver"], flags].concat()).unwrap().audit
 }
 
 #[test]
@@ -56,7 +54,7 @@ fn backends_are_configured_by_their_flags() {
     let throttle = webhook.batch().throttle.unwrap();
     assert_eq!((throttle.per_second.to_string().as_str(), throttle.burst), ("2.5", 24));
     assert_eq!(webhook.initial_backoff(), Duration::from_secs(3));
-    assert!(matches!(webhook.audit_webhook_mode, Mode::BlockingStrict));
+    assert!(matches!(webhook.mode(), Mode::BlockingStrict));
     let limits = webhook.truncate().unwrap();
     assert_eq!((limits.max_event_bytes, limits.max_batch_bytes), (700, 800));
 

@@ -64,11 +64,6 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Only(&["false"]),
         "the server writes no log files that it could serve",
     ),
-    accepted(
-        "endpoint-reconciler-type",
-        Values::Only(&["lease"]),
-        "the endpoints of the server follow the servers that run",
-    ),
     accepted("etcd-count-metric-poll-period", Values::Duration, "objects are counted when they change"),
     accepted(
         "etcd-db-metric-poll-interval",

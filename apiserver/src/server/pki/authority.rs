@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use x509_parser::prelude::{FromDer, X509Certificate};
+
+use crate::certificates::{parsed, pem_text, pkcs8_forms};
 
 use super::validity::{Moment, Validity, days};
 use super::{Notes, PkiError, certificates, issue, read, write_private};
@@ -178,13 +179,14 @@ impl Files {
         let bad_key = |reason: String| PkiError::Unusable { path: self.key_path.clone(), reason };
         let mut keys = Vec::new();
         for key in PrivateKeyDer::pem_slice_iter(self.key_pem.as_bytes()) {
-            let key = key.map_err(|error| bad_key(error.to_string()))?;
-            keys.push(KeyPair::try_from(&key).map_err(|error| bad_key(error.to_string()))?);
+            let key = key.map_err(|error| bad_key(pem_text(&error)))?;
+            // The library that issues certificates reads only this form.
+            let pair = pkcs8_forms(&key).iter().find_map(|form| KeyPair::try_from(form).ok());
+            keys.push(pair.ok_or_else(|| bad_key("it has no RSA, P-256, P-384 or Ed25519 key".to_owned()))?);
         }
         let mut pairs = Vec::new();
         for certificate in certificates(&self.certificate_path, &self.certificate_pem)? {
-            let (_, parsed) =
-                X509Certificate::from_der(&certificate).map_err(|error| unusable(error.to_string()))?;
+            let parsed = parsed(&certificate).map_err(unusable)?;
             let public = parsed.public_key().subject_public_key.data.to_vec();
             let subject = parsed.subject().as_raw().to_vec();
             let validity = Validity::of(&parsed);

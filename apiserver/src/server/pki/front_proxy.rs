@@ -5,16 +5,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::crypto::ring;
 use rustls::sign;
-use rustls_pki_types::PrivateKeyDer;
-use rustls_pki_types::pem::PemObject as _;
 
+use crate::certificates::{certified_key, text};
 use crate::options::Options;
 
 use super::authority::{Authority, AuthorityPurpose};
 use super::issue::Purpose;
-use super::{Moment, Notes, PkiError, certificates, read};
+use super::{Moment, Notes, PkiError, certificates, private_key, read};
 
 /// The name in the generated certificate, which extension servers accept.
 pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
@@ -69,8 +67,6 @@ fn certified(
 ) -> Result<Arc<sign::CertifiedKey>, PkiError> {
     let unusable = |reason: String| PkiError::Unusable { path: key_path.to_owned(), reason };
     let chain = certificates(certificate_path, certificate_pem)?;
-    let key = PrivateKeyDer::from_pem_slice(key_pem.as_bytes());
-    let key = key.map_err(|error| unusable(error.to_string()))?;
-    let identity = sign::CertifiedKey::from_der(chain, key, &ring::default_provider());
-    identity.map(Arc::new).map_err(|error| unusable(error.to_string()))
+    let key = private_key(key_path, key_pem)?;
+    certified_key(chain, &key).map(Arc::new).map_err(|error| unusable(text(&error)))
 }

@@ -1,13 +1,12 @@
 //! Certificates for some host names (`--tls-sni-cert-key`).
 
-use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use crate::options::NamedCertificate;
 
-use super::{PkiError, certificates, check_pair, read};
+use super::{PkiError, certificates, check_pair, private_key, read};
 
 /// A certificate, its key, and the host names that it is presented for.
 pub(crate) struct NamedIdentity {
@@ -37,9 +36,7 @@ impl NamedIdentity {
     /// Reads the files.
     pub(super) fn read(files: &NamedCertificate) -> Result<Self, PkiError> {
         let chain = certificates(&files.certificate, &read(&files.certificate)?)?;
-        let unusable = |reason: String| PkiError::Unusable { path: files.key.clone(), reason };
-        let key = PrivateKeyDer::from_pem_slice(read(&files.key)?.as_bytes())
-            .map_err(|error| unusable(error.to_string()))?;
+        let key = private_key(&files.key, &read(&files.key)?)?;
         check_pair(&chain, &key, &files.certificate, &files.key)?;
         let names = if files.names.is_empty() { names_of(&chain) } else { files.names.clone() };
         if names.is_empty() {

@@ -1,0 +1,88 @@
+//! The help: the flags that matter and nothing else for `-h`; examples and all flags for `--help`.
+
+use clap::Command;
+
+/// The flags of the short help.
+const SHORT: [&str; 10] = [
+    "admission-control-config-file",
+    "audit-log-path",
+    "authorization-mode",
+    "bind-address",
+    "client-ca-file",
+    "data-dir",
+    "etcd-servers",
+    "kubeconfig",
+    "secure-port",
+    "v",
+];
+const SHORT_END: &str = "These are the flags that matter most: --help shows all, with examples.";
+const LONG_END: &str = "Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
+/// Examples, which are shown in the long help only, come before the flags.
+const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
+
+const SERVER_EXAMPLES: &str = "\
+Examples:
+  # A server of your own: everything below ./apiserver-data, a kubeconfig written for you
+  apiserver
+  export KUBECONFIG=$PWD/apiserver-data/admin.kubeconfig
+  kubectl get namespaces
+
+  # Over etcd: the same binary, several replicas
+  apiserver --etcd-servers=https://10.0.0.1:2379,https://10.0.0.2:2379 \\
+            --etcd-cafile=ca.crt --etcd-certfile=client.crt --etcd-keyfile=client.key
+
+  # For a test: in memory, on a free port, with nothing left behind; ready once the file exists
+  apiserver --storage-backend=memory --secure-port=0 --write-kubeconfig=test.kubeconfig --ready-file=ready &
+  until test -e ready; do sleep 0.01; done
+  kubectl --kubeconfig=test.kubeconfig get namespaces
+
+  # With a token for `alice`
+  echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
+  apiserver --token-auth-file=tokens.csv
+
+  # A kubeconfig for somebody else, for a day
+  apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
+
+  # A token of a service account, for a test
+  apiserver token default/robot
+
+  # Save the store and the keys of a stopped server, and bring them back elsewhere
+  apiserver storage backup monday.backup
+  apiserver storage restore monday.backup --data-dir=elsewhere";
+
+const EXTENSION_EXAMPLES: &str = "\
+Examples:
+  # Alone: this API and Kubernetes' own, everything below ./apiserver-data
+  PROGRAM
+  export KUBECONFIG=$PWD/apiserver-data/admin.kubeconfig
+  kubectl api-resources
+
+  # Behind a main server: this API only. The main server decides who the clients are and what they may do
+  PROGRAM --kubeconfig=main.kubeconfig --bind-address=0.0.0.0 --secure-port=8443
+
+  # In a cluster: an APIService, a Service, a Deployment and the permissions that they need
+  PROGRAM manifests --namespace=PROGRAM --image=registry.example.dev/PROGRAM:1 | kubectl apply -f -";
+
+/// Arranges the help of a server.
+pub(super) fn server_help(command: Command, program: &str) -> Command {
+    arranged(command, program).before_long_help(SERVER_EXAMPLES)
+}
+
+/// Arranges the help of a program that can be an extension server.
+pub(super) fn extension_help(command: Command, program: &str) -> Command {
+    arranged(command, program).before_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program))
+}
+
+fn arranged(command: Command, program: &str) -> Command {
+    // There are two ways, of which the library would show one.
+    let usage = format!(
+        "{program} token [OPTIONS] NAMESPACE/NAME [--uid=UID] [--audience=AUDIENCE]\n       \
+         {program} token [OPTIONS] --user=NAME [--group=GROUP] --file=FILE"
+    );
+    let command = command.mut_subcommand("token", |token| token.override_usage(usage));
+    let command = command.help_template(TEMPLATE).after_help(SHORT_END).after_long_help(LONG_END);
+    command.mut_args(|argument| {
+        let is_short = argument.get_long().is_some_and(|name| SHORT.contains(&name));
+        if is_short { argument } else { argument.hide_short_help(true) }
+    })
+}

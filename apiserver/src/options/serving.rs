@@ -1,0 +1,59 @@
+//! Addresses and certificates to serve with.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::ServiceRange;
+
+/// Addresses and certificates to serve with.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Serving")]
+pub struct ServingOptions {
+    /// Address to listen on; 0.0.0.0 and :: are all interfaces
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub bind_address: IpAddr,
+
+    /// Address at which the rest of the cluster reaches the server
+    /// [default: --bind-address, or this machine's own address if that is a loopback or unspecified address]
+    #[arg(long, value_name = "IP")]
+    pub advertise_address: Option<IpAddr>,
+
+    /// Writer of the endpoints of the Service `kubernetes`: `lease` (this server), or `none`, if something else writes them
+    #[arg(long, value_name = "TYPE", value_enum, default_value_t = EndpointReconciler::Lease)]
+    pub endpoint_reconciler_type: EndpointReconciler,
+
+    /// Port to serve HTTPS on; 0 chooses a free one
+    #[arg(long, value_name = "PORT", default_value_t = 6443)]
+    pub secure_port: u16,
+
+    /// Directory of generated keys and certificates [default: pki in the data directory]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub cert_dir: Option<PathBuf>,
+
+    /// Serving certificate (PEM, with its chain), instead of a generated one
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+
+    /// Private key of --tls-cert-file
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+
+    /// Maximum number of open requests of an HTTP/2 connection, watches included; 0 is the default
+    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    pub http2_max_streams_per_connection: u32,
+
+    /// Range of service addresses; the first one is the server's own inside the cluster
+    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
+    pub service_cluster_ip_range: ServiceRange,
+}
+
+/// The writer of the endpoints of the Service `kubernetes`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EndpointReconciler {
+    /// The server.
+    Lease,
+    /// Something else.
+    None,
+}
