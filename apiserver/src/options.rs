@@ -89,6 +89,9 @@ Examples:
   apiserver storage backup monday.backup
   apiserver storage restore monday.backup --data-dir=elsewhere
 
+Signals: SIGTERM and SIGINT stop the server gracefully, a second one stops it at once. SIGHUP is ignored:
+certificates, and those configuration files that may change while the server runs, are read again within 10 seconds.
+
 Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 
 const EXTENSION_EXAMPLES: &str = "\
@@ -103,6 +106,9 @@ Examples:
 
   # In a cluster: an APIService, a Service, a Deployment and the permissions that they need
   PROGRAM manifests --namespace=PROGRAM --image=registry.example.dev/PROGRAM:1 | kubectl apply -f -
+
+Signals: SIGTERM and SIGINT stop the server gracefully, a second one stops it at once. SIGHUP is ignored:
+certificates, and those configuration files that may change while the server runs, are read again within 10 seconds.
 
 Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 

@@ -40,7 +40,7 @@ macro_rules! program {
 }
 
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
-/// or SIGINT, and shuts down gracefully. A second signal ends it at once.
+/// or SIGINT, and shuts down gracefully. A second signal ends it at once; SIGHUP is ignored.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -240,9 +240,19 @@ fn announce(server: &Server) {
     );
 }
 
+/// Cancels the token at SIGTERM and SIGINT. SIGHUP, by which other servers read their files again or end, has no effect.
 fn cancel_on_signal(shutdown: CancellationToken) -> Result<(), ServerError> {
     let mut terminate = signal(SignalKind::terminate()).map_err(ServerError::Process)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(ServerError::Process)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(ServerError::Process)?;
+    tokio::spawn(async move {
+        while hangup.recv().await.is_some() {
+            tracing::info!(
+                "SIGHUP changes nothing: the files that may change while the server runs are read again every 10 seconds \
+                 or more often"
+            );
+        }
+    });
     tokio::spawn(async move {
         for is_first in [true, false] {
             tokio::select! {
