@@ -182,6 +182,25 @@ async fn workloads_at_local_addresses_are_not_reached() {
             "{path}"
         );
     }
+    for (number, address) in
+        ["127.0.0.1", "169.254.169.254", "224.0.0.1", "0.0.0.0", "::1", "fe80::1", "::ffff:169.254.169.254", "localhost"]
+            .into_iter()
+            .enumerate()
+    {
+        let name = format!("local{number}");
+        let node = json!({
+            "metadata": {"name": name},
+            "status": {"addresses": [{"type": "InternalIP", "address": address}]},
+        });
+        assert_eq!(admin.ask("POST", "/api/v1/nodes", &node).await.status, 201);
+        // The kubelet by default, by its port, and another port.
+        for target in [name.clone(), format!("{name}:10250"), format!("https:{name}:8443")] {
+            let path = format!("/api/v1/nodes/{target}/proxy/metrics");
+            let refused = admin.get(&path).await;
+            let message = refused.json()["message"].clone();
+            assert_eq!((refused.status, message), (400, json!("address not allowed")), "{path} {address}");
+        }
+    }
     let dead = admin.get(&format!("{POD}/log")).await;
     assert_eq!(dead.status, 500, "{}", dead.text());
     let why = dead.json()["message"].as_str().unwrap().to_owned();
