@@ -156,6 +156,7 @@ impl RawConnection {
             WINDOW_UPDATE if stream == 0 => self.windows.0 += i64::from(number(0)),
             WINDOW_UPDATE if is_newest => self.windows.1 += i64::from(number(0)),
             SETTINGS if flags & ACK == 0 => self.take_settings(&payload).await,
+            PING if flags & ACK == 0 => self.write(PING, ACK, 0, &payload).await,
             _ => {}
         }
         if is_newest && matches!(kind, DATA | HEADERS) && flags & END_STREAM != 0 {

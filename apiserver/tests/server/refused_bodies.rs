@@ -107,5 +107,6 @@ async fn bodies_that_do_not_end_are_given_up_when_the_server_stops() {
     assert!(connection.seen.resets.is_empty());
     let stopping = tokio::spawn(server.stop());
     assert_eq!(connection.reset().await, NO_ERROR);
+    drop(connection);
     stopping.await.unwrap();
 }
