@@ -182,10 +182,18 @@ async fn workloads_at_local_addresses_are_not_reached() {
             "{path}"
         );
     }
-    for (number, address) in
-        ["127.0.0.1", "169.254.169.254", "224.0.0.1", "0.0.0.0", "::1", "fe80::1", "::ffff:169.254.169.254", "localhost"]
-            .into_iter()
-            .enumerate()
+    for (number, address) in [
+        "127.0.0.1",
+        "169.254.169.254",
+        "224.0.0.1",
+        "0.0.0.0",
+        "::1",
+        "fe80::1",
+        "::ffff:169.254.169.254",
+        "localhost",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let name = format!("local{number}");
         let node = json!({
@@ -234,12 +242,17 @@ async fn start_hostile(answers: Vec<Vec<u8>>) -> std::net::SocketAddr {
 #[tokio::test]
 async fn answers_of_hostile_backends_end_their_own_request_only() {
     let head = |lines: &str, body: &str| format!("HTTP/1.1 {lines}\r\n\r\n{body}").into_bytes();
-    let many_headers: String = (0..20_000).map(|number| format!("\r\nx-{number}: {}", "y".repeat(100))).collect();
+    let many_headers: String =
+        (0..20_000).map(|number| format!("\r\nx-{number}: {}", "y".repeat(100))).collect();
     let long_header = format!("200 OK\r\nx: {}", "y".repeat(4 * 1024 * 1024));
     let cases = [
         ("hints", head("103 Early Hints\r\nlink: x", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), 200),
         // The length counts for nothing (RFC 9112, 6.3).
-        ("both lengths", head("200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked", "2\r\nok\r\n0\r\n\r\n"), 200),
+        (
+            "both lengths",
+            head("200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked", "2\r\nok\r\n0\r\n\r\n"),
+            200,
+        ),
         ("two lengths", head("200 OK\r\ncontent-length: 2\r\ncontent-length: 3", "ok!"), 503),
         ("no HTTP", b"\0\x01\x02garbage\r\n\r\n".to_vec(), 503),
         ("nothing", Vec::new(), 503),

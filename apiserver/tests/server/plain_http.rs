@@ -26,7 +26,8 @@ async fn answer_to(server: &TestServer, pieces: &[&[u8]]) -> Vec<u8> {
 #[tokio::test]
 async fn plain_http_is_answered_as_by_go() {
     let server = TestServer::builder().memory().start().await.unwrap();
-    let body = format!("POST /api HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n{}", "x".repeat(30_000));
+    let body =
+        format!("POST /api HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n{}", "x".repeat(30_000));
     let requests: [&[&[u8]]; 7] = [
         &[b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"],
         &[b"HEAD /healthz HTTP/1.0\r\n\r\n"],
@@ -46,9 +47,14 @@ async fn plain_http_is_answered_as_by_go() {
 }
 
 #[tokio::test]
-async fn what_is_neither_tls_nor_http_is_closed_without_an_answer() {
+async fn other_protocols_are_closed_without_an_answer() {
     let server = TestServer::builder().memory().start().await.unwrap();
-    for pieces in [&[b"SSH-2.0-x\r\n" as &[u8]], &[b"GETAWAY / HTTP"], &[b"\x00\x00\x00\x00\x00"], &[b"\x80\x2e\x01\x00\x02"]] {
+    for pieces in [
+        &[b"SSH-2.0-x\r\n" as &[u8]],
+        &[b"GETAWAY / HTTP"],
+        &[b"\x00\x00\x00\x00\x00"],
+        &[b"\x80\x2e\x01\x00\x02"],
+    ] {
         assert_eq!(answer_to(&server, pieces).await, b"", "{pieces:?}");
     }
     // A record of the handshake without a ClientHello gets the alert of TLS.

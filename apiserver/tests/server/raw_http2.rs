@@ -53,15 +53,21 @@ impl RawConnection {
     pub async fn open(server: &TestServer) -> Self {
         let mut stream = client::tls(server, "h2").await;
         stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
-        let mut own =
-            Self { stream, next_id: 1, initial_window: 65_535, windows: (65_535, 65_535), seen: Seen::default() };
+        let mut own = Self {
+            stream,
+            next_id: 1,
+            initial_window: 65_535,
+            windows: (65_535, 65_535),
+            seen: Seen::default(),
+        };
         own.write(SETTINGS, 0, 0, &[]).await;
         own
     }
 
     /// Sends the headers of a request on a new stream, which `is_whole` ends.
     pub async fn begin(&mut self, method: &str, path: &str, headers: &[(&str, &str)], is_whole: bool) {
-        let pseudo = [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
+        let pseudo =
+            [(":method", method), (":scheme", "https"), (":authority", "localhost"), (":path", path)];
         let mut block = Vec::new();
         for (name, value) in pseudo.iter().chain(headers) {
             // A literal without indexing.

@@ -102,7 +102,9 @@ impl Record<String> {
             return Err(damage("does not match its checksum"));
         }
         if body.first().is_some_and(|kind| *kind > NEWEST_KIND) {
-            return Err(damage("is of a kind that this version does not know: a newer version has written it"));
+            return Err(damage(
+                "is of a kind that this version does not know: a newer version has written it",
+            ));
         }
         let record = Self::decode_body(&body).ok_or_else(|| damage("is malformed"))?;
         if record.revision != revision {

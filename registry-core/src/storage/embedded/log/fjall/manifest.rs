@@ -40,7 +40,9 @@ pub(super) fn verify_files(database: &Path) -> Result<(), LogError> {
         Some([FORMAT_VERSION]) => {}
         Some([other]) => {
             let version = version.display();
-            return Err(LogError::OtherVersion(format!("{version} names format {other} instead of {FORMAT_VERSION}")));
+            return Err(LogError::OtherVersion(format!(
+                "{version} names format {other} instead of {FORMAT_VERSION}"
+            )));
         }
         _ => return Err(damaged(&version, "has not the content that it was written with")),
     }
