@@ -71,7 +71,7 @@ impl Program {
 }
 
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
-/// or SIGINT, and shuts down gracefully. A second signal ends it at once.
+/// or SIGINT, and shuts down gracefully. A second signal ends it at once; SIGHUP is ignored.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {

@@ -16,6 +16,7 @@
 //! | [`schema`] | the compiled schema of a kind: types, defaults, list keys |
 //! | [`directory_lock`] | exclusive lock of a directory |
 //! | [`features`] | the features that an operator can enable or disable |
+//! | [`notice`] | log lines about events that repeat |
 //! | [`durable_file`] | files that are written atomically, flushed to disk and readable only by their owner |
 //! | [`metrics`] | storage metrics with Kubernetes' names |
 //! | [`spans`] | spans of the stages of a request, for distributed tracing |
@@ -34,6 +35,7 @@ pub mod durable_file;
 pub mod expansion;
 pub mod features;
 pub mod metrics;
+pub mod notice;
 pub mod patch;
 pub mod registry;
 pub mod resource;

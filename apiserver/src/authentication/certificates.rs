@@ -159,7 +159,8 @@ impl ClientCertificate {
             Self::Refused(reason) => Err(Cow::Borrowed(reason)),
             Self::Trusted { user, validity } => {
                 let seconds = seconds_of(now);
-                if seconds > *validity.end() {
+                // As in Go, it ends at the beginning of its last second.
+                if (seconds, subsec_nanos_of(now)) > (*validity.end(), 0) {
                     Err(Cow::Owned(format!("the client certificate expired at {}", date(*validity.end()))))
                 } else if seconds < *validity.start() {
                     let start = date(*validity.start());
@@ -296,6 +297,11 @@ fn validity_of(certificate: &X509Certificate<'_>) -> RangeInclusive<i64> {
 fn seconds_of(moment: SystemTime) -> i64 {
     let since = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     i64::try_from(since).unwrap_or(i64::MAX)
+}
+
+/// Returns the nanoseconds since the beginning of the second.
+fn subsec_nanos_of(moment: SystemTime) -> u32 {
+    moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_nanos())
 }
 
 fn date(seconds: i64) -> String {

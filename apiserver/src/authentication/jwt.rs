@@ -4,6 +4,7 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -30,6 +31,12 @@ struct Header {
     kid: Option<String>,
     /// Extensions that must be understood; none is.
     crit: Option<serde::de::IgnoredAny>,
+}
+
+/// Returns whether a moment is later than this claim, in seconds since 1970. A token ends at the beginning of the second that
+/// its claim names, not at its end.
+pub(in crate::authentication) fn is_after(now: Timestamp, claim_seconds: i64) -> bool {
+    (now.as_second(), now.subsec_nanosecond()) > (claim_seconds, 0)
 }
 
 // === impl Unverified ===

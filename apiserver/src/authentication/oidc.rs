@@ -91,8 +91,7 @@ impl Issuer {
             return Err("oidc: authenticator not initialized".to_owned());
         };
         let verified = |reason: String| format!("oidc: verify token: {reason}");
-        let now = Timestamp::now().as_second();
-        claims::check(claims, &self.rules.audiences, now).map_err(verified)?;
+        claims::check(claims, &self.rules.audiences, Timestamp::now()).map_err(verified)?;
         let algorithm = Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(verified)?;
         if !keys.verify(algorithm, token) {
             // The issuer may have new keys.

@@ -136,7 +136,7 @@ impl ServiceAccountTokens {
         let (audiences, user) = match &*claims {
             VerifiedClaims::Bound(claims) => {
                 let audiences = claims.meant_for(wanted)?;
-                claims.check_time(jiff::Timestamp::now().as_second())?;
+                claims.check_time(jiff::Timestamp::now())?;
                 (audiences, self.objects.user_of(claims).await?)
             }
             VerifiedClaims::Legacy(claims) => {

@@ -19,6 +19,8 @@ const ENGINE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time for which its result is reused: the endpoint is public, and the load on a remote store must not
 /// depend on how often it is called.
 const ENGINE_ANSWER_LIFETIME: Duration = Duration::from_millis(500);
+/// Maximum time for which a server that starts waits for the stores of all resources.
+const STORES_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// `ping`: the process responds.
 #[derive(Clone, Copy, Debug)]
@@ -30,10 +32,21 @@ pub struct EngineCheck {
     last: Mutex<Option<(Instant, Result<(), String>)>>,
 }
 
-/// `informer-sync`: the store of every resource, with its cache, is ready, and every informer has its first list.
+/// `informer-sync`: every informer has its first list, and the store of every resource, with its cache, was ready once.
+///
+/// A server that has been ready does not leave a load balancer because a stored value cannot be read: all servers would. As
+/// in Kubernetes (`StorageReadinessHook`), such a value delays the first start only, and not for ever.
 pub struct ReadinessCheck {
     installed: Arc<InstalledApi>,
     informers: Vec<(GroupResource, Synced)>,
+    first_start: FirstStart,
+}
+
+/// The time in which a server waits for the stores.
+#[derive(Debug)]
+pub(super) struct FirstStart {
+    begun: Instant,
+    is_over: AtomicBool,
 }
 
 /// `poststarthook/…`: a task that has to be completed once after the start.
@@ -89,24 +102,56 @@ impl Check for EngineCheck {
 impl ReadinessCheck {
     /// Checks the stores of everything installed, and these informers.
     pub fn new(installed: Arc<InstalledApi>, informers: Vec<(GroupResource, Synced)>) -> Self {
-        Self { installed, informers }
+        Self { installed, informers, first_start: FirstStart::begin(Instant::now()) }
     }
-}
 
-#[async_trait]
-impl Check for ReadinessCheck {
-    async fn check(&self) -> Result<(), String> {
+    /// Returns the stores that are not ready.
+    fn waiting_stores(&self) -> Vec<String> {
         let resources = self.installed.paths.iter().filter(|path| path.subresource.is_none());
         let stores = resources.filter_map(|path| Some((path, path.store.as_ref()?)));
         let waiting = stores.filter_map(|(path, store)| {
             let reason = store.storage().readiness().err()?;
             Some(format!("{}: {reason}", path.resource.group_resource()))
         });
+        waiting.collect()
+    }
+}
+
+#[async_trait]
+impl Check for ReadinessCheck {
+    async fn check(&self) -> Result<(), String> {
+        let waiting = self.first_start.waiting(Instant::now(), || self.waiting_stores());
         let unsynced = self.informers.iter().filter(|(_, synced)| !synced.is_synced());
         let unsynced = unsynced.map(|(resource, _)| format!("{resource}: its objects are being read"));
         // Names each, so that the user sees what is missing.
-        let waiting: Vec<String> = waiting.chain(unsynced).collect();
+        let waiting: Vec<String> = waiting.into_iter().chain(unsynced).collect();
         if waiting.is_empty() { Ok(()) } else { Err(waiting.join("; ")) }
+    }
+}
+
+// === impl FirstStart ===
+
+impl FirstStart {
+    /// Begins to wait.
+    pub(super) fn begin(now: Instant) -> Self {
+        Self { begun: now, is_over: AtomicBool::new(false) }
+    }
+
+    /// Returns what the server waits for at this time; nothing any more once there was nothing, or after
+    /// [`STORES_TIMEOUT`].
+    pub(super) fn waiting(&self, now: Instant, waiting: impl FnOnce() -> Vec<String>) -> Vec<String> {
+        if self.is_over.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        let waiting = waiting();
+        if waiting.is_empty() {
+            self.is_over.store(true, Ordering::Release);
+        } else if now.saturating_duration_since(self.begun) >= STORES_TIMEOUT {
+            self.is_over.store(true, Ordering::Release);
+            tracing::warn!("not waiting for the stores any longer: {}", waiting.join("; "));
+            return Vec::new();
+        }
+        waiting
     }
 }
 

@@ -5,6 +5,7 @@ use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use resources::core::namespaces::Namespaces;
 
+use super::checks::FirstStart;
 use super::*;
 
 fn health() -> (Health, Arc<Completion>) {
@@ -82,4 +83,24 @@ async fn an_informer_without_its_first_list_is_not_ready() {
     assert!(synced.wait().await);
     assert_eq!(check.check().await, Ok(()));
     running.abort();
+}
+
+#[test]
+fn stores_count_until_they_were_all_ready_once_or_a_minute_has_passed() {
+    let begun = Instant::now();
+    let waiting = || vec!["secrets: damaged".to_owned()];
+    let after = |seconds| begun + Duration::from_secs(seconds);
+    for (was_ready, asked_at, expected) in
+        [(false, 0, 1), (false, 59, 1), (false, 60, 0), (true, 0, 0), (true, 3_600, 0)]
+    {
+        let first_start = FirstStart::begin(begun);
+        if was_ready {
+            assert!(first_start.waiting(begun, Vec::new).is_empty());
+        }
+        assert_eq!(first_start.waiting(after(asked_at), waiting).len(), expected, "{was_ready} {asked_at}");
+    }
+    // It is over for ever, also if nobody has asked while all were ready.
+    let first_start = FirstStart::begin(begun);
+    assert!(first_start.waiting(after(60), waiting).is_empty());
+    assert!(first_start.waiting(after(61), waiting).is_empty());
 }

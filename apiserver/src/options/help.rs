@@ -16,7 +16,11 @@ const SHORT: [&str; 10] = [
     "v",
 ];
 const SHORT_END: &str = "These are the flags that matter most: --help shows all, with examples.";
-const LONG_END: &str = "Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
+const LONG_END: &str = "\
+Signals: SIGTERM and SIGINT stop the server gracefully, a second one stops it at once. SIGHUP is ignored:
+certificates, and those configuration files that may change while the server runs, are read again within 10 seconds.
+
+Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 /// Examples, which are shown in the long help only, come before the flags.
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
 

@@ -18,12 +18,13 @@ impl Proxy {
     pub(super) async fn dial(&self, to: &Destination) -> Result<Box<dyn Connection>, DialError> {
         let tls = match (to.scheme, to.peer) {
             (Scheme::Http, _) => None,
-            (_, Peer::Kubelet) => Some(&self.tls.kubelet),
+            (_, Peer::Kubelet | Peer::ProxiedKubelet) => Some(&self.tls.kubelet),
             (_, Peer::UnverifiedKubelet) => Some(&self.tls.unverified_kubelet),
             (_, Peer::Workload) => Some(&self.tls.workload),
         };
         let port = to.port.unwrap_or(to.scheme.default_port());
-        let checks_address = to.peer == Peer::Workload && !self.reaches_local;
+        let is_of_user = matches!(to.peer, Peer::Workload | Peer::ProxiedKubelet);
+        let checks_address = is_of_user && !self.reaches_local;
         let dialed = async {
             let addresses = resolve(&to.host, port).await?;
             if checks_address && !addresses.iter().all(|address| is_global_unicast(address.ip())) {

@@ -1,6 +1,6 @@
 //! Filters the headers of proxied requests and responses.
 
-use http::header::{CONNECTION, HOST, HeaderName, LOCATION, UPGRADE};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, LOCATION, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderValue, Uri};
 use registry_core::rest::connect::Destination;
 
@@ -35,6 +35,10 @@ pub(crate) fn clean_request(headers: &mut HeaderMap) {
 /// Removes headers that apply between this server and its peer only, and those that would relax browsers'
 /// rules for this server's own pages.
 pub(crate) fn clean_response(headers: &mut HeaderMap) {
+    // The length counts for nothing beside another encoding (RFC 9112, 6.3); clients would take the response for broken.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     remove_hop_by_hop(headers);
     let loosening: Vec<HeaderName> =
         headers.keys().filter(|name| name.as_str().starts_with("access-control-")).cloned().collect();

@@ -31,13 +31,23 @@ enum Leftover {
 // === impl Ending ===
 
 impl Ending {
-    /// Begins the shutdown at the first signal. The second one ends the process.
+    /// Begins the shutdown at the first signal. The second one ends the process. SIGHUP, by which other servers read their
+    /// files again or end, has no effect.
     ///
     /// # Errors
     /// Fails if the signals cannot be received.
     pub(super) fn follow_signals(&self) -> Result<(), ServerError> {
         let mut terminate = signal(SignalKind::terminate()).map_err(ServerError::Process)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(ServerError::Process)?;
+        let mut hangup = signal(SignalKind::hangup()).map_err(ServerError::Process)?;
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                tracing::info!(
+                    "SIGHUP changes nothing: the files that may change while the server runs are read again every 10 \
+                     seconds or more often"
+                );
+            }
+        });
         let ending = self.clone();
         tokio::spawn(async move {
             let mut next = async || {

@@ -37,7 +37,10 @@ use super::tls::ServerTls;
 
 mod head;
 mod host;
+mod plain_http;
 mod unread;
+
+use unread::Discarding;
 
 /// Maximum time for the TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -166,18 +169,20 @@ async fn serve_encrypted<D: Dispatch>(
     let known = peer.clone();
     let stop_timeout = serving.limits.stop_timeout;
     let cut = serving.cut.clone();
+    let discarding = Discarding::new(stopping.clone());
     let service = service_fn(move |request: http::Request<Incoming>| {
         let serving = serving.clone();
         let peer = known.clone();
         let running = Running::begin(&counted, is_http2 && serving.limits.sends_away());
         let placement = streams.announce();
+        let discarding = discarding.clone();
         async move {
             let is_head = request.method() == Method::HEAD;
             if let Some(refusal) = host::refusal(&request) {
                 let refusal = if is_head { head::without_body(refusal) } else { refusal };
                 return Ok(counted_answer(refusal, placement, running, &serving.long_work));
             }
-            let (request, unread) = unread::lend(request);
+            let (request, unread) = unread::lend(request, &discarding);
             // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
             let mut response = Box::pin(serving.filters.serve(&peer, request)).await;
             unread.finish(response.headers_mut()).await;
@@ -249,14 +254,30 @@ async fn handshake(
     stream: TcpStream,
     metrics: &ServerMetrics,
 ) -> Option<TlsStream<TcpStream>> {
-    let reason = match tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor.accept(stream)).await {
+    let reason = match tokio::time::timeout(HANDSHAKE_TIMEOUT, accept(tls, stream)).await {
         Ok(Ok(stream)) => return Some(stream),
-        Ok(Err(error)) => error.to_string(),
+        Ok(Err(reason)) => reason,
         Err(_) => "it took too long".to_owned(),
     };
     metrics.failed_tls_handshake();
     tracing::debug!("TLS handshake failed: {reason}");
     None
+}
+
+/// Performs the TLS handshake, or answers a client that speaks HTTP without TLS.
+///
+/// # Errors
+/// Returns the reason why the handshake failed.
+async fn accept(tls: &ServerTls, mut stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
+    let begins_with_tls = plain_http::begins_with_tls(&stream).await.map_err(|error| error.to_string())?;
+    if begins_with_tls {
+        return tls.acceptor.accept(stream).await.map_err(|error| error.to_string());
+    }
+    match plain_http::answer(&mut stream).await {
+        Ok(true) => Err("the client sent an HTTP request to an HTTPS server".to_owned()),
+        Ok(false) => Err("the first record does not look like a TLS handshake".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Waits for a reason to accept no further request: the server stops, the client is to connect again, or the connection is

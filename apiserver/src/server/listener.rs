@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use registry_core::notice::Notice;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,8 +18,6 @@ use super::renewal::ServingTls;
 
 /// Pause when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Minimum interval between two log lines about the same problem.
-const NOTICE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The open connections, and the state that they are served with.
 pub(super) struct Connections<D> {
@@ -27,13 +26,6 @@ pub(super) struct Connections<D> {
     /// Divided by the address that clients come from.
     places: Arc<SharedPlaces<IpAddr>>,
     capacity: usize,
-}
-
-/// Logs a repeated event once per interval.
-#[derive(Default)]
-struct Notice {
-    last: Option<Instant>,
-    unreported: u64,
 }
 
 impl<D: Dispatch> Connections<D> {
@@ -120,19 +112,6 @@ fn origin(address: SocketAddr) -> IpAddr {
             IpAddr::V6(Ipv6Addr::from_bits(network))
         }
         address @ IpAddr::V4(_) => address,
-    }
-}
-
-// === impl Notice ===
-
-impl Notice {
-    /// Calls `log` with the number of events since the last call, unless the interval has not passed.
-    fn log(&mut self, log: impl FnOnce(u64)) {
-        self.unreported += 1;
-        if self.last.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL) {
-            log(std::mem::take(&mut self.unreported));
-            self.last = Some(Instant::now());
-        }
     }
 }
 

@@ -124,3 +124,22 @@ async fn sigterm_ends_the_server_in_order() {
     let again = Process::start(directory.path());
     assert_present(&again.config_maps().await, &ListParams::default(), &acknowledged).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sighup_changes_nothing() {
+    let directory = TempDir::new().unwrap();
+    let mut server = Process::start(directory.path());
+    let maps = server.config_maps().await;
+    for _ in 0..2 {
+        server.signal("HUP");
+        let begun = Instant::now();
+        while !server.logged().contains("SIGHUP changes nothing") {
+            assert!(server.runs(), "{}", server.logged());
+            assert!(begun.elapsed() < PATIENCE, "the signal does not arrive: {}", server.logged());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        maps.list(&ListParams::default()).await.unwrap();
+    }
+    server.signal("TERM");
+    assert!(server.ended().await.success());
+}

@@ -176,6 +176,35 @@ async fn damage_of_the_keys_in_a_backup_is_refused() {
     assert!(restored(&path("restored"), &file).contains("the backup has no keys"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_of_another_version_is_not_called_damaged() {
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("data");
+    let elsewhere = home.path().join("elsewhere");
+    let file = home.path().join("backup");
+    Process::start(&directory).kill();
+    succeeds(&directory, &["backup", file.to_str().unwrap()]);
+
+    let mut backup = std::fs::read(&file).unwrap();
+    assert_eq!(&backup[..8], b"ORLOPBK1");
+    backup[7] = b'2';
+    std::fs::write(&file, backup).unwrap();
+    let refusal = fails(&elsewhere, &["restore", file.to_str().unwrap()]);
+    assert!(refusal.contains("is a backup of another version") && !refusal.contains("damaged"), "{refusal}");
+
+    let version = directory.join("storage/log/version");
+    assert_eq!(std::fs::read(&version).unwrap(), b"FJL\x03");
+    std::fs::write(&version, b"FJL\x04").unwrap();
+    let mut refused = Process::spawn(&directory, &[]);
+    assert!(!refused.ended().await.success(), "a store of another version is not served");
+    for refusal in [refused.logged(), fails(&directory, &["check"])] {
+        assert!(refusal.contains("was written by another version of this program"), "{refusal}");
+        assert!(refusal.contains("apiserver storage backup") && !refusal.contains("damaged"), "{refusal}");
+    }
+    std::fs::write(&version, b"FJL").unwrap();
+    assert!(fails(&directory, &["check"]).contains("damaged"));
+}
+
 fn largest_file(directory: &Path) -> std::path::PathBuf {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {

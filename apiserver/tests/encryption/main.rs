@@ -13,6 +13,7 @@
 
 #[path = "../server/client.rs"]
 mod client;
+mod damaged;
 mod plugin;
 
 use std::path::PathBuf;

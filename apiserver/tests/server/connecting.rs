@@ -182,9 +182,99 @@ async fn workloads_at_local_addresses_are_not_reached() {
             "{path}"
         );
     }
+    for (number, address) in [
+        "127.0.0.1",
+        "169.254.169.254",
+        "224.0.0.1",
+        "0.0.0.0",
+        "::1",
+        "fe80::1",
+        "::ffff:169.254.169.254",
+        "localhost",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("local{number}");
+        let node = json!({
+            "metadata": {"name": name},
+            "status": {"addresses": [{"type": "InternalIP", "address": address}]},
+        });
+        assert_eq!(admin.ask("POST", "/api/v1/nodes", &node).await.status, 201);
+        // The kubelet by default, by its port, and another port.
+        for target in [name.clone(), format!("{name}:10250"), format!("https:{name}:8443")] {
+            let path = format!("/api/v1/nodes/{target}/proxy/metrics");
+            let refused = admin.get(&path).await;
+            let message = refused.json()["message"].clone();
+            assert_eq!((refused.status, message), (400, json!("address not allowed")), "{path} {address}");
+        }
+    }
     let dead = admin.get(&format!("{POD}/log")).await;
     assert_eq!(dead.status, 500, "{}", dead.text());
     let why = dead.json()["message"].as_str().unwrap().to_owned();
     assert!(why.starts_with("Get \"https://127.0.0.1:1/containerLogs/default/web/c\": dial tcp"), "{why}");
+    server.stop().await;
+}
+
+/// Starts a pod that answers each request with the bytes that its path numbers.
+async fn start_hostile(answers: Vec<Vec<u8>>) -> std::net::SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let answers = std::sync::Arc::new(answers);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answers = answers.clone();
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap());
+                }
+                let path = String::from_utf8(head).unwrap().split(' ').nth(1).unwrap().to_owned();
+                let number: usize = path.trim_start_matches('/').parse().unwrap();
+                // Fails where the server has had enough.
+                let _ = stream.write_all(&answers[number]).await;
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn answers_of_hostile_backends_end_their_own_request_only() {
+    let head = |lines: &str, body: &str| format!("HTTP/1.1 {lines}\r\n\r\n{body}").into_bytes();
+    let many_headers: String =
+        (0..20_000).map(|number| format!("\r\nx-{number}: {}", "y".repeat(100))).collect();
+    let long_header = format!("200 OK\r\nx: {}", "y".repeat(4 * 1024 * 1024));
+    let cases = [
+        ("hints", head("103 Early Hints\r\nlink: x", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), 200),
+        // The length counts for nothing (RFC 9112, 6.3).
+        (
+            "both lengths",
+            head("200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked", "2\r\nok\r\n0\r\n\r\n"),
+            200,
+        ),
+        ("two lengths", head("200 OK\r\ncontent-length: 2\r\ncontent-length: 3", "ok!"), 503),
+        ("no HTTP", b"\0\x01\x02garbage\r\n\r\n".to_vec(), 503),
+        ("nothing", Vec::new(), 503),
+        ("unasked", head("101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: zork", ""), 503),
+        ("many headers", head(&format!("200 OK{many_headers}"), "ok"), 503),
+        ("a long header", head(&long_header, "ok"), 503),
+    ];
+    let pod = start_hostile(cases.iter().map(|(_, answer, _)| answer.clone()).collect()).await;
+    let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
+    let mut admin = Admin::of(&server).await;
+    admin.set_up(1, pod.port()).await;
+    for (number, (name, _, status)) in cases.iter().enumerate() {
+        let answer = admin.get(&format!("{POD}/proxy/{number}")).await;
+        assert_eq!(answer.status, *status, "{name}: {}", answer.text());
+        if *status == 200 {
+            assert_eq!(answer.text(), "ok", "{name}");
+        } else {
+            let message = answer.json()["message"].as_str().unwrap().to_owned();
+            assert!(message.starts_with("error trying to reach service: "), "{name}: {message}");
+        }
+    }
+    // All of them came over this connection.
+    assert_eq!(admin.get("/version").await.status, 200);
     server.stop().await;
 }

@@ -68,6 +68,7 @@ pub(super) struct Gauges {
     resource_objects: IntGaugeVec,
     revision: IntGaugeVec,
     capacity: IntGaugeVec,
+    is_filled: IntGaugeVec,
     holds_objects: IntGaugeVec,
     object_bytes: IntGaugeVec,
     history_bytes: IntGaugeVec,
@@ -95,6 +96,7 @@ impl Gauges {
             resource_objects: gauge(&names::RESOURCE_OBJECTS)?,
             revision: gauge(&names::CACHE_REVISION)?,
             capacity: gauge(&names::CACHE_CAPACITY)?,
+            is_filled: gauge(&names::CACHE_IS_FILLED)?,
             holds_objects: gauge(&names::CACHE_HOLDS_OBJECTS)?,
             object_bytes: gauge(&names::CACHE_OBJECT_BYTES)?,
             history_bytes: gauge(&names::CACHE_HISTORY_BYTES)?,
@@ -160,6 +162,7 @@ impl Gauges {
         }
         set(&self.revision, labels, numbers.revision % REVISION_MODULUS);
         set(&self.capacity, labels, numbers.capacity_events as u64);
+        set(&self.is_filled, labels, u64::from(numbers.revision != 0));
         set(&self.holds_objects, labels, u64::from(numbers.holds_objects));
         set(&self.object_bytes, labels, numbers.object_bytes as u64);
         set(&self.history_bytes, labels, numbers.history_bytes as u64);
@@ -167,12 +170,13 @@ impl Gauges {
         set(&self.watchers, labels, numbers.watchers as u64);
     }
 
-    fn all(&self) -> [&dyn Collector; 13] {
+    fn all(&self) -> [&dyn Collector; 14] {
         [
             &self.storage_objects,
             &self.resource_objects,
             &self.revision,
             &self.capacity,
+            &self.is_filled,
             &self.holds_objects,
             &self.object_bytes,
             &self.history_bytes,

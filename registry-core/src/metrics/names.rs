@@ -138,6 +138,13 @@ pub(super) const CACHE_HOLDS_OBJECTS: Definition = Definition::new(
     RESOURCE,
 );
 
+pub(super) const CACHE_IS_FILLED: Definition = Definition::new(
+    "orlop_watch_cache_is_filled",
+    "1 while the watch cache follows the store, 0 while it cannot: at the start, and while a stored value cannot be read. \
+     Reads of the resource then go to the store.",
+    RESOURCE,
+);
+
 pub(super) const CACHE_EVICTIONS: Definition = Definition::new(
     "orlop_watch_cache_evictions_total",
     "How often a watch cache dropped all its objects because the caches together exceeded --watch-cache-memory.",

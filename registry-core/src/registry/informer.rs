@@ -27,6 +27,7 @@ use tokio::time::Instant;
 
 use crate::api::ListOptions;
 use crate::context::RequestContext;
+use crate::notice::Notice;
 use crate::rest::Watcher as _;
 use crate::storage::{Revision, StoredObject, WatchEvent, WatchStream};
 
@@ -148,6 +149,7 @@ impl<H: InformerHandler> Informer<H> {
     pub async fn run(self) {
         let mut position = None;
         let mut retry = Retry::default();
+        let mut persistent = Notice::default();
         loop {
             let began = Instant::now();
             let followed = AssertUnwindSafe(self.follow(&mut position)).catch_unwind().await;
@@ -159,7 +161,9 @@ impl<H: InformerHandler> Informer<H> {
                 position = None;
             }
             if retry.is_persistent() {
-                tracing::warn!(%resource, "cannot follow the changes, trying again: {ended}");
+                persistent.log(|times| {
+                    tracing::warn!(%resource, times, "cannot follow the changes, trying again: {ended}");
+                });
             }
             tokio::time::sleep(pause).await;
         }

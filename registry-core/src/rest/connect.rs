@@ -120,6 +120,9 @@ pub enum Scheme {
 pub enum Peer {
     /// A node's kubelet: the server presents its client certificate, and any address is allowed.
     Kubelet,
+    /// A node's kubelet, for a request that a user has written: the server presents its client certificate, and only
+    /// addresses that a node can have are allowed.
+    ProxiedKubelet,
     /// Like [`Kubelet`](Self::Kubelet), but accepts any certificate of the peer.
     UnverifiedKubelet,
     /// A user workload: the server presents no credentials, and only addresses that a pod or node can have are allowed.

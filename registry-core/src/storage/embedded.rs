@@ -130,6 +130,19 @@ pub enum OpenError {
         /// The reason.
         reason: String,
     },
+    /// Another version of the program has written the store. Not retryable.
+    #[error(
+        "the store in {} was written by another version of this program: {reason}. It is not opened, and nothing is lost: \
+         start the version that wrote it; or let that version write a backup (`apiserver storage backup`), and restore it \
+         with this one into an empty directory (`apiserver storage restore`)",
+        directory.display()
+    )]
+    OtherVersion {
+        /// The data directory.
+        directory: PathBuf,
+        /// The difference.
+        reason: String,
+    },
     /// The operating system returned an error. Retryable, once its cause is removed.
     #[error("the data directory {} cannot be used: {source}", directory.display())]
     Io {
@@ -217,6 +230,7 @@ impl OpenError {
         match error {
             LogError::Io(text) => Self::Io { directory, source: std::io::Error::other(text) },
             LogError::Damaged(reason) => Self::Damaged { directory, reason },
+            LogError::OtherVersion(reason) => Self::OtherVersion { directory, reason },
             LogError::Locked => Self::Locked { directory, holder: "unknown".to_owned() },
             LogError::Closed => Self::Io { directory, source: std::io::Error::other("it was closed") },
         }

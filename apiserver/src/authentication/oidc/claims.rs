@@ -1,7 +1,10 @@
 //! What is checked of every token: its issuer, its audience, and its time.
 
+use jiff::Timestamp;
 use registry_core::codec::{Limits, json};
 use serde_json::{Map, Value};
+
+use crate::authentication::jwt;
 
 /// Tolerated difference of clocks for the beginning of a token's validity, in seconds.
 const LEEWAY_SECONDS: i64 = 60;
@@ -35,17 +38,17 @@ pub(super) fn issuer(claims: &Map<String, Value>) -> Option<&str> {
 ///
 /// # Errors
 /// Returns the reason why the token is not valid.
-pub(super) fn check(claims: &Map<String, Value>, wanted: &[String], now: i64) -> Result<(), String> {
+pub(super) fn check(claims: &Map<String, Value>, wanted: &[String], now: Timestamp) -> Result<(), String> {
     let own = audiences(claims)?;
     if !own.iter().any(|one| wanted.iter().any(|wanted| wanted == one)) {
         return Err(format!("oidc: expected audience in {wanted:?} got {own:?}"));
     }
     let end = seconds(claims, "exp")?.ok_or("oidc: token has no expiry")?;
-    if end < now {
+    if jwt::is_after(now, end) {
         return Err(format!("oidc: token is expired (Token Expiry: {end})"));
     }
     let begin = seconds(claims, "nbf")?.unwrap_or(i64::MIN);
-    if now.saturating_add(LEEWAY_SECONDS) < begin {
+    if now.as_second().saturating_add(LEEWAY_SECONDS) < begin {
         return Err(format!("oidc: current time {now} before the nbf (not before) time: {begin}"));
     }
     Ok(())

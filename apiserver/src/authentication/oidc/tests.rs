@@ -223,7 +223,9 @@ fn claims_that_do_not_fit_name_nobody() {
 #[test]
 fn time_and_audience_are_checked() {
     let wanted = ["orlop".to_owned(), "other".to_owned()];
-    let check = |claims: Value| claims::check(claims.as_object().unwrap(), &wanted, 1_000);
+    let now = "1970-01-01T00:16:40Z".parse::<jiff::Timestamp>().unwrap();
+    let check_at = |claims: Value, now| claims::check(claims.as_object().unwrap(), &wanted, now);
+    let check = |claims: Value| check_at(claims, now);
     for good in
         [json!({"aud": "orlop", "exp": 1_000}), json!({"aud": ["x", "other"], "exp": 1_001.5, "nbf": 1_060})]
     {
@@ -244,6 +246,11 @@ fn time_and_audience_are_checked() {
     ] {
         assert!(check(bad.clone()).is_err(), "{bad}");
     }
+    // A token ends at the beginning of its last second.
+    let a_moment_later = now + jiff::SignedDuration::from_nanos(1);
+    let ends_now = json!({"aud": "orlop", "exp": 1_000});
+    assert!(check_at(ends_now, a_moment_later).unwrap_err().starts_with("oidc: token is expired"));
+    assert_eq!(check_at(json!({"aud": "orlop", "exp": 1_001}), a_moment_later), Ok(()));
     assert!(claims::decode(br#"{"sub":"a","sub":"b"}"#).unwrap().duplicate.is_some());
     assert!(claims::decode(br#"{"a":{"b":1,"b":2}}"#).unwrap().duplicate.is_some());
     assert!(claims::decode(b"[]").is_none());

@@ -1,9 +1,10 @@
 //! The claims of tokens.
 
+use jiff::Timestamp;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
 use serde::{Deserialize, Serialize};
 
-use crate::authentication::jwt::Unverified;
+use crate::authentication::jwt::{Unverified, is_after};
 
 /// Allowed clock skew.
 const LEEWAY_SECONDS: i64 = 60;
@@ -112,14 +113,17 @@ impl Claims {
     /// Checks that the token is valid at this time.
     ///
     /// # Errors
-    /// Fails if it is not valid yet, or has expired.
-    pub(super) fn check_time(&self, now_seconds: i64) -> Result<(), String> {
-        if now_seconds > self.exp.saturating_add(LEEWAY_SECONDS) {
+    /// Fails if it is not valid yet, has expired, or was issued in the future.
+    pub(super) fn check_time(&self, now: Timestamp) -> Result<(), String> {
+        let soon = now.as_second().saturating_add(LEEWAY_SECONDS);
+        if soon < self.nbf {
+            return Err("service account token is not valid yet".to_owned());
+        }
+        if is_after(now, self.exp.saturating_add(LEEWAY_SECONDS)) {
             return Err("service account token has expired".to_owned());
         }
-        let soon = now_seconds.saturating_add(LEEWAY_SECONDS);
-        if soon < self.nbf || soon < self.iat {
-            return Err("service account token is not valid yet".to_owned());
+        if soon < self.iat {
+            return Err("service account token is issued in the future".to_owned());
         }
         Ok(())
     }
@@ -154,4 +158,36 @@ pub(super) fn user_name(namespace: &str, name: &str) -> String {
 fn quoted(texts: &[String]) -> String {
     let texts: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
     format!("[{}]", texts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_compared_exactly_with_a_minute_for_the_difference_of_clocks() {
+        let claims = |exp: i64, nbf: i64, iat: i64| -> Claims {
+            let kubernetes = serde_json::json!({"namespace": "n", "serviceaccount": {"name": "a"}});
+            let claims = serde_json::json!({
+                "exp": exp, "iat": iat, "iss": "i", "nbf": nbf, "sub": "s", "kubernetes.io": kubernetes
+            });
+            serde_json::from_value(claims).unwrap()
+        };
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let beginning = at("1970-01-01T00:16:40Z");
+        let checked = |claims: Claims, now: Timestamp| claims.check_time(now).err();
+        let expired = Some("service account token has expired".to_owned());
+        assert_eq!(checked(claims(940, 0, 0), beginning), None);
+        assert_eq!(checked(claims(940, 0, 0), at("1970-01-01T00:16:40.000000001Z")), expired);
+        assert_eq!(checked(claims(940, 0, 0), at("1970-01-01T00:16:40.999Z")), expired);
+        assert_eq!(checked(claims(939, 0, 0), beginning), expired);
+        let not_yet = Some("service account token is not valid yet".to_owned());
+        assert_eq!(checked(claims(9_999, 1_060, 0), beginning), None);
+        assert_eq!(checked(claims(9_999, 1_061, 0), at("1970-01-01T00:16:40.999Z")), not_yet);
+        // As in Kubernetes, the beginning is checked first.
+        assert_eq!(checked(claims(0, 1_061, 1_061), beginning), not_yet);
+        let from_the_future = Some("service account token is issued in the future".to_owned());
+        assert_eq!(checked(claims(9_999, 0, 1_061), beginning), from_the_future);
+        assert_eq!(checked(claims(i64::MAX, i64::MIN, i64::MIN), beginning), None);
+    }
 }

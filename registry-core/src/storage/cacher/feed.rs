@@ -12,6 +12,7 @@ use futures::stream::Peekable;
 use tokio::time::MissedTickBehavior;
 
 use crate::api::ResourceVersionMatch;
+use crate::notice::Notice;
 use crate::storage::Revision;
 use crate::storage::error::{StorageError, WatchError};
 use crate::storage::interface::{Changed, ChangedStream, Interface, ListRequest, WatchEvent};
@@ -50,6 +51,7 @@ enum Ended {
 /// Runs until its task is aborted.
 pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefix: String) {
     let mut backoff = BACKOFF.0;
+    let mut unfilled = Notice::default();
     loop {
         let filling = fill(&*inner, &state, &prefix, None).await;
         match filling {
@@ -58,7 +60,9 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefi
                 backoff = BACKOFF.0;
             }
             Err(error) => {
-                tracing::warn!(%prefix, %error, "cannot fill the watch cache, trying again");
+                unfilled.log(|times| {
+                    tracing::warn!(%prefix, times, %error, "cannot fill the watch cache, trying again");
+                });
                 evict_if_asked(&state, &prefix);
                 tokio::time::sleep(backoff).await;
                 backoff = (backoff * 2).min(BACKOFF.1);

@@ -66,6 +66,9 @@ pub(super) enum LogError {
     /// The data on disk differs from what was written. Not retryable.
     #[error("{0}")]
     Damaged(String),
+    /// Another version of the program has written the data. Not retryable.
+    #[error("{0}")]
+    OtherVersion(String),
     /// Another process holds the lock.
     #[error("the log is locked by another process")]
     Locked,

@@ -40,6 +40,8 @@ use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
+/// The part of it that all versions of the format have in common.
+const MAGIC_OF_ALL_VERSIONS: &[u8; 7] = b"ORLOPBK";
 const END: Revision = Revision::MAX;
 const FILES_MAGIC: &[u8; 8] = b"ORLOPFL1";
 
@@ -105,6 +107,12 @@ pub enum MaintenanceError {
         path: PathBuf,
         /// The reason.
         reason: String,
+    },
+    /// Another version of the program has written the backup. Not retryable.
+    #[error("{} is a backup of another version of this program: restore it with the version that wrote it", path.display())]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
     },
     /// A restore goes into a new directory only. Not retryable.
     #[error("{} is not empty: restore into a new directory, or move this one away first", directory.display())]
@@ -428,7 +436,11 @@ fn read_backup(
     };
     let stream = BufReader::new(File::open(path).map_err(failed)?);
     let mut stream = Summed { stream, checksum: Xxh3::new() };
-    if stream.read().map_err(failed)? != *MAGIC {
+    let magic: [u8; MAGIC.len()] = stream.read().map_err(failed)?;
+    if magic != *MAGIC && magic.starts_with(MAGIC_OF_ALL_VERSIONS) {
+        return Err(MaintenanceError::OtherVersion { path: path.to_owned() });
+    }
+    if magic != *MAGIC {
         return Err(damaged(path, "it is no backup of an embedded store".to_owned()));
     }
     let mut loaded = Loaded::default();

@@ -23,6 +23,8 @@ pub(super) const META_REVISION: Revision = 0;
 
 const HEADER_BYTES: usize = 1 + 4 * 8 + 4;
 const CHECKSUM_BYTES: usize = 8;
+/// The highest number of a kind.
+const NEWEST_KIND: u8 = 2;
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,11 @@ impl Record<String> {
         let checksum = xxh3_64(&body).to_be_bytes();
         if !bytes.ends_with(&checksum) {
             return Err(damage("does not match its checksum"));
+        }
+        if body.first().is_some_and(|kind| *kind > NEWEST_KIND) {
+            return Err(damage(
+                "is of a kind that this version does not know: a newer version has written it",
+            ));
         }
         let record = Self::decode_body(&body).ok_or_else(|| damage("is malformed"))?;
         if record.revision != revision {

@@ -186,7 +186,9 @@ fn missing_record(key: &str) -> MvccError {
 impl From<LogError> for MvccError {
     fn from(error: LogError) -> Self {
         let text = match &error {
-            LogError::Io(_) | LogError::Closed | LogError::Locked => error.to_string(),
+            LogError::Io(_) | LogError::OtherVersion(_) | LogError::Closed | LogError::Locked => {
+                error.to_string()
+            }
             LogError::Damaged(reason) => format!(
                 "the embedded store is damaged: {reason}; stop the server and run `apiserver storage check`"
             ),

@@ -8,7 +8,7 @@ use registry_core::api::{GroupVersionKind, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
-use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection, Exchange};
+use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection, Destination, Exchange, Peer};
 
 use super::Nodes;
 use crate::core::kubelet::Kubelet;
@@ -52,7 +52,8 @@ impl ConnectRules for NodeProxy {
         let node = read_newest(nodes, context, target.name).await?;
         let kubelet = Kubelet::of(&node, &self.address_types)?;
         if target.port.is_empty() || target.port == kubelet.port.to_string() {
-            return Ok(Connection::To(kubelet.destination(path_of(request), Exchange::Any)));
+            let kubelet = kubelet.destination(path_of(request), Exchange::Any);
+            return Ok(Connection::To(Destination { peer: Peer::ProxiedKubelet, ..kubelet }));
         }
         let port = port_number(target.port)?;
         Ok(Connection::To(target.destination(&kubelet.host, Some(port), request)))

@@ -334,7 +334,7 @@ fn log_error(error: &fjall::Error) -> LogError {
         }
         fjall::Error::Locked => LogError::Locked,
         fjall::Error::InvalidVersion(version) => {
-            LogError::Damaged(format!("the log was written by another version of its format ({version:?})"))
+            LogError::OtherVersion(format!("its log has another version of the format, {version:?}"))
         }
         other => LogError::Damaged(format!("the log cannot be read: {other}")),
     }

@@ -23,7 +23,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::storage::embedded::log::LogError;
 
-const VERSION: &[u8] = b"FJL\x03";
+/// The beginning of the file `version`, and the version of the format, which follows it.
+const FORMAT: &[u8] = b"FJL";
+const FORMAT_VERSION: u8 = 3;
 
 /// The keyspace with the names of the others.
 const META_KEYSPACE: u64 = 0;
@@ -34,8 +36,15 @@ const TABLE_BYTES: usize = 8 + 1 + 16 + 8;
 /// Fails if a file of the database is missing or differs from what was written. Changes nothing.
 pub(super) fn verify_files(database: &Path) -> Result<(), LogError> {
     let version = database.join("version");
-    if read(&version)? != VERSION {
-        return Err(damaged(&version, "has not the content that it was written with"));
+    match read(&version)?.strip_prefix(FORMAT) {
+        Some([FORMAT_VERSION]) => {}
+        Some([other]) => {
+            let version = version.display();
+            return Err(LogError::OtherVersion(format!(
+                "{version} names format {other} instead of {FORMAT_VERSION}"
+            )));
+        }
+        _ => return Err(damaged(&version, "has not the content that it was written with")),
     }
     let mut keyspaces = keyspaces(&database.join("keyspaces"))?;
     keyspaces.sort();

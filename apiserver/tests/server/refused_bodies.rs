@@ -1,0 +1,112 @@
+//! Requests over HTTP/2 that are answered before their body has arrived: the answer is never lost.
+
+use apiserver::testing::TestServer;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+
+use crate::client::{Connection, Protocol};
+use crate::raw_http2::RawConnection;
+
+const NO_ERROR: u32 = 0;
+const MIB: usize = 1024 * 1024;
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token");
+const STRANGER: (&str, &str) = ("authorization", "Bearer nonsense");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// Requests that are refused without their body, by code.
+const REFUSALS: [(u16, &str, &str, &[(&str, &str)]); 6] = [
+    (401, "POST", MAPS, &[STRANGER, JSON]),
+    (403, "POST", MAPS, &[JSON]),
+    (404, "POST", "/apis/example.com/v1/things", &[ADMIN, JSON]),
+    (405, "PUT", MAPS, &[ADMIN, JSON]),
+    (400, "POST", "/api/v1/namespaces/default/configmaps?timeout=zork", &[ADMIN, JSON]),
+    (413, "POST", MAPS, &[ADMIN, JSON, ("content-length", "5242880")]),
+];
+
+/// A whole body arrives after the complete answer, and the stream ends without a reset.
+#[tokio::test]
+async fn the_rest_of_a_refused_body_is_taken_and_the_connection_goes_on() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = RawConnection::open(&server).await;
+    for (code, method, path, headers) in REFUSALS {
+        let sizes = if code == 413 { vec![5 * MIB] } else { vec![1, 10_000, 300_000, 5 * MIB] };
+        for size in sizes {
+            connection.begin(method, path, headers, false).await;
+            let answer = connection.answer().await;
+            assert_eq!(answer["code"], code, "{method} {path}: {answer}");
+            let body = vec![b' '; size];
+            let (first, second) = body.split_at(size / 2);
+            connection.send(first, false).await;
+            connection.arrived().await;
+            connection.send(second, true).await;
+            connection.arrived().await;
+            assert!(connection.seen.resets.is_empty(), "{code} with {size} bytes");
+            connection.begin("GET", "/api", &[ADMIN], true).await;
+            assert_eq!(connection.answer().await["kind"], "APIVersions", "{code} with {size} bytes");
+        }
+    }
+    server.stop().await;
+}
+
+/// The same by a client that sends the body at once, over both protocols.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_refusal_reaches_a_client_that_sends_on() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    for protocol in [Protocol::Http1, Protocol::Http2] {
+        for (code, method, path, headers) in REFUSALS.into_iter().filter(|(code, ..)| *code != 413) {
+            for size in [1, 10_000, 200_000] {
+                let mut connection = Connection::open(&server, protocol).await;
+                for _ in 0..5 {
+                    let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
+                    for (name, value) in headers {
+                        request = request.header(*name, *value);
+                    }
+                    let body = Full::new(Bytes::from(vec![b' '; size]));
+                    let answer = connection.send(request.body(body).unwrap()).await;
+                    assert_eq!(answer.json()["code"], code, "{protocol:?} {method} {path} {size}");
+                }
+            }
+        }
+    }
+    server.stop().await;
+}
+
+/// The limit of bytes: more than any body that is accepted.
+#[tokio::test]
+async fn an_endless_refused_body_is_ended_with_no_error_after_the_answer() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = RawConnection::open(&server).await;
+    connection.begin("POST", MAPS, &[STRANGER, JSON], false).await;
+    assert_eq!(connection.answer().await["code"], 401);
+    assert!(connection.seen.resets.is_empty());
+    let part = vec![b' '; MIB];
+    let mut sent_mib = 0;
+    while connection.seen.resets.is_empty() {
+        assert!(sent_mib < 32, "the server reads on and on");
+        connection.send(&part, false).await;
+        sent_mib += 1;
+    }
+    assert_eq!(connection.reset().await, NO_ERROR);
+    assert!(sent_mib >= 8, "it was given up after {sent_mib} MiB");
+    connection.begin("GET", "/api", &[ADMIN], true).await;
+    assert_eq!(connection.answer().await["kind"], "APIVersions");
+    server.stop().await;
+}
+
+/// A stopping server waits for none of them.
+#[tokio::test]
+async fn bodies_that_do_not_end_are_given_up_when_the_server_stops() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = RawConnection::open(&server).await;
+    connection.begin("POST", MAPS, &[STRANGER, JSON], false).await;
+    assert_eq!(connection.answer().await["code"], 401);
+    connection.send(b"{", false).await;
+    connection.arrived().await;
+    assert!(connection.seen.resets.is_empty());
+    let stopping = tokio::spawn(server.stop());
+    assert_eq!(connection.reset().await, NO_ERROR);
+    drop(connection);
+    stopping.await.unwrap();
+}
