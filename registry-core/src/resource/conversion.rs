@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::api::Object;
+use crate::budget::Budget;
 
 use super::{Resource, ResourceDescription, ResourceType};
 
@@ -148,10 +149,12 @@ impl ResourceType {
     /// Conforms an object of this version to the schema, and sets the defaults.
     ///
     /// # Errors
-    /// Fails if a value has the wrong type.
+    /// Fails if a value has the wrong type, or if the object becomes larger than any that a request can write: those that
+    /// were stored before their definition got defaults may.
     pub(super) fn in_current_form(&self, object: Object) -> Result<Object, ConversionError> {
         let mut value = conformed(self, object)?.into_value();
-        self.schema().apply_defaults(&mut value);
+        let defaulted = self.schema().apply_defaults(&mut value, &Budget::default());
+        defaulted.map_err(|why| ConversionError(why.to_string()))?;
         let mut object = into_object(value)?;
         self.strategy.apply_defaults(&mut object);
         Ok(object)
@@ -238,7 +241,7 @@ pub(crate) fn only(mut converted: Vec<Object>) -> Result<Object, ConversionError
 fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, ConversionError> {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
-    resource.schema().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
+    resource.schema().conform_within(&Budget::default(), &mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
     into_object(value)
 }
 
