@@ -43,6 +43,7 @@ fn manager<'a>(resource: &ResourceType, blank: &'a Object) -> FieldManager<'a> {
         reset: Reset::Fields(reset_fields(resource, "")),
         blank,
         versions: None,
+        budget: None,
     }
 }
 

@@ -105,3 +105,18 @@ async fn hostile_messages_take_bounded_memory() {
     complaints.extend(answer.complaint("entries of a map", bytes));
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
+
+#[tokio::test]
+async fn applied_structs_with_large_zeros_take_bounded_memory() {
+    let mut world = World::start().await;
+    let count = BODY_BYTES / 32;
+    let claims: Vec<Value> = (0..count).map(|number| json!({"metadata": {"name": format!("n{number}")}})).collect();
+    let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a"},
+        "spec": {"serviceName": "a", "volumeClaimTemplates": claims}});
+    let body = set.to_string();
+    let bytes = body.len();
+    let path = "/apis/apps/v1/namespaces/default/statefulsets/a?fieldManager=m&dryRun=All";
+    let answer = world.send("PATCH", path, "application/apply-patch+yaml", body.into()).await;
+    assert_eq!(answer.status, 413, "{}", answer.text());
+    assert_eq!(answer.complaint("claims", bytes), None);
+}

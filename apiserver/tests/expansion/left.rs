@@ -22,7 +22,6 @@ async fn the_work_for_a_client_that_left_ends() {
     let path = format!("{CONFIG_MAPS}?dryRun=All");
     let body = slow_body();
     let whole = world.post(&path, "application/yaml", body.clone()).await;
-    eprintln!("{} after {:?}: {}", whole.status, whole.time, whole.text());
     let mut leaving = Connection::open(&world.server, Protocol::Http1).await;
     let begin = process_time();
     let sent = tokio::spawn(async move {

@@ -10,7 +10,7 @@ use http::Request;
 use http_body_util::Full;
 use hyper::client::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::ALLOCATOR;
 use super::client::{Connection, Protocol, tls};
@@ -37,15 +37,26 @@ async fn filled(directory: &Path) -> TestServer {
     server
 }
 
-/// Returns the audited lists with these ids, once there are all of them.
-async fn events(log: &Path, ids: &HashSet<String>) -> Vec<Value> {
-    for _ in 0..500 {
+/// An event of a list, of which only some parts are read: events are large.
+struct Event {
+    has_object: bool,
+    is_truncated: bool,
+}
+
+/// Returns the last events of the requests with these ids, once there are all of them.
+async fn events(log: &Path, ids: &HashSet<String>) -> Vec<Event> {
+    for _ in 0..300 {
         let text = std::fs::read_to_string(log).unwrap();
-        let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        let mut events: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-        events.retain(|event| {
-            event["stage"] == "ResponseComplete" && ids.contains(event["auditID"].as_str().unwrap())
-        });
+        let lines = text.split_inclusive('\n').filter(|line| line.ends_with("}\n"));
+        let wanted = |line: &&str| {
+            let id = line.split_once(r#""auditID":""#).and_then(|(_, rest)| rest.split_once('"'));
+            line.contains(r#""stage":"ResponseComplete""#) && id.is_some_and(|(id, _)| ids.contains(id))
+        };
+        let event = |line: &str| Event {
+            has_object: line.contains(r#""responseObject":{"#),
+            is_truncated: line.contains(r#""audit.k8s.io/truncated":"true""#),
+        };
+        let events: Vec<Event> = lines.filter(wanted).map(event).collect();
         if events.len() >= ids.len() {
             return events;
         }
@@ -76,24 +87,21 @@ async fn unread_lists_keep_bounded_memory_and_every_event() {
         unread.push(answer);
     }
     let kept = ALLOCATOR.current_usage().saturating_sub(before);
-    eprintln!("{} MiB for {LISTS} unread lists", kept >> 20);
     assert!(kept < MAX_BYTES, "{} MiB", kept >> 20);
     drop(unread);
     drop(sender);
     connection.abort();
 
     let events = events(&directory.path().join("audit.log"), &ids).await;
-    let is_truncated = |event: &&Value| event["annotations"]["audit.k8s.io/truncated"] == "true";
-    let (truncated, complete): (Vec<_>, Vec<_>) = events.iter().partition(is_truncated);
     assert_eq!((events.len(), ids.len()), (LISTS, LISTS), "no event is lost");
-    assert!(truncated.iter().all(|event| event.get("responseObject").is_none()));
-    assert!(complete.iter().all(|event| event["responseObject"]["items"].as_array().unwrap().len() == 6));
-    assert!(truncated.len() > LISTS / 2 && complete.len() > 10, "{} are complete", complete.len());
+    assert!(events.iter().all(|event| event.has_object != event.is_truncated));
+    let complete = events.iter().filter(|event| event.has_object).count();
+    assert!(complete > 10 && complete < LISTS / 2, "{complete} are complete");
 
     // What was reserved is free again.
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let list = connection.get(CONFIG_MAPS, Some("admin-token")).await;
     let id = HashSet::from([list.headers["audit-id"].to_str().unwrap().to_owned()]);
     let again = self::events(&directory.path().join("audit.log"), &id).await;
-    assert!(again[0]["responseObject"].is_object() && again[0].get("annotations").is_some());
+    assert!(again[0].has_object && !again[0].is_truncated);
 }

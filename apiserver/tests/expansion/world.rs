@@ -13,7 +13,7 @@ use super::ALLOCATOR;
 use super::client::{Connection, Protocol};
 
 /// Maximum memory of a request beyond its body: that of the decoded object, and of what the server makes of it.
-pub(crate) const MAX_PEAK_BYTES: usize = 128 << 20;
+pub(crate) const MAX_PEAK_BYTES: usize = 80 << 20;
 /// Size of a hostile body. The largest object that is stored has about as much.
 pub(crate) const BODY_BYTES: usize = 3 << 19;
 pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -55,7 +55,7 @@ pub(crate) fn repeated(part: &str, separator: &str, bytes: usize) -> String {
 
 impl World {
     pub(crate) async fn start() -> Self {
-        let server = TestServer::builder().memory().start().await.unwrap();
+        let server = TestServer::builder().memory().flag("--feature-gates=CBORServingAndStorage=true").start().await.unwrap();
         let connection = Connection::open(&server, Protocol::Http2).await;
         Self { server, connection }
     }
@@ -120,7 +120,6 @@ impl Measured {
             self.time,
             self.text().get(..200).unwrap_or_default()
         );
-        eprintln!("{line}");
         let is_bad = self.status >= 500 || self.peak_bytes > MAX_PEAK_BYTES;
         is_bad.then_some(line)
     }

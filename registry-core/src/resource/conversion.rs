@@ -146,14 +146,13 @@ impl ResourceType {
         self.resource() == other.resource()
     }
 
-    /// Conforms an object of this version to the schema, and sets the defaults.
+    /// Conforms an object of this version to the schema, and sets the defaults, whose memory it takes from a budget.
     ///
     /// # Errors
-    /// Fails if a value has the wrong type, or if the object becomes larger than any that a request can write: those that
-    /// were stored before their definition got defaults may.
-    pub(super) fn in_current_form(&self, object: Object) -> Result<Object, ConversionError> {
+    /// Fails if a value has the wrong type, or if the budget is exhausted.
+    pub(super) fn in_current_form(&self, object: Object, budget: &Budget) -> Result<Object, ConversionError> {
         let mut value = conformed(self, object)?.into_value();
-        let defaulted = self.schema().apply_defaults(&mut value, &Budget::default());
+        let defaulted = self.schema().apply_defaults(&mut value, budget);
         defaulted.map_err(|why| ConversionError(why.to_string()))?;
         let mut object = into_object(value)?;
         self.strategy.apply_defaults(&mut object);
@@ -183,7 +182,9 @@ impl ResourceType {
             Some((conversion, remote)) => {
                 let api_version = conversion.hub.group_version().api_version();
                 let converted = remote.convert(objects, &api_version).await?;
-                converted.into_iter().map(|object| conversion.hub.in_current_form(object)).collect()
+                let in_form =
+                    |object| conversion.hub.in_current_form(object, &Budget::default());
+                converted.into_iter().map(in_form).collect()
             }
             None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
         }
@@ -210,7 +211,9 @@ impl ResourceType {
     pub fn to_stored_blocking(&self, object: Object) -> Result<Object, ConversionError> {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {
-            Converter::Functions { to_hub, .. } => conversion.hub.in_current_form(to_hub(object)?),
+            Converter::Functions { to_hub, .. } => {
+                conversion.hub.in_current_form(to_hub(object)?, &Budget::default())
+            }
             Converter::Remote(_) => only(blocking::wait_for(self.to_stored(vec![object]))?),
         }
     }

@@ -242,6 +242,7 @@ impl SystemWriter {
             blank: &self.blank,
             // The kinds that the server manages itself have one version.
             versions: None,
+            budget: None,
         }
     }
 }

@@ -143,6 +143,19 @@ mod tests {
     }
 
     #[test]
+    fn a_patch_that_expands_too_much_is_refused() {
+        let items = vec![r#"{"a":1}"#; 200_000].join(",");
+        let add = format!(r#"{{"op": "add", "path": "/a", "value": [{items}]}}"#);
+        let copies = vec![r#"{"op": "copy", "from": "/spec", "path": "/spec/copies/-"}"#; 30].join(",");
+        let object = Object::from_value(json!({"spec": {"copies": [], "items": vec![json!({"a": 1}); 10]}})).unwrap();
+        for operations in [add, copies] {
+            let answer = Answer { patch: format!("[{operations}]").into_bytes(), ..Answer::default() };
+            let failure = change(&answer, "w", Some(&object), &Budget::default()).err();
+            assert!(matches!(failure, Some(Failure::Unusable(error)) if [413, 500].contains(&error.code)));
+        }
+    }
+
+    #[test]
     fn malformed_managers_are_found() {
         let entry = |operation: &str, fields: Value| json!([{"manager": "m", "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields}]);
         assert_eq!(check_managers(Some(&entry("Update", json!({"f:data": {}})))), Ok(()));
