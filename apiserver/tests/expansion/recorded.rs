@@ -27,7 +27,8 @@ async fn filled(directory: &Path) -> TestServer {
     std::fs::write(&policy, POLICY).unwrap();
     let server = TestServer::builder().memory().flag(format!("--audit-policy-file={}", policy.display()));
     let log = directory.join("audit.log");
-    let server = server.flag(format!("--audit-log-path={}", log.display())).start().await.unwrap();
+    let server = server.flag(format!("--audit-log-path={}", log.display())).flag("--audit-log-maxsize=0");
+    let server = server.start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     for number in 0..6 {
         let object = json!({"metadata": {"name": format!("m{number}")}, "data": {"k": "x".repeat(1 << 20)}});
