@@ -57,7 +57,10 @@ impl<'b> Limits<'b> {
     /// Takes the memory of a value that was read from a stream, and from time to time checks whether anybody waits for it.
     fn take_next(&self, bytes: usize) -> Result<(), DecodeError> {
         let Some(budget) = self.budget else { return Ok(()) };
-        budget.take_steps(1).and_then(|()| budget.take_bytes(bytes)).map_err(|why| DecodeError(why.to_string()))
+        budget
+            .take_steps(1)
+            .and_then(|()| budget.take_bytes(bytes))
+            .map_err(|why| DecodeError(why.to_string()))
     }
 
     /// Whether the budget is exhausted.

@@ -11,9 +11,9 @@ mod audit;
 mod copies;
 mod warnings;
 
+pub use crate::budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
 pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded, RecordedList, TRUNCATED};
 pub use copies::RecordedBytes;
-pub use crate::budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.

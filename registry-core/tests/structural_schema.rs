@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use registry_core::context::Budget;
 use registry_core::api::{ErrorList, FieldPath, GroupVersionKind};
+use registry_core::context::Budget;
 use registry_core::schema::{FieldIssue, Schema};
 use serde_json::{Value, json};
 

@@ -6,9 +6,9 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
-use registry_core::context::Budget;
 use registry_core::api::Object;
 use registry_core::apply::{FieldManager, Reset, reset_fields};
+use registry_core::context::Budget;
 use registry_core::{Resource, ResourceType};
 use resources::core::configmaps::ConfigMaps;
 use resources::core::pods::Pods;

@@ -46,7 +46,9 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
     let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
     audit::patch(call, &bytes, |patch| match kind {
-        Kind::Apply(format) => content::decode(patch, format, &Budget::default()).ok().map(|decoded| decoded.value),
+        Kind::Apply(format) => {
+            content::decode(patch, format, &Budget::default()).ok().map(|decoded| decoded.value)
+        }
         Kind::Patch(_) => None,
     });
     let mut update = match kind {

@@ -110,7 +110,8 @@ async fn hostile_messages_take_bounded_memory() {
 async fn applied_structs_with_large_zeros_take_bounded_memory() {
     let mut world = World::start().await;
     let count = BODY_BYTES / 32;
-    let claims: Vec<Value> = (0..count).map(|number| json!({"metadata": {"name": format!("n{number}")}})).collect();
+    let claims: Vec<Value> =
+        (0..count).map(|number| json!({"metadata": {"name": format!("n{number}")}})).collect();
     let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "a"},
         "spec": {"serviceName": "a", "volumeClaimTemplates": claims}});
     let body = set.to_string();

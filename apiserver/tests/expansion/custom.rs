@@ -25,7 +25,9 @@ fn properties() -> Value {
 }
 
 fn json_body(field: &str, value: &str) -> String {
-    format!(r#"{{"apiVersion":"example.com/v1","kind":"Thing","metadata":{{"name":"a"}},"spec":{{"{field}":{value}}}}}"#)
+    format!(
+        r#"{{"apiVersion":"example.com/v1","kind":"Thing","metadata":{{"name":"a"}},"spec":{{"{field}":{value}}}}}"#
+    )
 }
 
 fn yaml_body(field: &str, line: &str) -> String {
@@ -63,8 +65,11 @@ fn bodies() -> Vec<(String, &'static str, Vec<u8>)> {
     let aliased = yaml_body("free", "  - *a").replacen("  - *a", &anchored, 1);
     all.push(("aliases".to_owned(), YAML, aliased.into_bytes()));
     let items = vec![json!({"a": 1}); BODY_BYTES / 4];
-    let small = cbor::encode(&json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"},
-        "spec": {"free": items}}), None);
+    let small = cbor::encode(
+        &json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"},
+        "spec": {"free": items}}),
+        None,
+    );
     all.push(("free as CBOR".to_owned(), "application/cbor", small.to_vec()));
     all
 }

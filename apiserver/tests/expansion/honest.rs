@@ -17,7 +17,8 @@ fn containers(bytes: usize) -> Vec<Value> {
 }
 
 fn thing(name: &str, spec: &Value) -> String {
-    json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": spec}).to_string()
+    json!({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": spec})
+        .to_string()
 }
 
 #[tokio::test]
@@ -31,8 +32,10 @@ async fn large_objects_are_accepted() {
         "resources": {"type": "object", "default": {}, "properties": {
             "limits": {"type": "object", "additionalProperties": {"type": "string"}}}}}});
     world.define(json!({"containers": {"type": "array", "items": item}})).await;
-    let data: Map<String, Value> = (0..1024).map(|number| (format!("k{number}"), "x".repeat(1000).into())).collect();
-    let keys: Map<String, Value> = (0..20_000).map(|number| (format!("key-{number}"), "value".into())).collect();
+    let data: Map<String, Value> =
+        (0..1024).map(|number| (format!("k{number}"), "x".repeat(1000).into())).collect();
+    let keys: Map<String, Value> =
+        (0..20_000).map(|number| (format!("key-{number}"), "value".into())).collect();
     for (name, data) in [("long", data), ("many", keys)] {
         let body = json!({"metadata": {"name": name}, "data": data}).to_string();
         let answer = world.post(CONFIG_MAPS, JSON, body).await;
@@ -57,7 +60,9 @@ async fn large_objects_are_accepted() {
         let path = format!("{path}?fieldManager=m&force=true");
         let applied = world.send("PATCH", &path, "application/apply-patch+yaml", body.clone().into()).await;
         assert_eq!(applied.status, 200, "{name}: {}", applied.text());
-        for (what, answer) in [("create", created), ("update", updated), ("patch", patched), ("apply", applied)] {
+        for (what, answer) in
+            [("create", created), ("update", updated), ("patch", patched), ("apply", applied)]
+        {
             assert!(answer.peak_bytes < MAX_PEAK_BYTES, "{name} {what}: {} MiB", answer.peak_bytes >> 20);
         }
     }

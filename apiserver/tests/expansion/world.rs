@@ -55,7 +55,12 @@ pub(crate) fn repeated(part: &str, separator: &str, bytes: usize) -> String {
 
 impl World {
     pub(crate) async fn start() -> Self {
-        let server = TestServer::builder().memory().flag("--feature-gates=CBORServingAndStorage=true").start().await.unwrap();
+        let server = TestServer::builder()
+            .memory()
+            .flag("--feature-gates=CBORServingAndStorage=true")
+            .start()
+            .await
+            .unwrap();
         let connection = Connection::open(&server, Protocol::Http2).await;
         Self { server, connection }
     }

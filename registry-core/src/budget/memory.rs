@@ -110,7 +110,9 @@ mod tests {
 
     #[test]
     fn texts_take_at_least_the_memory_of_their_values() {
-        for part in [r#"{"a":1}"#, "{}", "[]", "0", "[0]", r#"[{"":0}]"#, r#""a""#, r#"{"a":{"b":[1,2]},"c":"\"{["}"#] {
+        for part in
+            [r#"{"a":1}"#, "{}", "[]", "0", "[0]", r#"[{"":0}]"#, r#""a""#, r#"{"a":{"b":[1,2]},"c":"\"{["}"#]
+        {
             let text = format!("[{}]", vec![part; 20_000].join(" ,\n"));
             let value: Value = serde_json::from_str(&text).unwrap();
             let (made, taken) = (of_value(&value), of_json(text.as_bytes()));

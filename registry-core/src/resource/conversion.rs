@@ -182,8 +182,7 @@ impl ResourceType {
             Some((conversion, remote)) => {
                 let api_version = conversion.hub.group_version().api_version();
                 let converted = remote.convert(objects, &api_version).await?;
-                let in_form =
-                    |object| conversion.hub.in_current_form(object, &Budget::default());
+                let in_form = |object| conversion.hub.in_current_form(object, &Budget::default());
                 converted.into_iter().map(in_form).collect()
             }
             None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
@@ -244,7 +243,10 @@ pub(crate) fn only(mut converted: Vec<Object>) -> Result<Object, ConversionError
 fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, ConversionError> {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
-    resource.schema().conform_within(&Budget::default(), &mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
+    resource
+        .schema()
+        .conform_within(&Budget::default(), &mut value, &mut Vec::new())
+        .map_err(|fault| ConversionError(fault.text))?;
     into_object(value)
 }
 

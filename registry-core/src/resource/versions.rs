@@ -103,7 +103,10 @@ impl Versions {
             // A definition may have got defaults for the elements of long lists since. Without them, the object can still be
             // read, and lists of it too.
             Err(error) if budget.exhausted().is_some() => {
-                tracing::warn!(kind = self.hub.kind.kind, "a stored object is read without its new defaults: {error}");
+                tracing::warn!(
+                    kind = self.hub.kind.kind,
+                    "a stored object is read without its new defaults: {error}"
+                );
                 return Ok(CanonicalForm::Same);
             }
             Err(error) => return Err(error.to_string()),

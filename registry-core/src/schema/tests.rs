@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
 use super::*;
 use crate::api::GroupVersionKind;
+use crate::budget::Budget;
 
 mod own;
 mod upstream;

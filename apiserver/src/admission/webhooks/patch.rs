@@ -147,7 +147,8 @@ mod tests {
         let items = vec![r#"{"a":1}"#; 200_000].join(",");
         let add = format!(r#"{{"op": "add", "path": "/a", "value": [{items}]}}"#);
         let copies = vec![r#"{"op": "copy", "from": "/spec", "path": "/spec/copies/-"}"#; 30].join(",");
-        let object = Object::from_value(json!({"spec": {"copies": [], "items": vec![json!({"a": 1}); 10]}})).unwrap();
+        let object =
+            Object::from_value(json!({"spec": {"copies": [], "items": vec![json!({"a": 1}); 10]}})).unwrap();
         for operations in [add, copies] {
             let answer = Answer { patch: format!("[{operations}]").into_bytes(), ..Answer::default() };
             let failure = change(&answer, "w", Some(&object), &Budget::default()).err();

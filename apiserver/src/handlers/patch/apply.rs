@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::budget::memory;
 use registry_core::api::{FieldValidation, Object, PatchOptions, StatusError, time};
+use registry_core::budget::memory;
 use registry_core::codec::Decoded;
 use registry_core::codec::json::type_name;
 use registry_core::rest::UpdatedObject;

@@ -2,8 +2,8 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
 use crate::api::{GroupVersionKind, Object};
+use crate::budget::Budget;
 use crate::schema::{EmptyFields, Schema, TypeTable};
 
 const FACTS: &str = "orlop facts 1

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::budget::Budget;
 use crate::api::{ErrorList, FieldPath, GroupVersionKind};
+use crate::budget::Budget;
 use crate::schema::{FieldIssue, ListKind, Scalar, Schema};
 
 use super::StructuralSchema;

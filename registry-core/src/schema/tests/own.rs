@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
 use super::{GroupVersionKind, Schema, conformed, refusal};
+use crate::budget::Budget;
 use crate::schema::ListKind;
 use crate::schema::openapi::components;
 

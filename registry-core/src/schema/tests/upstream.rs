@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::budget::Budget;
 use super::{Schema, TypeTable, conformed};
+use crate::budget::Budget;
 use crate::schema::openapi::{Descriptions, components};
 
 fn generated(file: &str) -> Vec<u8> {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use registry_core::context::Budget;
 use registry_core::RequestContext;
 use registry_core::api::selector::FieldSelector;
 use registry_core::api::{CreateOptions, GetOptions, ListOptions, Object, Preconditions, StatusError};
 use registry_core::codec::stored;
+use registry_core::context::Budget;
 use registry_core::registry::{InstalledPath, install_kinds};
 use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 use registry_core::rest::{AdmitAll, Answer, UpdatedObject};

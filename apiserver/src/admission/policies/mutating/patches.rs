@@ -4,8 +4,8 @@
 
 use registry_core::api::{Object, StatusError};
 use registry_core::apply::merge_configuration;
-use registry_core::context::Budget;
 use registry_core::cel::{List, Map as EvaluatedMap, Value as Evaluated};
+use registry_core::context::Budget;
 use registry_core::patch::PatchError;
 use registry_core::patch::json::JsonPatch;
 use registry_core::registry::InstalledPath;

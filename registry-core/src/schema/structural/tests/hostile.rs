@@ -1,7 +1,7 @@
 //! Schemas and objects that are made to cost time or memory.
 
-use crate::budget::Budget;
 use super::*;
+use crate::budget::Budget;
 
 /// Longer than any of these takes in a debug build on a busy machine, and shorter than what is quadratic.
 const LONG: Duration = Duration::from_secs(20);

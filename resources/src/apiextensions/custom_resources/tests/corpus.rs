@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use registry_core::context::Budget;
 use registry_core::api::StatusError;
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use super::Fixture;

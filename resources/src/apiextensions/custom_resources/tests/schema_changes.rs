@@ -109,7 +109,9 @@ async fn they_are_read_without_defaults_that_are_too_large() {
     }
     let key = "/registry/example.com/widgets/default/few";
     let revision = engine.get(key).await.unwrap().key_value.unwrap().mod_revision;
-    let later = with_items(&json!({"type": "object", "properties": {"a": {"type": "string", "default": "x".repeat(500)}}}));
+    let later = with_items(
+        &json!({"type": "object", "properties": {"a": {"type": "string", "default": "x".repeat(500)}}}),
+    );
     let widgets = Fixture::over(engine, &later, revision + 1);
     let many = widgets.get(("v1", None), "many").await.unwrap();
     let items = many["spec"]["items"].as_array().unwrap();

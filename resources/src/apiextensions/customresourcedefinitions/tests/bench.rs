@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use registry_core::context::Budget;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, StatusError};
 use registry_core::codec::stored;
+use registry_core::context::Budget;
 use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
 use registry_core::rest::{
