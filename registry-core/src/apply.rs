@@ -26,6 +26,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use crate::api::{GroupVersionKind, Object, Reason, StatusError};
+use crate::budget::Budget;
 use crate::resource::{ResourceType, Versions};
 use crate::schema::Schema;
 
@@ -102,6 +103,8 @@ pub struct FieldManager<'a> {
     pub blank: &'a Object,
     /// The served versions of the kind; `None` if there is only this one.
     pub versions: Option<&'a Versions>,
+    /// The budget for what applying adds to an object; `None` if it is not limited.
+    pub budget: Option<&'a Budget>,
 }
 
 /// The fields that a path ignores in what the client sends.
@@ -417,7 +420,11 @@ impl FieldManager<'_> {
 
     fn conform(&self, fields: Map<String, Value>, applied: &Object) -> Result<Object, StatusError> {
         let mut value = Value::Object(fields);
-        self.schema.conform(&mut value, &mut Vec::new()).map_err(|fault| {
+        let conformed = match self.budget {
+            Some(budget) => self.schema.conform_within(budget, &mut value, &mut Vec::new()),
+            None => self.schema.conform(&mut value, &mut Vec::new()),
+        };
+        conformed.map_err(|fault| {
             plain_failure(format!(
                 "failed to convert new typed object ({}) to object: {fault}",
                 object_text(applied)

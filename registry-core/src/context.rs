@@ -8,11 +8,12 @@ use crate::api::{GroupResource, GroupVersionResource, Object};
 use crate::schema::EmptyFields;
 
 mod audit;
-mod budget;
+mod copies;
 mod warnings;
 
-pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded};
-pub use budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
+pub use crate::budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
+pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded, RecordedList, TRUNCATED};
+pub use copies::RecordedBytes;
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.

@@ -21,11 +21,13 @@
 //! | [`metrics`] | storage metrics with Kubernetes' names |
 //! | [`spans`] | spans of the stages of a request, for distributed tracing |
 //! | [`context`] | the user, target and deadline of a request |
+//! | [`budget`] | the limits of the work that one request causes |
 //! | [`api`] | meta types, `Status` errors, selectors, request options |
 
 pub mod admission;
 pub mod api;
 pub mod apply;
+pub mod budget;
 pub mod cel;
 pub mod codec;
 pub mod context;

@@ -4,6 +4,8 @@
 //!
 //! Kubernetes concept: [updating objects in place](https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/).
 
+use crate::budget::Exhausted;
+
 pub mod json;
 pub mod merge;
 pub mod shown;
@@ -28,6 +30,12 @@ pub enum PatchError {
     /// The patch has more operations, or enlarges the value more, than allowed: 413.
     #[error("{0}")]
     TooLarge(String),
+}
+
+impl From<Exhausted> for PatchError {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::TooLarge(exhausted.to_string())
+    }
 }
 
 /// Maximum nesting depth of a patched value, the same as for a request body.

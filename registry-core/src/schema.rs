@@ -13,6 +13,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::api::{ErrorList, FieldPath};
+use crate::budget::{Budget, Exhausted};
 
 mod conform;
 mod defaults;
@@ -116,22 +117,36 @@ impl Schema {
     /// # Errors
     /// Fails if a value has the wrong type.
     pub fn conform(&self, value: &mut Value, issues: &mut Vec<FieldIssue>) -> Result<(), ConformError> {
-        self.normalise(value, issues, None)
+        self.normalise(value, issues, None, &Budget::unlimited())
     }
 
-    /// Like [`conform`](Self::conform), but for an object that a client sent: keeps the empty lists and maps that the stored
+    /// Like [`conform`](Self::conform), but takes the memory of the structs and fields that it adds from a budget.
+    ///
+    /// # Errors
+    /// Fails if a value has the wrong type, or if the budget is exhausted.
+    pub fn conform_within(
+        &self,
+        budget: &Budget,
+        value: &mut Value,
+        issues: &mut Vec<FieldIssue>,
+    ) -> Result<(), ConformError> {
+        self.normalise(value, issues, None, budget)
+    }
+
+    /// Like [`conform_within`](Self::conform_within), but for an object that a client sent: keeps the empty lists and maps that the stored
     /// form has as null, because they count as set by the client, until [`nil_empties`](Self::nil_empties) brings the object
     /// into the stored form. Notes the lists among these and those that are dropped, except in the metadata, for defaulting and validation.
     ///
     /// # Errors
-    /// Fails as `conform` does.
+    /// Fails as `conform_within` does.
     pub fn conform_as_sent(
         &self,
+        budget: &Budget,
         value: &mut Value,
         issues: &mut Vec<FieldIssue>,
         empty: &mut EmptyFields,
     ) -> Result<(), ConformError> {
-        self.normalise(value, issues, Some(empty))
+        self.normalise(value, issues, Some(empty), budget)
     }
 
     fn normalise(
@@ -139,13 +154,14 @@ impl Schema {
         value: &mut Value,
         issues: &mut Vec<FieldIssue>,
         mut empty: Option<&mut EmptyFields>,
+        budget: &Budget,
     ) -> Result<(), ConformError> {
         if let Some(structural) = &self.structural {
             return structural.conform(value, issues);
         }
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
-        let mut walk =
-            conform::Walk { table: &self.table, issues, issue_bytes_left, empty: empty.as_deref_mut() };
+        let empties = empty.as_deref_mut();
+        let mut walk = conform::Walk { table: &self.table, issues, issue_bytes_left, empty: empties, budget };
         walk.value(self.root, value, conform::ConformContext::Root)?;
         if let Some(empty) = empty.filter(|empty| !empty.is_empty()) {
             empty.set_type(value);
@@ -160,11 +176,15 @@ impl Schema {
         }
     }
 
-    /// Sets the schema's defaults for absent fields.
-    pub fn apply_defaults(&self, value: &mut Value) {
+    /// Sets the schema's defaults for absent fields, and takes their memory from a budget: those of list elements can be
+    /// larger than the list by any factor.
+    ///
+    /// # Errors
+    /// Fails if the budget is exhausted. Some defaults are set then.
+    pub fn apply_defaults(&self, value: &mut Value, budget: &Budget) -> Result<(), Exhausted> {
         match &self.structural {
-            Some(structural) => structural.apply_defaults(value),
-            None => self.table.apply_defaults(self.root, value),
+            Some(structural) => structural.apply_defaults(value, budget),
+            None => self.table.apply_defaults(self.root, value, budget),
         }
     }
 

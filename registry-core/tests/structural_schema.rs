@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use registry_core::api::{ErrorList, FieldPath, GroupVersionKind};
+use registry_core::context::Budget;
 use registry_core::schema::{FieldIssue, Schema};
 use serde_json::{Value, json};
 
@@ -63,11 +64,11 @@ fn answer(schema: &Schema, new: &Value, old: Option<&Value>) -> Answer {
         return answer;
     }
     answer.warnings.extend(issues.iter().map(FieldIssue::to_string));
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
     let old = old.map(|old| {
         let mut old = old.clone();
         schema.conform(&mut old, &mut Vec::new()).unwrap();
-        schema.apply_defaults(&mut old);
+        schema.apply_defaults(&mut old, &Budget::unlimited()).unwrap();
         old
     });
     let structural = schema.structural().unwrap();

@@ -8,6 +8,7 @@
 
 use registry_core::api::Object;
 use registry_core::apply::{FieldManager, Reset, reset_fields};
+use registry_core::context::Budget;
 use registry_core::{Resource, ResourceType};
 use resources::core::configmaps::ConfigMaps;
 use resources::core::pods::Pods;
@@ -21,7 +22,7 @@ fn conformed(resource: &ResourceType, mut value: Value) -> Object {
     value["apiVersion"] = resource.group_version().api_version().into();
     value["kind"] = resource.kind.kind.into();
     schema.conform(&mut value, &mut Vec::new()).expect("it fits");
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
     let mut object = Object::from_value(value).expect("an object");
     resource.strategy.apply_defaults(&mut object);
     object
@@ -42,6 +43,7 @@ fn manager<'a>(resource: &ResourceType, blank: &'a Object) -> FieldManager<'a> {
         reset: Reset::Fields(reset_fields(resource, "")),
         blank,
         versions: None,
+        budget: None,
     }
 }
 

@@ -28,7 +28,7 @@ use async_trait::async_trait;
 use libtest_mimic::{Arguments, Failed, Trial};
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, Object};
-use registry_core::context::UserInfo;
+use registry_core::context::{Budget, UserInfo};
 use registry_core::registry::{
     InstalledApi, InstalledPath, MainRules, OpenStorage, Services, StatusRules, UpdateRules as _,
 };
@@ -193,11 +193,11 @@ fn try_decode(resource: &ResourceType, value: &Value) -> Result<Decoded, Conform
     value["kind"] = resource.kind.kind.into();
     let schema = resource.schema();
     let (mut empty, mut issues) = (EmptyFields::default(), Vec::new());
-    schema.conform_as_sent(&mut value, &mut issues, &mut empty)?;
+    schema.conform_as_sent(&Budget::unlimited(), &mut value, &mut issues, &mut empty)?;
     let mut object = Object::from_value(value.clone()).unwrap();
     empty.put_back(&mut object, |_| true);
     let mut defaulted = object.into_value();
-    schema.apply_defaults(&mut defaulted);
+    schema.apply_defaults(&mut defaulted, &Budget::unlimited()).unwrap();
     let mut object = Object::from_value(defaulted).unwrap();
     resource.strategy.apply_defaults(&mut object);
     empty.take_out(&mut object);

@@ -9,7 +9,7 @@ use futures::future::join_all;
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
-use registry_core::context::{AuditLevel, UserInfo};
+use registry_core::context::{AuditLevel, RecordedBytes, UserInfo};
 
 use crate::authorization::Attributes;
 use crate::metrics::AuditMetrics;
@@ -30,6 +30,9 @@ const MAX_USER_AGENT_BYTES: usize = 1024;
 const TRUNCATED_SUFFIX: &str = "...TRUNCATED";
 /// Maximum number of events that wait for a backend in blocking modes, where requests wait too.
 const BLOCKING_QUEUE: usize = 10_000;
+/// Maximum memory of the recorded objects of all requests whose last events are not written yet. Clients that leave their
+/// responses unread hold them.
+const MAX_RECORDED_BYTES: usize = 128 << 20;
 /// Maximum number of requests to the webhook at once.
 const WEBHOOK_CONCURRENCY: usize = 16;
 
@@ -38,6 +41,8 @@ pub(crate) struct Auditor {
     policy: Policy,
     destinations: Vec<Destination>,
     metrics: AuditMetrics,
+    /// The memory that is left for the objects of all events that are not written yet.
+    recorded_bytes: RecordedBytes,
 }
 
 /// What is known of a request before its user.
@@ -116,7 +121,8 @@ impl Auditor {
         if destinations.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Arc::new(Self { policy, destinations, metrics: metrics.clone() })))
+        let recorded_bytes = RecordedBytes::new(MAX_RECORDED_BYTES);
+        Ok(Some(Arc::new(Self { policy, destinations, metrics: metrics.clone(), recorded_bytes })))
     }
 
     /// Begins to record a request of this user, if the policy says so.
@@ -176,6 +182,11 @@ impl Auditor {
             goes_on &= destination.outcome(ticket).await;
         }
         goes_on
+    }
+
+    /// Returns the memory that is left for the objects of events.
+    pub(super) fn recorded_bytes(&self) -> &RecordedBytes {
+        &self.recorded_bytes
     }
 
     /// Returns whether requests are refused whose first event cannot be delivered.

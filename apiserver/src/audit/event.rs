@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use registry_core::api::time;
-use registry_core::context::{AuditLevel, Recorded, UserInfo};
+use registry_core::context::{AuditLevel, Recorded, TRUNCATED, UserInfo};
 use serde_json::Value;
 
 use crate::request_info::ResourceRequest;
@@ -21,8 +21,6 @@ pub(in crate::audit) mod tests;
 
 /// Size of an event without objects.
 const TYPICAL_BYTES: usize = 1024;
-/// The annotation of an event whose objects were removed because it was too large.
-const TRUNCATED: &str = "audit.k8s.io/truncated";
 
 /// The properties of a request that all of its events share.
 #[derive(Clone, Debug)]

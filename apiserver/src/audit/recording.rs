@@ -61,9 +61,11 @@ impl Recording {
         is_long_running: bool,
         last: Stage,
     ) -> Self {
+        let record = AuditRecord::new(verdict.level, verdict.omits_managed_fields);
+        let record = record.limited(auditor.recorded_bytes().clone());
         Self {
             auditor,
-            record: Arc::new(AuditRecord::new(verdict.level, verdict.omits_managed_fields)),
+            record: Arc::new(record),
             verdict,
             facts,
             impersonated: None,

@@ -5,6 +5,8 @@
 //!
 //! Kubernetes concept: `LogRequestObject` and `LogResponseObject` in `k8s.io/apiserver/pkg/audit`.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use futures::StreamExt as _;
 use http_body::Body as _;
@@ -19,23 +21,19 @@ use crate::responses::negotiation::{Output, ResponseShape};
 
 use super::answer::{success_status, write_shape};
 use super::call::Call;
-use super::content::set_defaults;
 use super::list::json_list;
 use super::representation::Item;
-
-/// Maximum size of a recorded list. The list itself is unlimited, but it is never in memory as a whole.
-const MAX_LIST_BYTES: usize = 10 * 1024 * 1024;
 
 /// The kinds with tokens, and where the tokens are.
 const TOKENS: [(&str, [&str; 2]); 2] =
     [("TokenRequest", ["status", "token"]), ("TokenReview", ["spec", "token"])];
 
-/// Records the object of a request, as it was decoded, and its identity.
+/// Records the object of a request, with its defaults, and its identity.
 pub(super) fn request_object(call: &Call<'_>, object: &Object) {
     let Some(record) = &call.context.audit else { return };
     record.identify(object);
     if record.level() >= AuditLevel::Request {
-        let mut object = set_defaults(call, object.clone());
+        let mut object = Cow::Borrowed(object);
         remove_tokens(call, &mut object);
         let schema = call.route.path.capabilities.storage.schema();
         record.set_request_object(json::encode(&object.0, schema.field_order()).into());
@@ -96,7 +94,7 @@ pub(super) fn answer(call: &Call<'_>, output: &Output, answer: &Answer) {
         Answer::Stored(entry) if output.shape == ResponseShape::Whole => Some(entry.line().clone()),
         Answer::Stored(entry) => shaped(call, output, &Item::stored(entry)),
         Answer::Object(object) => {
-            let mut object = object.clone();
+            let mut object = Cow::Borrowed(object);
             remove_tokens(call, &mut object);
             let schema = call.route.path.capabilities.storage.schema();
             let json = json::encode(&object.0, schema.field_order());
@@ -115,7 +113,8 @@ fn shaped(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Option<Bytes> {
     Some(json.into())
 }
 
-/// Records a list. One that is too large is not recorded, and annotated as truncated.
+/// Records a list. One that is too large, alone or with what is recorded of other requests, is not recorded, and annotated as
+/// truncated.
 pub(super) async fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<(), StatusError> {
     let Some(record) =
         call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::RequestResponse))
@@ -124,23 +123,21 @@ pub(super) async fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> R
     };
     let mut body = json_list(call, output, page.clone())?;
     let mut frames = futures::stream::poll_fn(move |task| std::pin::Pin::new(&mut body).poll_frame(task));
-    let mut json: Vec<u8> = Vec::new();
+    let mut list = record.begin_list();
     while let Some(frame) = frames.next().await {
         let Ok(piece) = frame?.into_data() else { continue };
-        if json.len() + piece.len() > MAX_LIST_BYTES {
-            record.annotate("audit.k8s.io/truncated", "true");
+        if !list.add(&piece) {
             return Ok(());
         }
-        json.extend_from_slice(&piece);
     }
-    record.set_response_object(json.into());
+    list.end();
     Ok(())
 }
 
-fn remove_tokens(call: &Call<'_>, object: &mut Object) {
+fn remove_tokens(call: &Call<'_>, object: &mut Cow<'_, Object>) {
     let tokens = TOKENS.iter().find(|(kind, _)| *kind == call.route.kind.kind);
     let Some((_, [parent, field])) = tokens else { return };
-    if let Some(parent) = object.0.get_mut(*parent).and_then(Value::as_object_mut) {
+    if let Some(parent) = object.to_mut().0.get_mut(*parent).and_then(Value::as_object_mut) {
         parent.remove(*field);
     }
 }

@@ -12,6 +12,7 @@ use registry_core::api::{FieldValidation, Object, Reason, Scope, StatusError};
 use registry_core::apply::keep_reset;
 use registry_core::codec::protobuf::Envelope;
 use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, yaml};
+use registry_core::context::Budget;
 use registry_core::schema::{EmptyFields, FieldIssue, Schema, TypeTable};
 use serde_json::{Map, Value};
 
@@ -50,18 +51,20 @@ pub(crate) fn unreadable(fault: &(dyn std::error::Error + Send + Sync + 'static)
     StatusError::bad_request(format!("the body could not be read: {fault}"))
 }
 
-/// Decodes a body of this format. Of protobuf, only the kinds that all servers know are supported.
-pub(super) fn decode(bytes: &[u8], format: Format) -> Result<Decoded, DecodeError> {
+/// Decodes a body of this format, whose values take from the budget. Of protobuf, only the kinds that all servers know are
+/// supported.
+pub(super) fn decode(bytes: &[u8], format: Format, budget: &Budget) -> Result<Decoded, DecodeError> {
+    let limits = &Limits::within(budget);
     match format {
-        Format::Json => json::decode(bytes, &Limits::default()),
-        Format::Yaml => yaml::decode(bytes, &Limits::default()),
+        Format::Json => json::decode(bytes, limits),
+        Format::Yaml => yaml::decode(bytes, limits),
         // CBOR does not allow duplicate keys, so there are none to report.
         Format::Cbor => {
-            let value = cbor::decode(bytes, &Limits::default())?;
+            let value = cbor::decode(bytes, limits)?;
             Ok(Decoded { value, duplicates: Vec::new() })
         }
         Format::Protobuf => {
-            let value = protobuf::decode(bytes, &Limits::default(), |api_version, kind| {
+            let value = protobuf::decode(bytes, limits, |api_version, kind| {
                 TypeTable::meta().schema_of(api_version, kind)
             })?;
             Ok(Decoded { value, duplicates: Vec::new() })
@@ -73,7 +76,7 @@ pub(super) fn decode(bytes: &[u8], format: Format) -> Result<Decoded, DecodeErro
 /// with defaults set.
 ///
 /// # Errors
-/// 400 with Kubernetes' message.
+/// 400 with Kubernetes' message, 413 if the object with its defaults takes too much memory.
 pub(super) fn decode_object(
     call: &Call<'_>,
     bytes: &[u8],
@@ -81,10 +84,12 @@ pub(super) fn decode_object(
     validation: FieldValidation,
 ) -> Result<Object, StatusError> {
     let decoded = decode_conforming(call, bytes, format, validation);
-    let mut object = decoded.map_err(|failure| declared::shown_for(call, failure))?;
+    let object = decoded.map_err(|failure| declared::shown_for(call, failure))?;
+    call.context.budget.check()?;
+    let mut object = set_defaults(call, object)?;
     audit::request_object(call, &object);
     settle_namespace(call, &mut object)?;
-    let mut object = set_defaults(call, object);
+    call.context.budget.check()?;
     owners::settle(call.context, &mut object);
     Ok(object)
 }
@@ -109,7 +114,7 @@ fn decode_conforming(
     let mut unknown: Vec<FieldIssue> = Vec::new();
     let mut empty = EmptyFields::default();
     schema
-        .conform_as_sent(&mut value, &mut unknown, &mut empty)
+        .conform_as_sent(&call.context.budget, &mut value, &mut unknown, &mut empty)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
     let is_sorted = matches!(format, Format::Json) && validation != FieldValidation::Ignore;
     let is_custom = call.route.is_custom();
@@ -134,7 +139,7 @@ type Declaration = (Declared, Map<String, Value>, Vec<String>);
 
 fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
     let unrecognized = |why: &str| unrecognized(call.route.kind.kind, bytes, format, why);
-    let decoded = decode(bytes, format).map_err(|fault| unrecognized(&fault.0))?;
+    let decoded = decode(bytes, format, &call.context.budget).map_err(|fault| unrecognized(&fault.0))?;
     let fields = match decoded.value {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
@@ -151,7 +156,7 @@ fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Decl
         Envelope::parse(bytes).map_err(|fault| unrecognized(expected, bytes, Format::Protobuf, &fault.0))?;
     let declared = Declared::new(envelope.api_version, envelope.kind, call);
     declared.check(call)?;
-    let fields = protobuf::decode_message(envelope.message, schema, &Limits::default())
+    let fields = protobuf::decode_message(envelope.message, schema, &Limits::within(&call.context.budget))
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.0))?;
     Ok((declared, fields, Vec::new()))
 }
@@ -242,18 +247,21 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
 }
 
 /// Returns the object with the defaults of its schema and its resource.
-pub(super) fn set_defaults(call: &Call<'_>, mut object: Object) -> Object {
+///
+/// # Errors
+/// 413 if they take too much memory.
+pub(super) fn set_defaults(call: &Call<'_>, mut object: Object) -> Result<Object, StatusError> {
     let storage = &call.route.path.capabilities.storage;
     let empty = call.context.empty_fields_of(&object);
     if let Some(empty) = &empty {
         empty.put_back(&mut object, |_| true);
     }
     let mut value = object.into_value();
-    storage.schema().apply_defaults(&mut value);
+    storage.schema().apply_defaults(&mut value, &call.context.budget)?;
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
     if let Some(empty) = &empty {
         empty.take_out(&mut object);
     }
-    object
+    Ok(object)
 }

@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
+use registry_core::context::Exhausted;
 
 use crate::metrics::Measure;
 use crate::request_info::{Query, RequestInfo, ResourceRequest, Verb};
@@ -33,6 +34,11 @@ impl Api {
             None => self.document(&info.path, &parts),
         };
         let mut response = result.unwrap_or_else(|failure| {
+            // Decoders, webhooks and conversions word it as an error of theirs.
+            let failure = match context.budget.exhausted() {
+                Some(Exhausted::Bytes) => Exhausted::Bytes.into(),
+                _ => failure,
+            };
             context.audit.iter().for_each(|record| record.fail(&failure));
             responses::failure(&failure, &self.output_of_errors(&parts))
         });

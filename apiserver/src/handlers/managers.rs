@@ -27,6 +27,7 @@ impl<'a> Call<'a> {
             },
             blank: route.blank(),
             versions: if is_own_kind { route.path.versions.as_deref() } else { None },
+            budget: Some(&self.context.budget),
         }
     }
 

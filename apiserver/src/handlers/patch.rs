@@ -9,6 +9,7 @@ use registry_core::api::{
     StatusError,
 };
 use registry_core::apply::keep_reset;
+use registry_core::context::Budget;
 use registry_core::rest::UpdatedObject;
 use registry_core::schema::{EmptyFields, FieldIssue};
 use serde_json::Value;
@@ -46,14 +47,16 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>,
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
     let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
     audit::patch(call, &bytes, |patch| match kind {
-        Kind::Apply(format) => content::decode(patch, format).ok().map(|decoded| decoded.value),
+        Kind::Apply(format) => {
+            content::decode(patch, format, &Budget::default()).ok().map(|decoded| decoded.value)
+        }
         Kind::Patch(_) => None,
     });
     let mut update = match kind {
         Kind::Apply(format) => Update::Apply(Applied::parse(call, &bytes, format, &patch_options)?),
         Kind::Patch(kind) => Update::Patch(Patched {
             call,
-            document: PatchDocument::parse(kind, &bytes)?,
+            document: PatchDocument::parse(kind, &bytes, &call.context.budget)?,
             options: &patch_options,
             pins_version: false,
         }),
@@ -173,6 +176,7 @@ impl UpdatedObject for Patched<'_> {
         let mut object = match self.conform(value) {
             Ok(object) => object,
             Err(why) => {
+                context.budget.check()?;
                 // The patched document is no longer available: this is rare enough to compute it again.
                 let patched = self.apply(current)?;
                 let schema = call.route.path.capabilities.storage.schema();
@@ -182,7 +186,7 @@ impl UpdatedObject for Patched<'_> {
         self.pins_version = object.resource_version() != current.resource_version();
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
-        let mut object = set_defaults(call, object);
+        let mut object = set_defaults(call, object)?;
         call.track_update(Some(current), &mut object, &self.options.field_manager);
         let attributes = call.attributes(Operation::Update, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), Some(current)).await?;
@@ -195,7 +199,9 @@ impl Patched<'_> {
     /// Returns the patched object.
     fn apply(&self, current: &Object) -> Result<Value, StatusError> {
         let mut value = current.clone().into_value();
-        self.document.apply(&mut value, &self.call.route.path.capabilities.storage.schema())?;
+        let call = self.call;
+        let schema = call.route.path.capabilities.storage.schema();
+        self.document.apply(&mut value, &schema, &call.context.budget)?;
         Ok(value)
     }
 
@@ -222,7 +228,7 @@ impl Patched<'_> {
         let schema = call.route.path.capabilities.storage.schema();
         let mut empty = EmptyFields::default();
         schema
-            .conform_as_sent(&mut value, &mut odd, &mut empty)
+            .conform_as_sent(&call.context.budget, &mut value, &mut odd, &mut empty)
             .map_err(|fault| if is_strategic { fault.of_map().to_owned() } else { fault.text })?;
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {

@@ -82,7 +82,8 @@ pub(crate) fn body_of_all(root: TypeRef<'_>, steps: &[Step], bytes: usize) -> Va
     })
 }
 
-fn build(ty: TypeRef<'_>, steps: &[Step], fill: &dyn Fn(TypeRef<'_>) -> Value) -> Value {
+/// Returns a value of this type whose part at `steps` is what `fill` returns for its type.
+pub(crate) fn build(ty: TypeRef<'_>, steps: &[Step], fill: &dyn Fn(TypeRef<'_>) -> Value) -> Value {
     let Some((step, rest)) = steps.split_first() else { return fill(ty) };
     match step {
         Step::Field(name) => {

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use registry_core::RequestContext;
+use registry_core::context::Budget;
 use registry_core::registry::storage_map::{InstalledApi, OpenStorage};
 use registry_core::resource::{ResourceType, Versions};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
@@ -121,7 +122,10 @@ impl Server {
     fn send(&self, request: Request<Body>) -> Answer {
         let info = RequestInfo::parse(request.method(), request.uri());
         let answered = async {
-            let response = self.api.dispatch(info, RequestContext::system(""), request).await;
+            let mut context = RequestContext::system("");
+            // That of a client.
+            context.budget = Budget::default();
+            let response = self.api.dispatch(info, context, request).await;
             let (parts, body) = response.into_parts();
             (parts, body.collect().await.unwrap().to_bytes())
         };

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use divan::Bencher;
 use registry_core::api::Object;
 use registry_core::codec::{Limits, cbor, json, protobuf, stored};
+use registry_core::context::Budget;
 use registry_core::storage::{Attributes, Encoding, EncodingBudget, Entry};
 use serde_json::Value;
 
@@ -131,7 +132,9 @@ fn conform(bencher: Bencher<'_, '_>, sample: Sample) {
 fn defaults(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let value = || prepared.value.clone();
-    bencher.with_inputs(value).bench_refs(|value| prepared.schema.apply_defaults(value));
+    bencher
+        .with_inputs(value)
+        .bench_refs(|value| prepared.schema.apply_defaults(value, &Budget::unlimited()).unwrap());
 }
 
 /// Noting who manages a new object's fields: apply's share of a CREATE.

@@ -95,6 +95,7 @@ impl Prepared {
             reset: Reset::Fields(FieldSet::of_paths([&["status"][..]])),
             blank: &self.blank,
             versions: None,
+            budget: None,
         }
     }
 

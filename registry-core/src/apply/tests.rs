@@ -83,6 +83,7 @@ fn manager() -> FieldManager<'static> {
         reset: Reset::Fields(FieldSet::of_paths([["status"].as_slice()])),
         blank: &BLANK,
         versions: None,
+        budget: None,
     }
 }
 

@@ -195,6 +195,6 @@ fn half_keeps(number: f32) -> bool {
 /// # Errors
 /// Fails if the bytes are not CBOR, have trailing data, duplicate a field, exceed the depth limit, or contain values
 /// that JSON cannot represent.
-pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Value, DecodeError> {
-    read::whole(bytes, limits.depth)
+pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Value, DecodeError> {
+    read::whole(bytes, limits)
 }

@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::{DecodeError, Decoded, Limits, duplicates};
+use crate::budget::memory;
 use duplicates::Duplicates;
 use scan::Scanner;
 
@@ -26,8 +27,11 @@ pub use write::encode;
 /// Decodes a JSON body and records the paths of duplicate fields.
 ///
 /// # Errors
-/// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds the depth limit.
-pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
+/// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds a limit.
+pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
+    if limits.budget.is_some() {
+        limits.take(memory::of_json(bytes))?;
+    }
     let mut duplicates = Duplicates::default();
     let value = read(bytes, limits.depth, Some(&mut duplicates))?;
     Ok(Decoded { value, duplicates: duplicates.into_texts() })

@@ -104,7 +104,7 @@ pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Bytes {
 /// Fails if the bytes are not an object in protobuf, the kind is unknown, or the message is malformed.
 pub fn decode<S: Borrow<Schema>>(
     bytes: &[u8],
-    limits: &Limits,
+    limits: &Limits<'_>,
     resolve: impl FnOnce(&str, &str) -> Option<S>,
 ) -> Result<Value, DecodeError> {
     let envelope = Envelope::parse(bytes)?;
@@ -125,9 +125,9 @@ pub fn decode<S: Borrow<Schema>>(
 pub fn decode_message(
     message: &[u8],
     schema: &Schema,
-    limits: &Limits,
+    limits: &Limits<'_>,
 ) -> Result<Map<String, Value>, DecodeError> {
-    decode::root(schema.root(), message, limits.depth)
+    decode::root(schema.root(), message, limits)
 }
 
 // === impl Envelope ===

@@ -12,6 +12,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
 use super::{DecodeError, Decoded, Limits, json};
+use crate::budget::memory::{self, LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 mod scalar;
 
@@ -20,13 +21,14 @@ mod scalar;
 /// # Errors
 /// Fails if the body is malformed, is not UTF-8, exceeds the depth or alias limit, or contains values that JSON cannot
 /// represent (infinities, keys that are not scalars).
-pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Decoded, DecodeError> {
+pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
     // Apply clients send JSON with YAML's content type; the JSON decoder is ten times faster.
-    if bytes.trim_ascii_start().starts_with(b"{")
-        && let Ok(decoded) = json::decode(bytes, limits)
-        && decoded.duplicates.is_empty()
-    {
-        return Ok(decoded);
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        match json::decode(bytes, limits) {
+            Ok(decoded) if decoded.duplicates.is_empty() => return Ok(decoded),
+            Err(error) if limits.is_exhausted() => return Err(error),
+            _ => {}
+        }
     }
     let text = std::str::from_utf8(bytes).map_err(|_| refusal("invalid UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -77,7 +79,7 @@ fn repeated(keys: &[Repeated]) -> Vec<String> {
 
 /// Builds a value from events.
 struct Builder<'l> {
-    limits: &'l Limits,
+    limits: &'l Limits<'l>,
     open: Vec<Frame>,
     root: Value,
     /// The line of the current event.
@@ -140,7 +142,7 @@ const BYTES_PER_COST: usize = 64;
 type Problem = String;
 
 impl<'l> Builder<'l> {
-    fn new(limits: &'l Limits) -> Self {
+    fn new(limits: &'l Limits<'l>) -> Self {
         Self {
             limits,
             open: Vec::new(),
@@ -174,8 +176,16 @@ impl<'l> Builder<'l> {
         if self.open.len() >= self.limits.depth {
             return Err("exceeded max depth".to_owned());
         }
+        self.take(match content {
+            Content::List(_) => LIST_BYTES,
+            Content::Map { .. } => MAP_BYTES,
+        })?;
         self.open.push(Frame { content, anchor, line: self.line });
         Ok(())
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), Problem> {
+        self.limits.take_next(bytes).map_err(|exhausted| exhausted.0)
     }
 
     fn end(&mut self) -> Result<(), Problem> {
@@ -221,6 +231,7 @@ impl<'l> Builder<'l> {
             return Err("exceeded max depth".to_owned());
         }
         self.expansions_left = spend(self.expansions_left, anchored.size.cost)?;
+        self.take(memory::of_value(&anchored.value))?;
         let value = anchored.value.clone();
         if self.awaits_key() {
             let key = match value {
@@ -242,6 +253,7 @@ impl<'l> Builder<'l> {
         if anchor != NO_ANCHOR {
             let size = size_of(value);
             self.expansions_left = spend(self.expansions_left, size.cost)?;
+            self.take(memory::of_value(value))?;
             self.anchors.insert(anchor, Anchored { value: value.clone(), size });
         }
         Ok(())
@@ -259,6 +271,7 @@ impl<'l> Builder<'l> {
 
     /// Adds a finished value, which started at this line, to its container.
     fn complete(&mut self, value: Value, line: usize) -> Result<(), Problem> {
+        self.take(VALUE_BYTES)?;
         let Some(frame) = self.open.last_mut() else {
             self.root = value;
             return Ok(());

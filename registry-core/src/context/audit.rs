@@ -10,6 +10,12 @@ use serde_json::Value;
 
 use crate::api::{Object, StatusError};
 
+use super::copies::{RecordedBytes, Reservation};
+
+/// The annotation of events that lack objects because those are too large, alone or together with those of other requests.
+pub const TRUNCATED: &str = "audit.k8s.io/truncated";
+/// Maximum size of a recorded list. The list itself is unlimited, but it is never in memory as a whole.
+const MAX_LIST_BYTES: usize = 10 * 1024 * 1024;
 /// Maximum number of annotations of a request.
 const MAX_ANNOTATIONS: usize = 512;
 /// Maximum size of all keys and values of a request's annotations.
@@ -35,6 +41,16 @@ pub struct AuditRecord {
     level: AuditLevel,
     omits_managed_fields: bool,
     recorded: Mutex<Recorded>,
+    /// The memory that is left for objects.
+    left: RecordedBytes,
+}
+
+/// A list in a response that is recorded piece by piece.
+#[derive(Debug)]
+pub struct RecordedList<'a> {
+    record: &'a AuditRecord,
+    json: Vec<u8>,
+    reservation: Reservation,
 }
 
 /// The recorded parts.
@@ -89,7 +105,13 @@ impl AuditRecord {
     /// Creates the record of a request that is audited at this level. If `omits_managed_fields`, recorded objects
     /// have no managed fields.
     pub fn new(level: AuditLevel, omits_managed_fields: bool) -> Self {
-        Self { level, omits_managed_fields, recorded: Mutex::default() }
+        Self { level, omits_managed_fields, recorded: Mutex::default(), left: RecordedBytes::default() }
+    }
+
+    /// Limits the memory of this record's objects together with that of other records.
+    #[must_use]
+    pub fn limited(self, left: RecordedBytes) -> Self {
+        Self { left, ..self }
     }
 
     /// Returns the level.
@@ -141,18 +163,36 @@ impl AuditRecord {
         }
     }
 
-    /// Records the object in the request, or the patch, in JSON.
+    /// Records the object in the request, or the patch, in JSON. Without memory for it, the events are annotated as truncated.
     pub fn set_request_object(&self, json: Bytes) {
-        if self.level >= AuditLevel::Request {
-            self.recorded().request_object = Some(json);
+        if self.level >= AuditLevel::Request
+            && let Some(held) = self.hold(json)
+        {
+            self.recorded().request_object = Some(held);
         }
     }
 
-    /// Records the object in the response, in JSON.
+    /// Records the object in the response, in JSON. Without memory for it, the events are annotated as truncated.
     pub fn set_response_object(&self, json: Bytes) {
-        if self.level >= AuditLevel::RequestResponse {
-            self.recorded().response_object = Some(json);
+        if self.level >= AuditLevel::RequestResponse
+            && let Some(held) = self.hold(json)
+        {
+            self.recorded().response_object = Some(held);
         }
+    }
+
+    /// Begins to record a list in the response.
+    pub fn begin_list(&self) -> RecordedList<'_> {
+        RecordedList { record: self, json: Vec::new(), reservation: self.left.reserve() }
+    }
+
+    fn hold(&self, json: Bytes) -> Option<Bytes> {
+        let mut reservation = self.left.reserve();
+        if reservation.grow(json.len()) {
+            return Some(reservation.hold(json));
+        }
+        self.annotate(TRUNCATED, "true");
+        None
     }
 
     /// Records a `Status` as the response.
@@ -183,9 +223,56 @@ impl AuditRecord {
     }
 }
 
+// === impl RecordedList ===
+
+impl RecordedList<'_> {
+    /// Adds the next piece. Returns `false` if the list is too large to be recorded; the events are annotated as truncated then.
+    #[must_use]
+    pub fn add(&mut self, piece: &[u8]) -> bool {
+        if self.json.len() + piece.len() > MAX_LIST_BYTES || !self.reservation.grow(piece.len()) {
+            self.record.annotate(TRUNCATED, "true");
+            return false;
+        }
+        self.json.extend_from_slice(piece);
+        true
+    }
+
+    /// Records the list.
+    pub fn end(mut self) {
+        self.json.shrink_to_fit();
+        let held = self.reservation.hold(self.json.into());
+        self.record.recorded().response_object = Some(held);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn objects_of_all_records_share_a_limit_that_events_return() {
+        let left = RecordedBytes::new(10);
+        let record = || AuditRecord::new(AuditLevel::RequestResponse, false).limited(left.clone());
+        let (first, second, third) = (record(), record(), record());
+        first.set_request_object(Bytes::from_static(b"\"six6\""));
+        let mut list = second.begin_list();
+        assert!(list.add(b"[1") && !list.add(b",2,3]"));
+        drop(list);
+        second.set_response_object(Bytes::from_static(b"{\"a\":1}"));
+        let truncated = [(TRUNCATED.into(), "true".into())];
+        second.read(|recorded| assert_eq!(recorded.annotations, truncated));
+        assert!(second.take().response_object.is_none(), "the event has no object, but is there");
+        let event = first.take();
+        drop(first);
+        third.set_request_object(Bytes::from_static(b"12345"));
+        assert!(third.take().request_object.is_none());
+        assert_eq!(event.request_object.as_deref(), Some(&b"\"six6\""[..]));
+        drop(event);
+        let mut list = third.begin_list();
+        assert!(list.add(b"[1,2,3]"));
+        list.end();
+        assert_eq!(third.take().response_object.as_deref(), Some(&b"[1,2,3]"[..]));
+    }
 
     fn annotations(record: &AuditRecord) -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
         record.read(|recorded| recorded.annotations.clone())

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::shown::Touched;
 use super::{MAX_DEPTH, PatchError};
+use crate::budget::{Budget, memory};
 use crate::codec::json::type_name;
 
 mod pointer;
@@ -39,8 +40,9 @@ struct PatchOperation {
 }
 
 /// The state of applying a patch, with its remaining budget.
-struct Application {
+struct Application<'b> {
     value: Value,
+    budget: &'b Budget,
     copied_bytes: usize,
     steps: usize,
 }
@@ -90,14 +92,15 @@ impl JsonPatch {
         &self.unknown_fields
     }
 
-    /// Applies all operations or none.
+    /// Applies all operations or none. What they add takes from the budget.
     ///
     /// # Errors
     /// [`PatchError::Inapplicable`] if an operation does not apply to the value, [`PatchError::TooLarge`] if the
     /// operations cost too much.
-    pub fn apply(&self, value: &mut Value) -> Result<(), PatchError> {
-        let mut application = Application { value: value.clone(), copied_bytes: 0, steps: 0 };
+    pub fn apply(&self, value: &mut Value, budget: &Budget) -> Result<(), PatchError> {
+        let mut application = Application { value: value.clone(), budget, copied_bytes: 0, steps: 0 };
         for operation in &self.operations {
+            budget.take_steps(1)?;
             application.run(operation)?;
         }
         *value = application.value;
@@ -150,12 +153,18 @@ fn unknown_fields(operations: &[Value]) -> Vec<String> {
 
 // === impl Application ===
 
-impl Application {
+impl Application<'_> {
     fn run(&mut self, operation: &PatchOperation) -> Result<(), PatchError> {
         match operation.kind.as_str() {
-            "add" => self.add(operation.path()?, operation.value.clone(), "add"),
+            "add" => {
+                self.take(&operation.value)?;
+                self.add(operation.path()?, operation.value.clone(), "add")
+            }
             "remove" => self.remove(operation.path()?, "remove").map(drop),
-            "replace" => self.replace(operation.path()?, operation.value.clone()),
+            "replace" => {
+                self.take(&operation.value)?;
+                self.replace(operation.path()?, operation.value.clone())
+            }
             "move" => {
                 let moved = self.remove(operation.from()?, "move")?;
                 self.add(operation.path()?, moved, "move")
@@ -167,6 +176,11 @@ impl Application {
             "test" => self.test(operation.path()?, &operation.value),
             other => Err(inapplicable(format!("Unexpected kind: {other}"))),
         }
+    }
+
+    /// Takes the memory of a copy.
+    fn take(&self, value: &Value) -> Result<(), PatchError> {
+        Ok(self.budget.take_bytes(memory::VALUE_BYTES + memory::of_value(value))?)
     }
 
     fn add(&mut self, path: &Pointer, value: Value, operation: &str) -> Result<(), PatchError> {
@@ -254,6 +268,7 @@ impl Application {
             )));
         }
         self.copied_bytes += allowed - counter.left;
+        self.budget.take_bytes(memory::VALUE_BYTES + memory::of_value(source))?;
         Ok(source.clone())
     }
 

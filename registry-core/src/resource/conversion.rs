@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::api::Object;
+use crate::budget::Budget;
 
 use super::{Resource, ResourceDescription, ResourceType};
 
@@ -145,13 +146,14 @@ impl ResourceType {
         self.resource() == other.resource()
     }
 
-    /// Conforms an object of this version to the schema, and sets the defaults.
+    /// Conforms an object of this version to the schema, and sets the defaults, whose memory it takes from a budget.
     ///
     /// # Errors
-    /// Fails if a value has the wrong type.
-    pub(super) fn in_current_form(&self, object: Object) -> Result<Object, ConversionError> {
+    /// Fails if a value has the wrong type, or if the budget is exhausted.
+    pub(super) fn in_current_form(&self, object: Object, budget: &Budget) -> Result<Object, ConversionError> {
         let mut value = conformed(self, object)?.into_value();
-        self.schema().apply_defaults(&mut value);
+        let defaulted = self.schema().apply_defaults(&mut value, budget);
+        defaulted.map_err(|why| ConversionError(why.to_string()))?;
         let mut object = into_object(value)?;
         self.strategy.apply_defaults(&mut object);
         Ok(object)
@@ -180,7 +182,8 @@ impl ResourceType {
             Some((conversion, remote)) => {
                 let api_version = conversion.hub.group_version().api_version();
                 let converted = remote.convert(objects, &api_version).await?;
-                converted.into_iter().map(|object| conversion.hub.in_current_form(object)).collect()
+                let in_form = |object| conversion.hub.in_current_form(object, &Budget::default());
+                converted.into_iter().map(in_form).collect()
             }
             None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
         }
@@ -207,7 +210,9 @@ impl ResourceType {
     pub fn to_stored_blocking(&self, object: Object) -> Result<Object, ConversionError> {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {
-            Converter::Functions { to_hub, .. } => conversion.hub.in_current_form(to_hub(object)?),
+            Converter::Functions { to_hub, .. } => {
+                conversion.hub.in_current_form(to_hub(object)?, &Budget::default())
+            }
             Converter::Remote(_) => only(blocking::wait_for(self.to_stored(vec![object]))?),
         }
     }
@@ -238,7 +243,10 @@ pub(crate) fn only(mut converted: Vec<Object>) -> Result<Object, ConversionError
 fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, ConversionError> {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
-    resource.schema().conform(&mut value, &mut Vec::new()).map_err(|fault| ConversionError(fault.text))?;
+    resource
+        .schema()
+        .conform_within(&Budget::default(), &mut value, &mut Vec::new())
+        .map_err(|fault| ConversionError(fault.text))?;
     into_object(value)
 }
 

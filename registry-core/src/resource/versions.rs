@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::api::Object;
+use crate::budget::Budget;
 use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
 use crate::storage::{Attributes, AttributesOf, CanonicalForm, Revision};
@@ -96,7 +97,20 @@ impl Versions {
         }
         let object =
             Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
-        let current = self.hub.in_current_form(object).map_err(|error| error.to_string())?;
+        let budget = Budget::default();
+        let current = match self.hub.in_current_form(object, &budget) {
+            Ok(current) => current,
+            // A definition may have got defaults for the elements of long lists since. Without them, the object can still be
+            // read, and lists of it too.
+            Err(error) if budget.exhausted().is_some() => {
+                tracing::warn!(
+                    kind = self.hub.kind.kind,
+                    "a stored object is read without its new defaults: {error}"
+                );
+                return Ok(CanonicalForm::Same);
+            }
+            Err(error) => return Err(error.to_string()),
+        };
         let current = stored::encode(&current, self.hub.schema().field_order());
         Ok(if *current == *value { CanonicalForm::Same } else { CanonicalForm::Other(current) })
     }

@@ -8,6 +8,8 @@ use super::empty_fields::{EmptyFields, Step};
 use super::scalars::{self, Mismatch};
 use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Struct, Type, TypeId, TypeShape, TypeTable};
 use super::{ConformError, FieldIssue};
+use crate::budget::memory::{self, MAP_BYTES, VALUE_BYTES};
+use crate::budget::{Budget, Exhausted};
 
 /// The state of conforming a value.
 pub(super) struct Walk<'a> {
@@ -18,6 +20,8 @@ pub(super) struct Walk<'a> {
     /// Where to note the empty lists that the stored form does not have; lists and maps that it has as null remain. `None` if
     /// the value gets its stored form at once.
     pub(super) empty: Option<&'a mut EmptyFields>,
+    /// The budget for what is added.
+    pub(super) budget: &'a Budget,
 }
 
 /// Maximum total length of the paths in the issues of a value, in bytes: hostile bodies have many fields below long
@@ -95,6 +99,7 @@ impl Walk<'_> {
         }
         if self.table.dialect == Dialect::Go {
             *item = self.table.zero(id);
+            self.budget.take_bytes(memory::of_value(item) + memory::of_empty_objects(item))?;
             return Ok(());
         }
         match &self.table.get(id).shape {
@@ -110,6 +115,11 @@ impl Walk<'_> {
         holder: &str,
         place: ConformContext<'_>,
     ) -> Result<(), ConformError> {
+        if map.is_empty() {
+            // It gets fields here, or those that depend on others later.
+            self.budget.take_steps(1)?;
+            self.budget.take_bytes(MAP_BYTES)?;
+        }
         // Most structs keep all their fields, and removing some is dearer than finding out which.
         let mut dropped: Vec<String> = Vec::new();
         let mut next = 0;
@@ -134,6 +144,7 @@ impl Walk<'_> {
             if !map.contains_key(&*field.name)
                 && let Some(absent) = self.table.absent(field)
             {
+                self.budget.take_bytes(VALUE_BYTES + memory::of_value(&absent))?;
                 map.insert(field.name.to_string(), absent);
             }
         }
@@ -160,6 +171,7 @@ impl Walk<'_> {
             self.value(field.ty, value, place)?;
         } else if field.absent == Absent::Zero {
             *value = self.table.zero(field.ty);
+            self.budget.take_bytes(memory::of_value(value))?;
         }
         let traits = field.traits;
         if value.is_null() {
@@ -274,6 +286,12 @@ fn not_restored(value: &Value, ty: &Type) -> String {
 /// Returns a type's name without its package.
 fn plain_name(go_name: &str) -> &str {
     go_name.rsplit_once('.').map_or(go_name, |(_, name)| name)
+}
+
+impl From<Exhausted> for ConformError {
+    fn from(exhausted: Exhausted) -> Self {
+        Self { text: exhausted.to_string(), of_map: None }
+    }
 }
 
 // === impl ConformContext ===

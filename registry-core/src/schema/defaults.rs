@@ -2,41 +2,55 @@
 
 use serde_json::{Map, Value};
 
+use crate::budget::memory::{self, MAP_BYTES, VALUE_BYTES};
+use crate::budget::{Budget, Exhausted};
+
 use super::types::{Struct, TypeId, TypeShape, TypeTable};
 
 // === impl TypeTable ===
 
 impl TypeTable {
     /// Sets the defaults of a value, recursively.
-    pub(super) fn apply_defaults(&self, id: TypeId, value: &mut Value) {
+    pub(super) fn apply_defaults(
+        &self,
+        id: TypeId,
+        value: &mut Value,
+        budget: &Budget,
+    ) -> Result<(), Exhausted> {
         let ty = self.get(id);
         if !ty.has_defaults {
-            return;
+            return Ok(());
         }
         match (&ty.shape, value) {
-            (TypeShape::Struct(shape), Value::Object(map)) => self.default_fields(shape, map),
+            (TypeShape::Struct(shape), Value::Object(map)) => self.default_fields(shape, map, budget),
             (TypeShape::List { element, .. }, Value::Array(list)) => {
-                for item in list {
-                    self.apply_defaults(*element, item);
-                }
+                list.iter_mut().try_for_each(|item| self.apply_defaults(*element, item, budget))
             }
             (TypeShape::Map { value, .. }, Value::Object(map)) => {
-                for item in map.values_mut() {
-                    self.apply_defaults(*value, item);
-                }
+                map.values_mut().try_for_each(|item| self.apply_defaults(*value, item, budget))
             }
-            _ => {}
+            _ => Ok(()),
         }
     }
 
-    fn default_fields(&self, shape: &Struct, map: &mut Map<String, Value>) {
+    fn default_fields(
+        &self,
+        shape: &Struct,
+        map: &mut Map<String, Value>,
+        budget: &Budget,
+    ) -> Result<(), Exhausted> {
+        budget.take_steps(1)?;
+        let mut made = if map.is_empty() { MAP_BYTES } else { 0 };
         for field in shape.defaulted_fields() {
             let present = map.get_mut(&*field.name);
             let value = match (present, &field.default) {
                 (None, None) => continue,
                 // The zero of a non-pointer field is indistinguishable from its absence, and is not stored if omitted.
                 (None, Some(default)) if !field.traits.pointer && is_zero(default) => continue,
-                (None, Some(default)) => map.entry(&*field.name).or_insert_with(|| (**default).clone()),
+                (None, Some(default)) => {
+                    made += VALUE_BYTES + memory::of_value(default);
+                    map.entry(&*field.name).or_insert_with(|| (**default).clone())
+                }
                 (Some(value), Some(default)) => {
                     if value.is_null() || (!field.traits.pointer && is_zero(value)) {
                         *value = (**default).clone();
@@ -45,8 +59,9 @@ impl TypeTable {
                 }
                 (Some(value), None) => value,
             };
-            self.apply_defaults(field.ty, value);
+            self.apply_defaults(field.ty, value, budget)?;
         }
+        budget.take_bytes(made)
     }
 }
 

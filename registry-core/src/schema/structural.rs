@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::api::{ErrorList, FieldPath};
+use crate::budget::{Budget, Exhausted};
 
 use super::{ConformError, FieldIssue};
 
@@ -118,10 +119,14 @@ impl StructuralSchema {
         }
     }
 
-    /// Removes nulls that the schema does not allow, and sets the defaults of absent properties. Idempotent.
-    pub fn apply_defaults(&self, value: &mut Value) {
+    /// Removes nulls that the schema does not allow, and sets the defaults of absent properties, whose memory it takes from
+    /// a budget. Idempotent.
+    ///
+    /// # Errors
+    /// Fails if the budget is exhausted. Some defaults are set then.
+    pub fn apply_defaults(&self, value: &mut Value, budget: &Budget) -> Result<(), Exhausted> {
         self.prune_nulls(value);
-        defaults::apply(&self.tree, self.root, value);
+        defaults::apply(&self.tree, self.root, value, budget)
     }
 
     /// Validates a value: types, formats, enums, ranges, lengths, patterns, required properties, and the combinations

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::GroupVersionKind;
+use crate::budget::Budget;
 
 mod own;
 mod upstream;
@@ -188,7 +189,7 @@ fn scalars_are_written_the_canonical_way() {
 fn defaults_fill_absent_fields_at_any_depth() {
     let schema = thing();
     let mut value = conformed(&schema, json!({"kids": [{"name": "a"}, {"name": "b", "weight": 0}]})).0;
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
     let defaulted = thing_with(&json!({
         "mode": "fast",
         "child": {"name": "", "weight": 5},

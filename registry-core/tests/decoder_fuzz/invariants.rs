@@ -11,6 +11,7 @@ use registry_core::api::selector::{FieldSelector, LabelSelector};
 use registry_core::api::{GroupVersionKind, Object};
 use registry_core::cel;
 use registry_core::codec::{self, Limits};
+use registry_core::context::Budget;
 use registry_core::patch;
 use registry_core::schema::{FieldOrder, Schema, TypeTable};
 use serde_json::Value;
@@ -121,7 +122,7 @@ pub fn json_patch(input: &[u8]) {
     let Some((before, patch)) = value_and_patch(input) else { return };
     let Ok(patch) = patch::json::JsonPatch::parse(&patch) else { return };
     let mut value = before.clone();
-    match patch.apply(&mut value) {
+    match patch.apply(&mut value, &Budget::default()) {
         Ok(()) => assert_eq!(read(&encode(&value)), value),
         Err(_) => assert_eq!(value, before, "a refused patch changed the value"),
     }

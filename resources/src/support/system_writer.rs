@@ -11,6 +11,7 @@ use registry_core::api::{
     UpdateOptions, time,
 };
 use registry_core::apply::{FieldManager, Reset, reset_fields};
+use registry_core::context::Budget;
 use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
 use registry_core::rest::{
@@ -214,7 +215,8 @@ impl SystemWriter {
     /// Returns the object as a client's would be stored: conformed to the schema, with all defaults.
     pub(crate) fn with_defaults(&self, object: Object) -> Object {
         let mut value = self.conformed(object).into_value();
-        self.store.schema().apply_defaults(&mut value);
+        // Without a limit, it succeeds.
+        let _ = self.store.schema().apply_defaults(&mut value, &Budget::unlimited());
         let mut object = Object::from_value(value).unwrap_or_default();
         self.store.apply_defaults(&mut object);
         object
@@ -240,6 +242,7 @@ impl SystemWriter {
             blank: &self.blank,
             // The kinds that the server manages itself have one version.
             versions: None,
+            budget: None,
         }
     }
 }

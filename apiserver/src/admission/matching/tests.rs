@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource, Object, StatusError};
+use registry_core::context::Budget;
 use registry_core::registry::{InstalledApi, OpenStorage};
 use registry_core::resource::{Resource as _, Versions};
 use registry_core::rest::{AdmitAll, Creater as _};
@@ -247,15 +248,15 @@ async fn an_equivalent_version_matches_and_objects_are_converted_to_it() {
     let mut mutated = (*converted).clone();
     mutated.set(&["spec", "maxReplicas"], 5.into());
     mutated.set(&["spec", "unknown"], 5.into());
-    let restored = versions.restored(&matched, mutated.clone()).await.unwrap();
+    let restored = versions.restored(&matched, mutated.clone(), &Budget::default()).await.unwrap();
     let mut wanted = object(scaler);
     wanted.set(&["spec", "maxReplicas"], 5.into());
     assert_eq!(restored.get(&["spec"]), wanted.get(&["spec"]));
 
     mutated.set(&["spec", "maxReplicas"], "five".into());
-    assert_eq!(versions.restored(&matched, mutated.clone()).await.unwrap_err().code, 500);
+    assert_eq!(versions.restored(&matched, mutated.clone(), &Budget::default()).await.unwrap_err().code, 500);
     mutated.set(&["kind"], "Pod".into());
-    assert_eq!(versions.restored(&matched, mutated).await.unwrap_err().code, 500);
+    assert_eq!(versions.restored(&matched, mutated, &Budget::default()).await.unwrap_err().code, 500);
 
     other["matchPolicy"] = "Exact".into();
     assert!(fixture.matches(other, &write).await.unwrap().is_none());

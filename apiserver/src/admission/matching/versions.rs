@@ -6,6 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use registry_core::api::{GroupVersionKind, Object, StatusError};
+use registry_core::context::Budget;
 use registry_core::registry::InstalledPath;
 use registry_core::resource::conversion::ConversionError;
 
@@ -87,8 +88,14 @@ impl<'a> VersionedObjects<'a> {
     /// form of the schema, without unknown fields, with defaults.
     ///
     /// # Errors
-    /// 500 if a value has the wrong type, if the object is of another kind, or if it cannot be converted.
-    pub(crate) async fn restored(&self, matched: &Matched, object: Object) -> Result<Object, StatusError> {
+    /// 500 if a value has the wrong type, if the object is of another kind, or if it cannot be converted; 413 if it takes too
+    /// much memory.
+    pub(crate) async fn restored(
+        &self,
+        matched: &Matched,
+        object: Object,
+        budget: &Budget,
+    ) -> Result<Object, StatusError> {
         let kind = matched.kind(self.attributes);
         if object.kind() != kind.kind || object.api_version() != kind.group_version().api_version() {
             return Err(foreign(&object, kind));
@@ -96,7 +103,7 @@ impl<'a> VersionedObjects<'a> {
         let Some(own) = own_path(self.attributes) else {
             return Ok(object);
         };
-        let object = in_form(matched.path.as_ref().unwrap_or(&own), object)?;
+        let object = in_form(matched.path.as_ref().unwrap_or(&own), object, budget)?;
         match &matched.path {
             Some(path) if kind != self.attributes.kind => {
                 convert(path, &own, object).await.map_err(StatusError::internal)
@@ -147,12 +154,14 @@ async fn convert(
 }
 
 /// Returns an object in the form of its schema, with defaults.
-fn in_form(path: &InstalledPath, object: Object) -> Result<Object, StatusError> {
+fn in_form(path: &InstalledPath, object: Object, budget: &Budget) -> Result<Object, StatusError> {
     let storage = &path.capabilities.storage;
     let schema = storage.schema();
     let mut value = object.into_value();
-    schema.conform(&mut value, &mut Vec::new()).map_err(|fault| StatusError::internal(fault.text))?;
-    schema.apply_defaults(&mut value);
+    schema
+        .conform_within(budget, &mut value, &mut Vec::new())
+        .map_err(|fault| StatusError::internal(fault.text))?;
+    schema.apply_defaults(&mut value, budget)?;
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
     Ok(object)

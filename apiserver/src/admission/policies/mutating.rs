@@ -244,7 +244,7 @@ impl MutatingPolicies {
         if !is_changed {
             return Ok(Some(None));
         }
-        let restored = versions.restored(matched, std::mem::take(current)).await?;
+        let restored = versions.restored(matched, std::mem::take(current), &write.context.budget).await?;
         Ok(Some(Some(restored)))
     }
 

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::api::validation::names;
+use registry_core::budget::memory;
+use registry_core::context::Exhausted;
 use registry_core::registry::store::new_uid;
 use registry_core::rest::webhook::WebhookCall;
 
@@ -105,6 +107,8 @@ impl Call<'_> {
         };
         let answer = dependencies.caller.call(call).await.map_err(|error| failed(error.to_string()))?;
         let is_mutating = write.kind == WebhookKind::Mutating;
+        let too_large = |why: Exhausted| Failure::Unusable(why.into());
+        write.context.budget.take_bytes(memory::of_json(&answer)).map_err(too_large)?;
         Answer::read(&answer, version, &uid, is_mutating).map_err(|fault| match fault {
             Fault::Undecodable(reason) => failed(reason),
             Fault::Invalid(reason) => Failure::Calling {

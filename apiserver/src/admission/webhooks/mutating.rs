@@ -123,9 +123,10 @@ async fn changed(
     object: Option<&Object>,
     answer: &super::answer::Answer,
 ) -> Result<Option<Object>, Failure> {
-    let change = change(answer, &turn.webhook.name, objects.object.as_deref())?;
+    let budget = &turn.write.context.budget;
+    let change = change(answer, &turn.webhook.name, objects.object.as_deref(), budget)?;
     let Some(Change { patch, object: patched }) = change else { return Ok(None) };
-    let restored = versions.restored(matched, patched).await.map_err(Failure::Unusable)?;
+    let restored = versions.restored(matched, patched, budget).await.map_err(Failure::Unusable)?;
     turn.annotate_patch(&patch);
     Ok((object != Some(&restored)).then_some(restored))
 }

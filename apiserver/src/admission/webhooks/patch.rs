@@ -3,7 +3,9 @@
 use registry_core::api::Object;
 use registry_core::api::StatusError;
 use registry_core::apply::FieldSet;
+use registry_core::budget::memory;
 use registry_core::codec::json::type_name;
+use registry_core::context::{Budget, Exhausted};
 use registry_core::patch::json::JsonPatch;
 use serde_json::Value;
 
@@ -29,10 +31,12 @@ pub(super) fn change(
     answer: &Answer,
     webhook: &str,
     object: Option<&Object>,
+    budget: &Budget,
 ) -> Result<Option<Change>, Failure> {
     if answer.patch.is_empty() {
         return Ok(None);
     }
+    budget.take_bytes(memory::of_json(&answer.patch)).map_err(exhausted)?;
     let patch = decode(&answer.patch)?;
     if patch.as_array().is_none_or(Vec::is_empty) {
         return Ok(None);
@@ -48,7 +52,7 @@ pub(super) fn change(
     }
     let operations = JsonPatch::parse(&patch).map_err(unusable)?;
     let mut value = object.clone().into_value();
-    operations.apply(&mut value).map_err(unusable)?;
+    operations.apply(&mut value, budget).map_err(unusable)?;
     let object = Object::from_value(value)
         .map_err(|value| unusable(format!("the patched document is {}, not an object", type_name(&value))))?;
     Ok(Some(Change { patch, object }))
@@ -67,6 +71,10 @@ fn decode(patch: &[u8]) -> Result<Value, Failure> {
 
 fn calling(reason: String) -> Failure {
     Failure::Calling { reason, code: UNAVAILABLE }
+}
+
+fn exhausted(why: Exhausted) -> Failure {
+    Failure::Unusable(why.into())
 }
 
 fn unusable(reason: impl std::fmt::Display) -> Failure {
@@ -106,7 +114,7 @@ mod tests {
     fn apply(patch: &str, object: Option<Value>) -> Result<Option<Value>, String> {
         let answer = Answer { patch: patch.as_bytes().to_vec(), ..Answer::default() };
         let object = object.map(|object| Object::from_value(object).unwrap());
-        match change(&answer, "w", object.as_ref()) {
+        match change(&answer, "w", object.as_ref(), &Budget::default()) {
             Ok(change) => Ok(change.map(|change| change.object.into_value())),
             Err(Failure::Calling { reason, .. }) => Err(reason),
             Err(Failure::Refused(error) | Failure::Unusable(error)) => Err(error.message),
@@ -131,6 +139,20 @@ mod tests {
         ] {
             let failure = apply(patch, Some(json!({}))).unwrap_err();
             assert!(failure.starts_with(expected), "{patch}: {failure}");
+        }
+    }
+
+    #[test]
+    fn a_patch_that_expands_too_much_is_refused() {
+        let items = vec![r#"{"a":1}"#; 200_000].join(",");
+        let add = format!(r#"{{"op": "add", "path": "/a", "value": [{items}]}}"#);
+        let copies = vec![r#"{"op": "copy", "from": "/spec", "path": "/spec/copies/-"}"#; 30].join(",");
+        let object =
+            Object::from_value(json!({"spec": {"copies": [], "items": vec![json!({"a": 1}); 10]}})).unwrap();
+        for operations in [add, copies] {
+            let answer = Answer { patch: format!("[{operations}]").into_bytes(), ..Answer::default() };
+            let failure = change(&answer, "w", Some(&object), &Budget::default()).err();
+            assert!(matches!(failure, Some(Failure::Unusable(error)) if [413, 500].contains(&error.code)));
         }
     }
 

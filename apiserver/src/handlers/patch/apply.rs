@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{FieldValidation, Object, PatchOptions, StatusError, time};
+use registry_core::budget::memory;
 use registry_core::codec::Decoded;
 use registry_core::codec::json::type_name;
 use registry_core::rest::UpdatedObject;
@@ -39,8 +40,11 @@ impl<'a> Applied<'a> {
         let language = if format == Format::Cbor { "CBOR" } else { "YAML" };
         let malformed = |why: &str| StatusError::bad_request(format!("error decoding {language}: {why}"));
         let format = if format == Format::Cbor { Format::Cbor } else { Format::Yaml };
-        let decoded = content::decode(bytes, format);
+        let budget = &call.context.budget;
+        let decoded = content::decode(bytes, format, budget);
         let Decoded { value, duplicates } = decoded.map_err(|fault| malformed(&fault.0))?;
+        // The merged object is conformed to its schema, which fills them.
+        budget.take_bytes(memory::of_empty_objects(&value))?;
         let configuration = match value {
             Value::Null => Object::default(),
             value => Object::from_value(value).map_err(|other| {
@@ -102,7 +106,7 @@ impl UpdatedObject for Applied<'_> {
         let mut object = object;
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
-        let mut object = set_defaults(call, object);
+        let mut object = set_defaults(call, object)?;
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = call.attributes(operation, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;

@@ -3,6 +3,7 @@
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::json::type_name;
 use registry_core::codec::{Limits, json};
+use registry_core::context::Budget;
 use registry_core::patch::json::JsonPatch;
 use registry_core::patch::shown::{Touched, shown};
 use registry_core::patch::strategic::{self, print_as_go};
@@ -44,11 +45,11 @@ impl PatchDocument {
     /// Reads a patch.
     ///
     /// # Errors
-    /// 400 when it is malformed, 413 when it has too many operations.
-    pub(super) fn parse(kind: PatchType, bytes: &[u8]) -> Result<Self, StatusError> {
+    /// 400 when it is malformed, 413 when it has too many operations or takes too much memory.
+    pub(super) fn parse(kind: PatchType, bytes: &[u8], budget: &Budget) -> Result<Self, StatusError> {
         let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
         let malformed = |why: &str| StatusError::bad_request(format!("{prefix}{why}"));
-        let decoded = json::decode(bytes, &Limits::default()).map_err(|fault| malformed(&fault.0))?;
+        let decoded = json::decode(bytes, &Limits::within(budget)).map_err(|fault| malformed(&fault.0))?;
         let value = decoded.value;
         let wrong_type = |target: &str| {
             malformed(&format!("json: cannot unmarshal {} into Go value of type {target}", type_name(&value)))
@@ -87,13 +88,18 @@ impl PatchDocument {
         matches!(self.content, Content::Strategic(_))
     }
 
-    /// Applies the patch to the current object.
+    /// Applies the patch to the current object. What it adds takes from the budget.
     ///
     /// # Errors
     /// Fails if it cannot be applied to this object.
-    pub(super) fn apply(&self, value: &mut Value, schema: &Schema) -> Result<(), StatusError> {
+    pub(super) fn apply(
+        &self,
+        value: &mut Value,
+        schema: &Schema,
+        budget: &Budget,
+    ) -> Result<(), StatusError> {
         match &self.content {
-            Content::Json(patch) => patch.apply(value).map_err(refusal),
+            Content::Json(patch) => patch.apply(value, budget).map_err(refusal),
             Content::Merge(patch) => {
                 merge::apply(value, patch);
                 Ok(())

@@ -6,7 +6,8 @@ use minicbor::Decoder;
 use minicbor::data::Type;
 use serde_json::{Map, Value, map::Entry};
 
-use crate::codec::json;
+use crate::budget::memory::{LIST_BYTES, MAP_BYTES, VALUE_BYTES};
+use crate::codec::{Limits, json};
 
 use super::{DecodeError, LATER_BASE64};
 
@@ -21,9 +22,9 @@ enum Bytes {
 }
 
 /// Decodes a single value without trailing data.
-pub(super) fn whole(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
+pub(super) fn whole(bytes: &[u8], limits: &Limits<'_>) -> Result<Value, DecodeError> {
     let mut decoder = Decoder::new(bytes);
-    let value = tree(&mut decoder, depth, Bytes::Text)?;
+    let value = tree(&mut decoder, limits, Bytes::Text)?;
     let left = bytes.len().saturating_sub(decoder.position());
     if left > 0 {
         return Err(DecodeError(format!("cbor: {left} bytes of extraneous data starting at index {}", {
@@ -34,8 +35,10 @@ pub(super) fn whole(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
 }
 
 /// Reads a value. Lists and maps grow as their elements are read, independent of the declared length.
-fn tree(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Value, DecodeError> {
-    let depth = depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))?;
+fn tree(decoder: &mut Decoder<'_>, limits: &Limits<'_>, bytes: Bytes) -> Result<Value, DecodeError> {
+    let depth = limits.depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))?;
+    let limits = &Limits { depth, ..*limits };
+    limits.take_next(VALUE_BYTES)?;
     Ok(match decoder.datatype().map_err(|fault| malformed(&fault))? {
         Type::Null | Type::Undefined => {
             decoder.skip().map_err(|fault| malformed(&fault))?;
@@ -57,8 +60,8 @@ fn tree(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Value, 
         Type::Bytes | Type::BytesIndef | Type::String | Type::StringIndef => {
             Value::String(string(decoder, bytes)?)
         }
-        Type::Array | Type::ArrayIndef => Value::Array(list(decoder, depth, bytes)?),
-        Type::Map | Type::MapIndef => Value::Object(map(decoder, depth, bytes)?),
+        Type::Array | Type::ArrayIndef => Value::Array(list(decoder, limits, bytes)?),
+        Type::Map | Type::MapIndef => Value::Object(map(decoder, limits, bytes)?),
         Type::Tag => {
             let expected = match decoder.tag().map_err(|fault| malformed(&fault))?.as_u64() {
                 21 => Bytes::Base64Url,
@@ -67,27 +70,37 @@ fn tree(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Value, 
                 2 | 3 => return Err(DecodeError("cbor: a number of more than 64 bits".to_owned())),
                 _ => bytes,
             };
-            tree(decoder, depth, expected)?
+            tree(decoder, limits, expected)?
         }
         other => return Err(DecodeError(format!("cbor: {other} has no place in an object"))),
     })
 }
 
-fn list(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Vec<Value>, DecodeError> {
+fn list(decoder: &mut Decoder<'_>, limits: &Limits<'_>, bytes: Bytes) -> Result<Vec<Value>, DecodeError> {
     let mut items = Vec::new();
     let mut left = decoder.array().map_err(|fault| malformed(&fault))?;
     while more(decoder, &mut left)? {
-        items.push(tree(decoder, depth, bytes)?);
+        if items.is_empty() {
+            limits.take(LIST_BYTES)?;
+        }
+        items.push(tree(decoder, limits, bytes)?);
     }
     Ok(items)
 }
 
-fn map(decoder: &mut Decoder<'_>, depth: usize, bytes: Bytes) -> Result<Map<String, Value>, DecodeError> {
+fn map(
+    decoder: &mut Decoder<'_>,
+    limits: &Limits<'_>,
+    bytes: Bytes,
+) -> Result<Map<String, Value>, DecodeError> {
     let mut map = Map::new();
     let mut left = decoder.map().map_err(|fault| malformed(&fault))?;
     while more(decoder, &mut left)? {
+        if map.is_empty() {
+            limits.take(MAP_BYTES)?;
+        }
         let key = string(decoder, Bytes::Text)?;
-        let value = tree(decoder, depth, bytes)?;
+        let value = tree(decoder, limits, bytes)?;
         match map.entry(key) {
             Entry::Vacant(slot) => slot.insert(value),
             Entry::Occupied(slot) => {

@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::schema::{FieldRef, Form, Message, Scalar, SchemaOr, Slot, TypeRef};
 
-use super::DecodeError;
 use super::reader::{Key, Reader, WireType};
+use super::{DecodeError, Limits};
+use crate::budget::memory::{self, LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 mod scalars;
 
@@ -17,22 +18,27 @@ use scalars::{scalar as scalar_value, string};
 const FILLED_IN_MIN: usize = 4096;
 
 /// The state of decoding a message.
-struct Decoder {
+struct Decoder<'l> {
     /// Number of values that may still be filled in.
     fills_left: usize,
+    limits: &'l Limits<'l>,
 }
 
 /// Decodes the message of a whole object.
-pub(super) fn root(ty: TypeRef<'_>, message: &[u8], depth: usize) -> Result<Map<String, Value>, DecodeError> {
-    let mut decoder = Decoder { fills_left: FILLED_IN_MIN + message.len() / 2 };
+pub(super) fn root(
+    ty: TypeRef<'_>,
+    message: &[u8],
+    limits: &Limits<'_>,
+) -> Result<Map<String, Value>, DecodeError> {
+    let mut decoder = Decoder { fills_left: FILLED_IN_MIN + message.len() / 2, limits };
     let mut object = Map::new();
-    decoder.structure(ty, message, &mut object, depth)?;
+    decoder.structure(ty, message, &mut object, limits.depth)?;
     Ok(object)
 }
 
 // === impl Decoder ===
 
-impl Decoder {
+impl Decoder<'_> {
     fn structure(
         &mut self,
         ty: TypeRef<'_>,
@@ -41,6 +47,10 @@ impl Decoder {
         depth: usize,
     ) -> Result<(), DecodeError> {
         let Form::Struct(shape) = ty.form() else { return Ok(()) };
+        if object.is_empty() {
+            // Also for an empty message, whose struct gets defaults later.
+            self.limits.take(MAP_BYTES)?;
+        }
         self.fields(shape, message, object, deeper(depth)?)?;
         for field in ty.always_fields() {
             if !object.contains_key(field.name())
@@ -58,7 +68,7 @@ impl Decoder {
             .fills_left
             .checked_sub(count(filled_in))
             .ok_or_else(|| DecodeError("too much of the message is left out".to_owned()))?;
-        Ok(())
+        self.limits.take(VALUE_BYTES + memory::of_value(filled_in))
     }
 
     fn fields(
@@ -94,6 +104,7 @@ impl Decoder {
     ) -> Result<(), DecodeError> {
         let ty = field.ty();
         let name = field.name();
+        self.limits.take_next(VALUE_BYTES)?;
         match ty.form() {
             Form::Scalar(scalar) => {
                 let value = scalar_value(scalar, name, key, reader, depth)?;
@@ -126,6 +137,7 @@ impl Decoder {
                 if let Some(Value::Object(map)) = object.get_mut(name) {
                     map.insert(map_key, value);
                 } else {
+                    self.limits.take(MAP_BYTES)?;
                     object.insert(name.to_owned(), Value::Object(Map::from_iter([(map_key, value)])));
                 }
             }
@@ -150,15 +162,26 @@ impl Decoder {
         let packable = matches!(element.scalar(), Some(Scalar::Bool | Scalar::Int32 | Scalar::Int64));
         if !packable || key.wire_type != WireType::Bytes {
             let item = self.value(element, name, key, reader, depth)?;
-            push(object, name, item);
-            return Ok(());
+            return self.push(object, name, item);
         }
         let mut packed = Reader::new(reader.bytes()?);
         let key = Key { wire_type: WireType::Varint, ..key };
         while packed.len() > 0 {
             let item = self.value(element, name, key, &mut packed, depth)?;
-            push(object, name, item);
+            self.limits.take_next(VALUE_BYTES)?;
+            self.push(object, name, item)?;
         }
+        Ok(())
+    }
+
+    /// Appends to a list field.
+    fn push(&self, object: &mut Map<String, Value>, name: &str, item: Value) -> Result<(), DecodeError> {
+        if let Some(Value::Array(items)) = object.get_mut(name) {
+            items.push(item);
+            return Ok(());
+        }
+        self.limits.take(LIST_BYTES)?;
+        object.insert(name.to_owned(), Value::Array(vec![item]));
         Ok(())
     }
 
@@ -261,15 +284,6 @@ impl Decoder {
             (SchemaOr::List | SchemaOr::Strings, _) if !list.is_empty() => Value::Array(list),
             (_, schema) => schema.unwrap_or_default(),
         })
-    }
-}
-
-/// Appends to a list field.
-fn push(object: &mut Map<String, Value>, name: &str, item: Value) {
-    if let Some(Value::Array(items)) = object.get_mut(name) {
-        items.push(item);
-    } else {
-        object.insert(name.to_owned(), Value::Array(vec![item]));
     }
 }
 

@@ -17,7 +17,7 @@ fn schema(kind: &'static str) -> Schema {
     table.schema(GroupVersionKind { group: "", version: "v1", kind }).unwrap()
 }
 
-fn limits() -> Limits {
+fn limits() -> Limits<'static> {
     Limits::default()
 }
 

@@ -3,6 +3,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 use crate::api::{GroupVersionKind, Object};
+use crate::budget::Budget;
 use crate::schema::{EmptyFields, Schema, TypeTable};
 
 const FACTS: &str = "orlop facts 1
@@ -39,7 +40,7 @@ fn conformed(more: &Value) -> (Object, EmptyFields) {
     value["apiVersion"] = "zoo.example.dev/v1".into();
     value["kind"] = "Thing".into();
     let mut empty = EmptyFields::default();
-    SCHEMA.conform_as_sent(&mut value, &mut Vec::new(), &mut empty).unwrap();
+    SCHEMA.conform_as_sent(&Budget::unlimited(), &mut value, &mut Vec::new(), &mut empty).unwrap();
     let mut object = Object::from_value(value).unwrap();
     SCHEMA.nil_empties(&mut object.0);
     (object, empty)

@@ -4,6 +4,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::budget::memory::{self, MAP_BYTES, VALUE_BYTES};
+use crate::budget::{Budget, Exhausted};
+
 use super::node::{Flags, Node, NodeId, Tree};
 
 /// Removes the nulls of properties that are not nullable. Nulls with a default are left for [`apply`].
@@ -30,48 +33,55 @@ pub(super) fn prune_nulls(tree: &Tree, id: NodeId, value: &mut Value) {
 }
 
 /// Sets the defaults of absent properties, and replaces nulls that are not allowed by them.
-pub(super) fn apply(tree: &Tree, id: NodeId, value: &mut Value) {
+pub(super) fn apply(tree: &Tree, id: NodeId, value: &mut Value, budget: &Budget) -> Result<(), Exhausted> {
     let node = tree.node(id);
     if !node.is(Flags::HAS_DEFAULTS) {
-        return;
+        return Ok(());
     }
-    match value {
-        Value::Object(map) => apply_to_object(tree, node, map),
-        Value::Array(list) => {
-            if let Some(items) = node.items {
-                for item in list {
-                    apply_to_member(tree, items, item);
-                }
-            }
+    match (value, node.items) {
+        (Value::Object(map), _) => apply_to_object(tree, node, map, budget),
+        (Value::Array(list), Some(items)) => {
+            list.iter_mut().try_for_each(|item| apply_to_member(tree, items, item, budget))
         }
-        _ => {}
+        _ => Ok(()),
     }
 }
 
-fn apply_to_object(tree: &Tree, node: &Node, map: &mut Map<String, Value>) {
+fn apply_to_object(
+    tree: &Tree,
+    node: &Node,
+    map: &mut Map<String, Value>,
+    budget: &Budget,
+) -> Result<(), Exhausted> {
+    budget.take_steps(1)?;
     for (name, id) in &node.properties {
         if let Some(default) = &tree.node(*id).default
             && !map.contains_key(&**name)
         {
+            let leaf = if map.is_empty() { MAP_BYTES } else { 0 };
+            // Before each one: a default may be as large as its definition.
+            budget.take_bytes(leaf + VALUE_BYTES + name.len() + memory::of_value(default))?;
             map.insert(name.to_string(), Value::clone(default));
         }
     }
     for (key, value) in map {
         if let Some(id) = node.member(key) {
-            apply_to_member(tree, id, value);
+            apply_to_member(tree, id, value, budget)?;
         }
     }
+    Ok(())
 }
 
-fn apply_to_member(tree: &Tree, id: NodeId, value: &mut Value) {
+fn apply_to_member(tree: &Tree, id: NodeId, value: &mut Value, budget: &Budget) -> Result<(), Exhausted> {
     let node = tree.node(id);
     if value.is_null()
         && !is_null_allowed(node)
         && let Some(default) = &node.default
     {
+        budget.take_bytes(memory::of_value(default))?;
         *value = Value::clone(default);
     }
-    apply(tree, id, value);
+    apply(tree, id, value, budget)
 }
 
 fn is_null_allowed(node: &Node) -> bool {

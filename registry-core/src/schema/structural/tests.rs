@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use crate::api::{ErrorList, FieldPath, GroupVersionKind};
+use crate::budget::Budget;
 use crate::schema::{FieldIssue, ListKind, Scalar, Schema};
 
 use super::StructuralSchema;
@@ -300,7 +301,7 @@ fn objects_are_normalised() {
     });
     let mut issues = Vec::new();
     schema.conform(&mut value, &mut issues).unwrap();
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
     let expected = json!({
         "apiVersion": "example.dev/v1", "kind": "Thing", "metadata": {"name": "a"},
         "spec": {
@@ -344,7 +345,7 @@ fn unknown_fields_can_be_preserved_everywhere() {
     let mut value = json!({"a": null, "b": {"c": 1}});
     let mut issues = Vec::new();
     schema.prune(&mut value, &mut issues);
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
     assert_eq!((value, issues), (json!({"a": null, "b": {"c": 1}}), Vec::new()));
     assert!(schema.keeps_unknown());
 }

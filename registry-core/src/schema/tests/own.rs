@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{GroupVersionKind, Schema, conformed, refusal};
+use crate::budget::Budget;
 use crate::schema::ListKind;
 use crate::schema::openapi::components;
 
@@ -92,7 +93,7 @@ fn own_objects_keep_zeros_and_lose_nulls_and_unknown_fields() {
 fn own_objects_get_defaults_and_type_errors() {
     let schema = enclosure();
     let mut value = conformed(&schema, with_spec(&json!({"keeper": "ann"}))).0;
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
     assert_eq!(value, with_spec(&json!({"keeper": "ann", "replicas": 1, "animals": []})));
     assert_eq!(
         refusal(&schema, with_spec(&json!({"replicas": "two"}))),

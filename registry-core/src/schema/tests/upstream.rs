@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::{Schema, TypeTable, conformed};
+use crate::budget::Budget;
 use crate::schema::openapi::{Descriptions, components};
 
 fn generated(file: &str) -> Vec<u8> {
@@ -144,7 +145,7 @@ fn time(what: &str, table: &Arc<TypeTable>, object: &Value) {
     let started = Instant::now();
     for copy in &mut copies {
         schema.conform(copy, &mut Vec::new()).unwrap();
-        schema.apply_defaults(copy);
+        schema.apply_defaults(copy, &Budget::unlimited()).unwrap();
     }
     let bytes = object.to_string().len();
     println!("{what} ({bytes} bytes): conform and defaults take {:?}", started.elapsed() / ROUNDS);

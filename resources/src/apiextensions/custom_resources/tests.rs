@@ -7,6 +7,7 @@ use registry_core::RequestContext;
 use registry_core::api::selector::FieldSelector;
 use registry_core::api::{CreateOptions, GetOptions, ListOptions, Object, Preconditions, StatusError};
 use registry_core::codec::stored;
+use registry_core::context::Budget;
 use registry_core::registry::{InstalledPath, install_kinds};
 use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 use registry_core::rest::{AdmitAll, Answer, UpdatedObject};
@@ -164,7 +165,7 @@ impl Fixture {
         let schema = path.resource.schema();
         let mut object = object.clone();
         schema.conform(&mut object, &mut Vec::new()).unwrap();
-        schema.apply_defaults(&mut object);
+        schema.apply_defaults(&mut object, &Budget::unlimited()).unwrap();
         let creater = path.capabilities.creater.as_ref().unwrap();
         let object = Object::from_value(object).unwrap();
         creater.create(context, object, &AdmitAll, &CreateOptions::default()).await.map(object_of)

@@ -156,7 +156,7 @@ impl Mutator {
                 break patch.map_err(Failure::Refused)?;
             }
         };
-        patches::apply(&patch, object, path)
+        patches::apply(&patch, object, path, &write.context.budget)
     }
 
     fn evaluate(

@@ -5,6 +5,7 @@
 use registry_core::api::{Object, StatusError};
 use registry_core::apply::merge_configuration;
 use registry_core::cel::{List, Map as EvaluatedMap, Value as Evaluated};
+use registry_core::context::Budget;
 use registry_core::patch::PatchError;
 use registry_core::patch::json::JsonPatch;
 use registry_core::registry::InstalledPath;
@@ -119,7 +120,12 @@ fn collect_mismatches(value: &Evaluated<'_>, expected: &str, found: &mut Vec<Str
 ///
 /// # Errors
 /// Fails if the patch does not apply, or if the result does not match the schema.
-pub(super) fn apply(patch: &Patch, object: &Object, path: &InstalledPath) -> Result<Option<Object>, Failure> {
+pub(super) fn apply(
+    patch: &Patch,
+    object: &Object,
+    path: &InstalledPath,
+    budget: &Budget,
+) -> Result<Option<Object>, Failure> {
     let storage = &path.capabilities.storage;
     let schema = storage.schema();
     let patched = match patch {
@@ -128,7 +134,7 @@ pub(super) fn apply(patch: &Patch, object: &Object, path: &InstalledPath) -> Res
             .into_value(),
         Patch::Operations(operations) => {
             let mut value = object.clone().into_value();
-            match operations.apply(&mut value) {
+            match operations.apply(&mut value, budget) {
                 Ok(()) => value,
                 Err(PatchError::TestFailed(_)) => return Ok(None),
                 Err(failure) => return Err(Failure::Refused(format!("JSON Patch: {failure}"))),
@@ -138,13 +144,13 @@ pub(super) fn apply(patch: &Patch, object: &Object, path: &InstalledPath) -> Res
     let internal = |why: &str| Failure::Status(StatusError::internal(why));
     let mut value = patched;
     let mut issues = Vec::new();
-    schema.conform(&mut value, &mut issues).map_err(|fault| internal(&fault.text))?;
+    schema.conform_within(budget, &mut value, &mut issues).map_err(|fault| internal(&fault.text))?;
     let is_strict = matches!(patch, Patch::Operations(_)) && path.resource.is_builtin;
     if is_strict && !issues.is_empty() {
         let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
         return Err(internal(&format!("strict decoding error: {}", issues.join(", "))));
     }
-    schema.apply_defaults(&mut value);
+    schema.apply_defaults(&mut value, budget).map_err(|why| Failure::Status(why.into()))?;
     let mut object = Object::from_value(value).map_err(|_| internal("the patched value is not an object"))?;
     storage.apply_defaults(&mut object);
     Ok(Some(object))

@@ -1,6 +1,7 @@
 //! Schemas and objects that are made to cost time or memory.
 
 use super::*;
+use crate::budget::Budget;
 
 /// Longer than any of these takes in a debug build on a busy machine, and shorter than what is quadratic.
 const LONG: Duration = Duration::from_secs(20);
@@ -25,7 +26,7 @@ fn a_schema_can_have_many_nodes() {
         let schema =
             Schema::of_custom_resource(&object(&json!({"spec": object(&properties.into())})), false, KIND);
         let mut value = json!({"spec": {}});
-        schema.apply_defaults(&mut value);
+        schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
         assert_eq!(value["spec"].as_object().unwrap().len(), 100_000);
         let mut errors = ErrorList::default();
         schema.structural().unwrap().validate(&FieldPath::root(), &value, &mut errors);

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use registry_core::api::Object;
+use registry_core::budget::{Budget, memory};
 use registry_core::codec::json;
 use registry_core::codec::stored;
 use registry_core::schema::FieldOrder;
@@ -78,8 +79,10 @@ impl Review {
     /// Returns the objects of an answer.
     ///
     /// # Errors
-    /// Fails if it is not the answer to this request, or if the webhook could not convert.
-    pub(super) fn converted(&self, answer: &[u8]) -> Result<Vec<Value>, String> {
+    /// Fails if it is not the answer to this request, takes more memory than the budget allows, or if the webhook could not
+    /// convert.
+    pub(super) fn converted(&self, answer: &[u8], budget: &Budget) -> Result<Vec<Value>, String> {
+        budget.take_bytes(memory::of_json(answer)).map_err(|why| why.to_string())?;
         let mut answer = stored::decode_value(answer)
             .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
         if !answer.is_object() {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::api::Object;
+use registry_core::budget::{Budget, memory};
 use registry_core::resource::conversion::{ConversionError, RemoteConverter};
 use registry_core::rest::webhook::{WebhookCall, WebhookCaller};
 
@@ -24,6 +25,8 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of an answer, beyond a multiple of the request: a converted object may be larger, but not more than a
 /// stored one can be.
 const ANSWER_BYTES: usize = 4 << 20;
+/// Maximum memory of the objects in an answer, beyond a multiple of those in the request.
+const ANSWER_MEMORY: usize = 48 << 20;
 /// Maximum size of an answer as a multiple of the request.
 const ANSWER_FACTOR: usize = 4;
 
@@ -73,7 +76,10 @@ impl WebhookConverter {
             timeout: TIMEOUT,
         };
         let answer = self.caller.call(call).await.map_err(|error| subject.failed(error))?;
-        let converted = review.converted(&answer).map_err(|error| subject.failed(error))?;
+        let memory_of_sent: usize =
+            sent.iter().flat_map(|object| object.0.values()).map(memory::of_value).sum();
+        let budget = Budget::of_bytes(ANSWER_MEMORY + ANSWER_FACTOR.saturating_mul(memory_of_sent));
+        let converted = review.converted(&answer, &budget).map_err(|error| subject.failed(error))?;
         if converted.len() != sent.len() {
             return Err(ConversionError(format!(
                 "conversion webhook for {subject} returned {} objects, expected {}",

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use registry_core::api::StatusError;
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use super::Fixture;
@@ -95,7 +96,7 @@ async fn check(case: &Value) -> Result<usize, String> {
         let mut body = step["b"].clone();
         let schema = things.path(version, None).resource.schema();
         schema.conform(&mut body, &mut Vec::new()).map_err(|error| error.to_string())?;
-        schema.apply_defaults(&mut body);
+        schema.apply_defaults(&mut body, &Budget::unlimited()).unwrap();
         let result = if step["m"] == "PUT" {
             let name = body["metadata"]["name"].as_str().unwrap().to_owned();
             let replace = |object: &mut Value| {

@@ -93,3 +93,29 @@ async fn malformed_metadata_of_earlier_servers_is_dropped() {
     let object = widgets.get(("v1", None), "a").await.unwrap();
     assert_eq!(object["metadata"].get("labels"), None);
 }
+
+#[tokio::test]
+async fn they_are_read_without_defaults_that_are_too_large() {
+    let engine = Embedded::in_memory();
+    let with_items = |item: &Value| {
+        let spec = json!({"items": {"type": "array", "items": item}});
+        definition(&json!([v1(&schema(&spec, &json!({})), &json!({}))]))
+    };
+    let earlier = with_items(&json!({"type": "object", "properties": {"a": {"type": "string"}}}));
+    let widgets = Fixture::over(engine.clone(), &earlier, 0);
+    for (name, count) in [("many", 200_000), ("few", 2)] {
+        let items = json!({"spec": {"items": vec![json!({}); count]}});
+        widgets.create("v1", &widget(name, &items)).await.unwrap();
+    }
+    let key = "/registry/example.com/widgets/default/few";
+    let revision = engine.get(key).await.unwrap().key_value.unwrap().mod_revision;
+    let later = with_items(
+        &json!({"type": "object", "properties": {"a": {"type": "string", "default": "x".repeat(500)}}}),
+    );
+    let widgets = Fixture::over(engine, &later, revision + 1);
+    let many = widgets.get(("v1", None), "many").await.unwrap();
+    let items = many["spec"]["items"].as_array().unwrap();
+    assert!(items.len() == 200_000 && items.iter().all(|item| item == &json!({})));
+    let few = widgets.get(("v1", None), "few").await.unwrap();
+    assert_eq!(few["spec"]["items"][1]["a"], "x".repeat(500));
+}

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, StatusError};
 use registry_core::codec::stored;
+use registry_core::context::Budget;
 use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
 use registry_core::rest::{
@@ -61,7 +62,7 @@ impl Bench {
         let schema = self.store.schema();
         let mut value = body.clone();
         schema.conform(&mut value, &mut Vec::new()).unwrap();
-        schema.apply_defaults(&mut value);
+        schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
         let mut object = Object::from_value(value).unwrap();
         self.store.apply_defaults(&mut object);
         object

@@ -5,11 +5,13 @@
 //! request's [`Budget`], and ends when the budget is exhausted, when the deadline has passed, or when nobody waits for the
 //! response any more.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::api::{Reason, StatusError};
+
+pub mod memory;
 
 /// Maximum number of bytes of memory that a request may make beyond its body. An object that is stored has at most a few
 /// MiB of JSON, whose tree takes several times as much memory.
@@ -29,6 +31,7 @@ pub struct Budget {
     abandoned: Option<Abandoned>,
     bytes: AtomicU64,
     steps: AtomicU64,
+    exhausted: OnceLock<Exhausted>,
 }
 
 /// Whether nobody waits for the response of a request any more. Clones belong to the same request.
@@ -65,6 +68,7 @@ impl Default for Budget {
             abandoned: None,
             bytes: AtomicU64::new(MAX_BYTES),
             steps: AtomicU64::new(MAX_STEPS),
+            exhausted: OnceLock::new(),
         }
     }
 }
@@ -73,6 +77,12 @@ impl Budget {
     /// Creates the budget of a request that has to be answered until `deadline`.
     pub fn until(deadline: Option<Instant>) -> Self {
         Self { deadline, ..Self::default() }
+    }
+
+    /// Creates a budget of this number of bytes, for what is not made on behalf of a single request.
+    pub fn of_bytes(bytes: usize) -> Self {
+        let bytes = AtomicU64::new(u64::try_from(bytes).unwrap_or(u64::MAX));
+        Self { bytes, steps: AtomicU64::new(u64::MAX), ..Self::default() }
     }
 
     /// Creates a budget without limits, for the server's own work.
@@ -97,7 +107,7 @@ impl Budget {
     pub fn take_bytes(&self, bytes: usize) -> Result<(), Exhausted> {
         let left = self.bytes.load(Ordering::Relaxed);
         let taken = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let Some(rest) = left.checked_sub(taken) else { return Err(Exhausted::Bytes) };
+        let Some(rest) = left.checked_sub(taken) else { return Err(self.fail(Exhausted::Bytes)) };
         self.bytes.store(rest, Ordering::Relaxed);
         Ok(())
     }
@@ -109,7 +119,7 @@ impl Budget {
     #[inline]
     pub fn take_steps(&self, steps: u64) -> Result<(), Exhausted> {
         let left = self.steps.load(Ordering::Relaxed);
-        let Some(rest) = left.checked_sub(steps) else { return Err(Exhausted::Steps) };
+        let Some(rest) = left.checked_sub(steps) else { return Err(self.fail(Exhausted::Steps)) };
         self.steps.store(rest, Ordering::Relaxed);
         if left / STEPS_PER_CHECK == rest / STEPS_PER_CHECK { Ok(()) } else { self.check() }
     }
@@ -121,12 +131,24 @@ impl Budget {
     #[cold]
     pub fn check(&self) -> Result<(), Exhausted> {
         if self.abandoned.as_ref().is_some_and(Abandoned::is_abandoned) {
-            return Err(Exhausted::Abandoned);
+            return Err(self.fail(Exhausted::Abandoned));
         }
         match self.deadline {
-            Some(deadline) if Instant::now() >= deadline => Err(Exhausted::Deadline),
+            Some(deadline) if Instant::now() >= deadline => Err(self.fail(Exhausted::Deadline)),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the first reason for which something failed, also where that failure was worded in another way.
+    pub fn exhausted(&self) -> Option<Exhausted> {
+        self.exhausted.get().copied()
+    }
+
+    #[cold]
+    fn fail(&self, why: Exhausted) -> Exhausted {
+        // Only the first one is kept.
+        let _ = self.exhausted.set(why);
+        why
     }
 }
 
@@ -172,7 +194,9 @@ mod tests {
     fn bytes_and_steps_end_with_their_limits() {
         let budget = Budget::default();
         assert_eq!(budget.take_bytes(usize::try_from(MAX_BYTES).unwrap()), Ok(()));
+        assert_eq!(budget.exhausted(), None);
         assert_eq!(budget.take_bytes(1), Err(Exhausted::Bytes));
+        assert_eq!(budget.exhausted(), Some(Exhausted::Bytes));
         assert_eq!(budget.take_steps(MAX_STEPS), Ok(()));
         assert_eq!(budget.take_steps(1), Err(Exhausted::Steps));
         assert_eq!(Budget::unlimited().take_steps(MAX_STEPS * 2), Ok(()));
