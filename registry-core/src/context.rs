@@ -12,7 +12,7 @@ mod budget;
 mod warnings;
 
 pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded};
-pub use budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
+pub use budget::{AbandonOnDrop, Abandoned, Budget, Exhausted, Place};
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.

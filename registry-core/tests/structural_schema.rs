@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use registry_core::api::{ErrorList, FieldPath, GroupVersionKind};
+use registry_core::context::Budget;
 use registry_core::schema::{FieldIssue, Schema};
 use serde_json::{Value, json};
 
@@ -74,8 +75,8 @@ fn answer(schema: &Schema, new: &Value, old: Option<&Value>) -> Answer {
     let root = FieldPath::root();
     let mut errors = ErrorList::default();
     match &old {
-        Some(old) => structural.validate_update(&root, &value, old, &mut errors),
-        None => structural.validate(&root, &value, &mut errors),
+        Some(old) => structural.validate_update(&root, &value, old, &Budget::default(), &mut errors),
+        None => structural.validate(&root, &value, &Budget::default(), &mut errors),
     }
     structural.validate_embedded(&root, &value, &mut errors);
     structural.validate_lists(&root, &value, old.as_ref(), &mut errors);

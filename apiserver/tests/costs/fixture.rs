@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use registry_core::RequestContext;
+use registry_core::context::Budget;
 use registry_core::registry::storage_map::{InstalledApi, OpenStorage};
 use registry_core::resource::{ResourceType, Versions};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
@@ -114,10 +115,21 @@ impl Server {
         self.send(Request::get(url).header("accept", accept).body(Body::empty()).unwrap())
     }
 
+    /// Creates an object within the budget that the requests of clients have.
+    pub(crate) fn post_within_budget(&self, url: &str, body: impl Into<Body>) -> Answer {
+        let request = Request::post(url).header("content-type", "application/json");
+        let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+        self.send_as(context, request.body(body.into()).unwrap())
+    }
+
     fn send(&self, request: Request<Body>) -> Answer {
+        self.send_as(RequestContext::system(""), request)
+    }
+
+    fn send_as(&self, context: RequestContext, request: Request<Body>) -> Answer {
         let info = RequestInfo::parse(request.method(), request.uri());
         let answered = async {
-            let response = self.api.dispatch(info, RequestContext::system(""), request).await;
+            let response = self.api.dispatch(info, context, request).await;
             let (parts, body) = response.into_parts();
             (parts, body.collect().await.unwrap().to_bytes())
         };

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::api::{ErrorList, FieldPath};
+use crate::context::Budget;
 
 use super::{ConformError, FieldIssue};
 
@@ -129,14 +130,21 @@ impl StructuralSchema {
     ///
     /// Does not check that lists are [distinct](Self::validate_lists), [embedded resources](Self::validate_embedded),
     /// or rules in CEL.
-    pub fn validate(&self, path: &FieldPath, value: &Value, errors: &mut ErrorList) {
-        validate::create(&self.tree, self.root, path, value, errors);
+    pub fn validate(&self, path: &FieldPath, value: &Value, budget: &Budget, errors: &mut ErrorList) {
+        validate::create((&self.tree, self.root), path, value, budget, errors);
     }
 
     /// Validates an update. Errors of values that the update does not change are not reported: the schema may have
     /// become stricter since (validation ratcheting).
-    pub fn validate_update(&self, path: &FieldPath, new: &Value, old: &Value, errors: &mut ErrorList) {
-        validate::update(&self.tree, self.root, path, new, old, errors);
+    pub fn validate_update(
+        &self,
+        path: &FieldPath,
+        new: &Value,
+        old: &Value,
+        budget: &Budget,
+        errors: &mut ErrorList,
+    ) {
+        validate::update((&self.tree, self.root), path, (new, old), budget, errors);
     }
 
     /// Checks that the elements of sets and the keys of maps are distinct. Reports nothing if `old`, the value before

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use registry_core::context::Budget;
 use registry_core::cel::{
     Activation, Authorizer, AuthorizerValue, Check, CompileFailure, CostBudget, Decision, Environment,
     EvaluationError, Program, Type, declare,
@@ -72,7 +73,7 @@ fn check_refused(spec: &Json, causes: &[Json]) -> Result<(), String> {
         let message = cause[2].as_str().unwrap();
         let pointer = field.trim_start_matches("spec.").replace(['.', '['], "/").replace(']', "");
         let source = spec.pointer(&format!("/{pointer}")).and_then(Json::as_str).unwrap_or_default();
-        let found = match environment.compile(source) {
+        let found = match environment.compile(source, &Budget::default()) {
             Err(failure) => failure.to_string(),
             Ok(program) => format!("no error, type {}", program.output_type()),
         };
@@ -128,7 +129,7 @@ fn environment(spec: &Json) -> Environment {
     for variable in spec["variables"].as_array().into_iter().flatten() {
         let name = variable["name"].as_str().unwrap();
         let of = environment
-            .compile(variable["expression"].as_str().unwrap())
+            .compile(variable["expression"].as_str().unwrap(), &Budget::default())
             .map_or(Type::Dyn, |program| program.output_type().clone());
         environment = environment.with_variable(&format!("variables.{name}"), of);
     }
@@ -161,14 +162,14 @@ fn deny(spec: &Json, object: &Json) -> Option<String> {
         .flatten()
         .map(|variable| {
             let name = format!("variables.{}", variable["name"].as_str().unwrap());
-            (name, environment.compile(variable["expression"].as_str().unwrap()))
+            (name, environment.compile(variable["expression"].as_str().unwrap(), &Budget::default()))
         })
         .collect();
     let validations: Vec<_> = spec["validations"].as_array().into_iter().flatten().collect();
     let compiled: Vec<_> = validations
         .iter()
         .map(|validation| {
-            let compile = |name: &str| validation[name].as_str().map(|source| environment.compile(source));
+            let compile = |name: &str| validation[name].as_str().map(|source| environment.compile(source, &Budget::default()));
             (compile("expression").unwrap(), compile("messageExpression"))
         })
         .collect();

@@ -204,7 +204,7 @@ static MESSAGES: LazyLock<Schema> = LazyLock::new(|| {
 pub fn cel(input: &[u8]) {
     let Ok(source) = std::str::from_utf8(input) else { return };
     let environment = cel::Environment::kubernetes().with_variable("self", cel::Type::Dyn);
-    let program = match environment.compile(source) {
+    let program = match environment.compile(source, &registry_core::context::Budget::default()) {
         Ok(program) => program,
         Err(failure) => {
             assert!(!failure.to_string().is_empty(), "a failure has a message");
@@ -213,7 +213,7 @@ pub fn cel(input: &[u8]) {
     };
     let estimate = program.cost_estimate();
     assert!(estimate.min <= estimate.max, "an estimate is a range");
-    assert_eq!(environment.compile(source).map(|again| again.cost_estimate()), Ok(estimate));
+    assert_eq!(environment.compile(source, &registry_core::context::Budget::default()).map(|again| again.cost_estimate()), Ok(estimate));
     let mut activation = environment.activation();
     activation.bind_dynamic("self", &CEL_OBJECT);
     let mut budget = cel::CostBudget::new(CEL_COST_LIMIT);
