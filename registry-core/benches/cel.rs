@@ -8,11 +8,11 @@
 )]
 
 use divan::Bencher;
-use registry_core::context::Budget;
 use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::cel::{
     CostBudget, DeclType, Environment, RuleBudget, ValidationRules, check_definition, declare,
 };
+use registry_core::context::Budget;
 use serde_json::{Value, json};
 
 /// Rules as they are common in CustomResourceDefinitions.
@@ -80,7 +80,7 @@ fn evaluate(bencher: Bencher<'_, '_>, rule: &str) {
     let object = object();
     let mut activation = environment.activation();
     activation.bind_json("self", &object, &declared);
-    bencher.bench_local(|| program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool());
+    bencher.bench_local(|| program.evaluate(&activation, &CostBudget::default()).unwrap().as_bool());
 }
 
 #[divan::bench]

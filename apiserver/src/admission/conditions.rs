@@ -82,7 +82,8 @@ impl MatchConditions {
             .map(|condition| {
                 let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
                 let expression = text("expression").to_owned();
-                let program = compiler.compile(&expression, Returns::Bool, (uses, Age::Stored), &Budget::unlimited());
+                let program =
+                    compiler.compile(&expression, Returns::Bool, (uses, Age::Stored), &Budget::unlimited());
                 let program = program.map_err(|failure| format!("compilation error: {failure}"));
                 Condition { name: text("name").to_owned(), expression, program }
             })
@@ -138,9 +139,7 @@ impl MatchConditions {
         let mut failures: Vec<String> = Vec::new();
         for condition in &self.conditions {
             let result = match &condition.program {
-                Ok(program) => {
-                    program.evaluate_within(&activation, &mut remaining, &write.context.budget)
-                }
+                Ok(program) => program.evaluate_within(&activation, &mut remaining, &write.context.budget),
                 Err(failure) => {
                     failures.push(failure.clone());
                     continue;

@@ -51,7 +51,9 @@ impl MatchConditions {
             if conditions.iter().any(|condition| condition.expression == *expression) {
                 return Err((at, "the expression is there twice".to_owned()));
             }
-            let program = environment.compile(expression, &Budget::unlimited()).map_err(|error| (at, error.to_string()))?;
+            let program = environment
+                .compile(expression, &Budget::unlimited())
+                .map_err(|error| (at, error.to_string()))?;
             if *program.output_type() != Type::Bool {
                 return Err((at, format!("must evaluate to bool but got {}", program.output_type())));
             }

@@ -89,7 +89,10 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
 
 /// Returns whether expressions may be evaluated for a request: those of policies, webhooks and definitions, for writes.
 fn may_evaluate(info: &RequestInfo) -> bool {
-    let is_write = matches!(info.verb, Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection);
+    let is_write = matches!(
+        info.verb,
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
+    );
     is_write && info.resource.is_some() && !info.is_long_running()
 }
 

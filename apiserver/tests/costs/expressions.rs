@@ -19,8 +19,14 @@ const WEBHOOKS: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookc
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
 
 /// Patterns that are short as they are written, and large as a program.
-const PATTERNS: [&str; 6] =
-    [r"(\\pL{50}){9}", r"\\pL{1000}", r"(?i)\\p{Greek}{999}", ".{1000}", "(a{30}){30}", r"[^\\p{L}\\p{N}]{500}"];
+const PATTERNS: [&str; 6] = [
+    r"(\\pL{50}){9}",
+    r"\\pL{1000}",
+    r"(?i)\\p{Greek}{999}",
+    ".{1000}",
+    "(a{30}){30}",
+    r"[^\\p{L}\\p{N}]{500}",
+];
 /// Size of the smaller body.
 const BYTES: usize = 64 * 1024;
 
@@ -89,10 +95,8 @@ fn definition(schema: &Value) -> Value {
 }
 
 fn rules(pattern: &str, bytes: usize) -> Value {
-    let rules: Vec<Value> = expressions(pattern, "self", bytes)
-        .into_iter()
-        .map(|rule| json!({"rule": rule}))
-        .collect();
+    let rules: Vec<Value> =
+        expressions(pattern, "self", bytes).into_iter().map(|rule| json!({"rule": rule})).collect();
     definition(&json!({"type": "string", "maxLength": 10, "x-kubernetes-validations": rules}))
 }
 
@@ -147,7 +151,8 @@ fn a_few_patterns_that_go_accepts_are_accepted() {
 #[test]
 fn checking_a_pattern_takes_no_longer_than_reading_it() {
     for pattern in PATTERNS {
-        let texts: Vec<String> = (0..1_000).map(|number| format!("x{number}{pattern}").replace(r"\\", r"\")).collect();
+        let texts: Vec<String> =
+            (0..1_000).map(|number| format!("x{number}{pattern}").replace(r"\\", r"\")).collect();
         let quoted = serde_json::to_string(&texts).unwrap();
         let (_, reading) = timed(|| {
             for _ in 0..100 {
@@ -173,7 +178,10 @@ fn shared() -> Vec<(&'static str, CelValue<'static>)> {
         let keys = ["a", "b"].map(|key| CelValue::string(key));
         let entries = keys.map(|key| {
             let text = key.as_str().unwrap_or_default().to_owned();
-            (registry_core::cel::Key::String(registry_core::cel::Text::Shared(text.into())), (key, value.clone()))
+            (
+                registry_core::cel::Key::String(registry_core::cel::Text::Shared(text.into())),
+                (key, value.clone()),
+            )
         });
         CelValue::map(entries.into_iter().collect())
     };
@@ -187,11 +195,34 @@ fn shared() -> Vec<(&'static str, CelValue<'static>)> {
 /// Calls of every declared function, and operators, with `v` and `w` for values with many parts.
 fn calls() -> Vec<String> {
     let operators = [
-        "v == w", "v != w", "v in [w]", "w in [v, v]", "[v] + [w] == [w] + [v]", "{'a': v} == {'a': w}",
-        "[v].exists(x, x == w)", "[v].map(x, x == w)", "[1, 2].all(x, v != w)", "v ? 1 : 2", "-v", "!v", "v < w",
-        "v + w", "v - w", "[0][v]", "{'a': 1}[v]", "v[w]", "{v: 1}", "[?v]", "has(v.a) && v == w",
-        "[v].transformList(i, x, x == w)", "[v].transformMap(i, x, x == w)", "[[v, w]].sortBy(x, x)",
-        "optional.of(v) == optional.of(w)", "optional.of(v).orValue(w) == w", "v.?a == w.?a", "cel.bind(x, v, x == w)",
+        "v == w",
+        "v != w",
+        "v in [w]",
+        "w in [v, v]",
+        "[v] + [w] == [w] + [v]",
+        "{'a': v} == {'a': w}",
+        "[v].exists(x, x == w)",
+        "[v].map(x, x == w)",
+        "[1, 2].all(x, v != w)",
+        "v ? 1 : 2",
+        "-v",
+        "!v",
+        "v < w",
+        "v + w",
+        "v - w",
+        "[0][v]",
+        "{'a': 1}[v]",
+        "v[w]",
+        "{v: 1}",
+        "[?v]",
+        "has(v.a) && v == w",
+        "[v].transformList(i, x, x == w)",
+        "[v].transformMap(i, x, x == w)",
+        "[[v, w]].sortBy(x, x)",
+        "optional.of(v) == optional.of(w)",
+        "optional.of(v).orValue(w) == w",
+        "v.?a == w.?a",
+        "cel.bind(x, v, x == w)",
     ];
     let args = ["v", "[v, w]", "'%s %s'"];
     let mut calls: Vec<String> = operators.map(str::to_owned).to_vec();

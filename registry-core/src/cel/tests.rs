@@ -18,7 +18,7 @@ fn evaluate(source: &str) -> String {
     };
     let mut activation = environment.activation();
     activation.bind_dynamic("self", &object);
-    match program.evaluate(&activation, &mut CostBudget::default()) {
+    match program.evaluate(&activation, &CostBudget::default()) {
         Ok(value) => value.to_string(),
         Err(error) => format!("error: {error}"),
     }
@@ -46,8 +46,8 @@ fn costs_are_counted_and_limited() {
         let program = environment.compile(source, &Budget::default()).unwrap();
         let mut activation = environment.activation();
         activation.bind_dynamic("self", &object);
-        let mut budget = CostBudget::default();
-        program.evaluate(&activation, &mut budget).unwrap();
+        let budget = CostBudget::default();
+        program.evaluate(&activation, &budget).unwrap();
         budget.spent()
     };
     assert_eq!(cost("self.a"), 2);
@@ -59,7 +59,7 @@ fn costs_are_counted_and_limited() {
     let program = environment.compile(nested, &Budget::default()).unwrap();
     let mut activation = environment.activation();
     activation.bind_dynamic("self", &object);
-    let error = program.evaluate(&activation, &mut CostBudget::default()).unwrap_err();
+    let error = program.evaluate(&activation, &CostBudget::default()).unwrap_err();
     assert_eq!(error, EvaluationError::CostLimitExceeded);
     assert_eq!(error.to_string(), "operation cancelled: actual cost limit exceeded");
     let late = Budget::until(Some(std::time::Instant::now()));
@@ -91,8 +91,9 @@ fn hostile_expressions_end_within_their_limits() {
 fn referenced_variables_and_fields_are_known() {
     let environment =
         Environment::kubernetes().with_variable("self", Type::Dyn).with_variable("oldSelf", Type::Dyn);
-    let program =
-        environment.compile("self.spec.replicas > 1 && self.list.all(oldSelf, oldSelf.x > 0)", &Budget::default()).unwrap();
+    let program = environment
+        .compile("self.spec.replicas > 1 && self.list.all(oldSelf, oldSelf.x > 0)", &Budget::default())
+        .unwrap();
     assert_eq!(program.referenced_variables().collect::<Vec<_>>(), ["self"]);
     assert_eq!(program.referenced_paths(), ["self.list", "self.spec", "self.spec.replicas"]);
     assert!(environment.compile("self == oldSelf", &Budget::default()).unwrap().references("oldSelf"));

@@ -242,7 +242,9 @@ impl Exhausted {
     }
 
     fn of_code(code: u8) -> Option<Self> {
-        [Self::Bytes, Self::Steps, Self::Deadline, Self::Abandoned].into_iter().find(|reason| reason.code() == code)
+        [Self::Bytes, Self::Steps, Self::Deadline, Self::Abandoned]
+            .into_iter()
+            .find(|reason| reason.code() == code)
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use registry_core::context::Budget;
 use registry_core::cel::{
     Activation, Authorizer, AuthorizerValue, Check, CompileFailure, CostBudget, Decision, Environment,
     EvaluationError, Program, Type, declare,
 };
+use registry_core::context::Budget;
 use serde_json::{Value as Json, json};
 
 struct AllowUsers;
@@ -169,7 +169,9 @@ fn deny(spec: &Json, object: &Json) -> Option<String> {
     let compiled: Vec<_> = validations
         .iter()
         .map(|validation| {
-            let compile = |name: &str| validation[name].as_str().map(|source| environment.compile(source, &Budget::default()));
+            let compile = |name: &str| {
+                validation[name].as_str().map(|source| environment.compile(source, &Budget::default()))
+            };
             (compile("expression").unwrap(), compile("messageExpression"))
         })
         .collect();
@@ -186,7 +188,7 @@ fn deny(spec: &Json, object: &Json) -> Option<String> {
         let Ok(program) = program else {
             return Some("a variable does not compile".to_owned());
         };
-        match program.evaluate(&activation, &mut CostBudget::default()) {
+        match program.evaluate(&activation, &CostBudget::default()) {
             Ok(value) => activation.bind_value(name, value),
             Err(error) => {
                 let name_in_messages = name.trim_start_matches("variables.");
@@ -213,13 +215,13 @@ fn deny_one<'a>(
         Ok(program) => program,
         Err(failure) => return Some(format!("expression '{source}' resulted in error: {failure}")),
     };
-    match program.evaluate(activation, &mut CostBudget::default()) {
+    match program.evaluate(activation, &CostBudget::default()) {
         Err(error) => return Some(format!("expression '{source}' resulted in error: {error}")),
         Ok(value) if value.as_bool() == Some(true) => return None,
         Ok(_) => {}
     }
     let text = message.and_then(|message| {
-        let value = message.as_ref().ok()?.evaluate(activation, &mut CostBudget::default()).ok()?;
+        let value = message.as_ref().ok()?.evaluate(activation, &CostBudget::default()).ok()?;
         let text = value.as_str()?.trim().to_owned();
         (!text.is_empty() && !text.contains('\n') && text.len() <= 5 * 1024).then_some(text)
     });

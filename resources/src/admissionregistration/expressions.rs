@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use registry_core::api::validation::{ErrorList, FieldErrorKind, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::KEYWORDS;
-use registry_core::context::Budget;
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use crate::support::field::Field;

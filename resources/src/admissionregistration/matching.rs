@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use registry_core::context::Budget;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
+use registry_core::context::Budget;
 use serde_json::{Value, json};
 
 use super::expressions::Expressions;

@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use registry_core::context::Budget;
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use super::{names as device_names, selectors, taints};

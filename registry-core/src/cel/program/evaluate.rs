@@ -113,7 +113,10 @@ impl<'a> Machine<'a, '_> {
     }
 
     /// Counts the work on texts, which operators and functions read, and whose characters their costs count.
-    fn visit_texts<'v>(&self, values: impl IntoIterator<Item = &'v Value<'a>>) -> Result<(), Box<EvaluationError>>
+    fn visit_texts<'v>(
+        &self,
+        values: impl IntoIterator<Item = &'v Value<'a>>,
+    ) -> Result<(), Box<EvaluationError>>
     where
         'a: 'v,
     {

@@ -247,7 +247,13 @@ impl<'a> DefinitionCheck<'a> {
     }
 
     /// Adds the estimated costs of a rule, and reports those that exceed the limit of a single one.
-    fn observe_costs(&self, compiled: &CompiledRule, times: u64, path: &FieldPath, findings: &mut Findings<'_>) {
+    fn observe_costs(
+        &self,
+        compiled: &CompiledRule,
+        times: u64,
+        path: &FieldPath,
+        findings: &mut Findings<'_>,
+    ) {
         let programs = match compiled {
             CompiledRule::Compiled(programs) => Some(programs.as_ref()),
             CompiledRule::Empty | CompiledRule::Failed(_) => None,

@@ -194,7 +194,10 @@ impl NodeRules {
     pub(super) fn compiled(&self, declared: &DeclType) -> &[CompiledRule] {
         self.compiled.get_or_init(|| {
             let environments = Environments::for_stored(declared);
-            self.rules.iter().map(|rule| compile(rule, &environments, &environments, &Budget::unlimited())).collect()
+            self.rules
+                .iter()
+                .map(|rule| compile(rule, &environments, &environments, &Budget::unlimited()))
+                .collect()
         })
     }
 }

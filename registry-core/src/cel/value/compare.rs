@@ -95,7 +95,11 @@ struct Members<'a, 'k> {
 }
 
 impl<'a, 'k> Members<'a, 'k> {
-    fn of(list: &List<'a>, kind: &'k ListKind, budget: &CostBudget<'_>) -> Result<Self, Box<EvaluationError>> {
+    fn of(
+        list: &List<'a>,
+        kind: &'k ListKind,
+        budget: &CostBudget<'_>,
+    ) -> Result<Self, Box<EvaluationError>> {
         let mut members = Self { kind, by_identity: std::collections::BTreeMap::new() };
         for element in list.iter() {
             members.add(element?, budget)?;
@@ -144,11 +148,7 @@ impl<'a, 'k> Members<'a, 'k> {
 
 /// Joins two lists by what makes their elements the same: of a set and of a list with keys, the second's elements
 /// replace those of the first and the others follow.
-pub(crate) fn concatenate<'a>(
-    first: &List<'a>,
-    second: &List<'a>,
-    budget: &CostBudget<'_>,
-) -> Evaluated<'a> {
+pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
     budget.visit(first.len() + second.len())?;
     let mut joined = first.to_vec()?;
     match first.kind() {

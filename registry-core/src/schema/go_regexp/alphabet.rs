@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition};
+use regex_syntax::hir::{
+    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look, Repetition,
+};
 
 /// Maximum product of the number of classes and the number of ranges of characters that they make. Both are small except in
 /// expressions that are made for it.
@@ -70,11 +72,7 @@ impl Alphabet {
         after.checked_sub(1).and_then(|place| self.starts.get(place)).map_or(0, |(_, letter)| *letter)
     }
 
-    fn translate<'h>(
-        &self,
-        hir: &'h Hir,
-        classes: &mut BTreeMap<&'h [ClassUnicodeRange], Hir>,
-    ) -> Hir {
+    fn translate<'h>(&self, hir: &'h Hir, classes: &mut BTreeMap<&'h [ClassUnicodeRange], Hir>) -> Hir {
         match hir.kind() {
             HirKind::Empty => Hir::empty(),
             HirKind::Look(look) => Hir::look(*look),
@@ -156,9 +154,8 @@ impl<'h> Characters<'h> {
         if self.has_lines && self.literals.binary_search(&u32::from('\n')).is_err() {
             self.literals.push(u32::from('\n'));
         }
-        let words = [('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')].map(|(start, end)| {
-            ClassUnicodeRange::new(start, end)
-        });
+        let words = [('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]
+            .map(|(start, end)| ClassUnicodeRange::new(start, end));
         let words = ClassUnicode::new(words);
         let mut classes: Vec<&ClassUnicode> = self.classes.values().copied().collect();
         // The last one, so that its members are told apart by it.
@@ -234,7 +231,8 @@ impl<'h> Characters<'h> {
             }
         }
         let mut alphabet = Alphabet { ascii: [0; ASCII], starts };
-        let ascii: [u8; ASCII] = std::array::from_fn(|code| alphabet.letter_of(u32::try_from(code).unwrap_or(0)));
+        let ascii: [u8; ASCII] =
+            std::array::from_fn(|code| alphabet.letter_of(u32::try_from(code).unwrap_or(0)));
         alphabet.ascii = ascii;
         Ok(alphabet)
     }

@@ -201,7 +201,12 @@ impl Engine {
     }
 
     /// Returns the start of a match with a known end; `None` if the automaton gives up.
-    fn start_of_match(&self, cache: &mut Option<Cache>, letters: &[u8], place: Range<usize>) -> Option<usize> {
+    fn start_of_match(
+        &self,
+        cache: &mut Option<Cache>,
+        letters: &[u8],
+        place: Range<usize>,
+    ) -> Option<usize> {
         let dfa = self.reversed.get_or_init(|| reversed(&self.hir)).as_ref()?;
         let cache = cache.get_or_insert_with(|| dfa.create_cache());
         let input = Input::new(letters).range(place).anchored(Anchored::Yes);
@@ -235,7 +240,10 @@ fn reversed(hir: &Hir) -> Option<DFA> {
 }
 
 fn nfa_config() -> thompson::Config {
-    thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_BYTES)).which_captures(WhichCaptures::Implicit)
+    thompson::Config::new()
+        .utf8(false)
+        .nfa_size_limit(Some(MAX_BYTES))
+        .which_captures(WhichCaptures::Implicit)
 }
 
 /// Making a state takes time proportional to the size of the expression: each has to serve as many letters.

@@ -40,7 +40,10 @@ fn expressions_that_are_too_large_are_errors() {
     let large = "(a{1000}b{1000}c{1000}d{1000})".repeat(900);
     assert_eq!(error(&large), format!("error parsing regexp: expression too large: `{large}`"));
     let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
-    assert_eq!(error(&nested(1_000)), format!("error parsing regexp: expression nests too deeply: `{}`", nested(1_000)));
+    assert_eq!(
+        error(&nested(1_000)),
+        format!("error parsing regexp: expression nests too deeply: `{}`", nested(1_000))
+    );
     assert!(matches(&nested(999), "a"));
 }
 
@@ -82,7 +85,7 @@ fn matches_are_found_from_left_to_right() {
     assert_eq!(found("a*", "baac"), [0..0, 1..3, 4..4]);
     assert_eq!(found("", "éb"), [0..0, 2..2, 3..3]);
     assert_eq!(found(r"\b", "aé b"), [0..0, 1..1, 4..4, 5..5]);
-    assert_eq!(found("x", "abc"), []);
+    assert!(found("x", "abc").is_empty());
     assert_eq!(found("(?m)^.?$", "a\n\nb"), [0..1, 2..2, 3..4]);
     assert_eq!(found("a.*?c", "abcabc"), [0..3, 3..6]);
 }
@@ -90,7 +93,8 @@ fn matches_are_found_from_left_to_right() {
 /// The same answers as those of the `regex` crate, for generated patterns that both write alike.
 #[test]
 fn answers_are_those_of_the_regex_crate() {
-    let atoms = ["a", "b", ".", "[^a]", "é", r"\pL", "(?i:É)", "[a-cé-ü]", r"\n", "^", "$", "(?m:^)", "(?m:$)"];
+    let atoms =
+        ["a", "b", ".", "[^a]", "é", r"\pL", "(?i:É)", "[a-cé-ü]", r"\n", "^", "$", "(?m:^)", "(?m:$)"];
     let operators = ["", "*", "+?", "{2}", "{0,2}", "?"];
     let texts = ["", "a", "ab", "éé", "a\nb", "bÉaé", "abcüß1", "\n\n", "aaaa"];
     let mut number = 0;
@@ -131,7 +135,8 @@ fn matching_is_linear_in_the_text_or_ends_with_the_budget() {
 
 #[test]
 fn expressions_are_checked_in_linear_time() {
-    for piece in ["{", r"\p{", "{1,", "{é", "[[:", "[", r"\pL", "(a{2}", "a{1000}", r"\Qa", "(?i)", "(?P<a>"] {
+    for piece in ["{", r"\p{", "{1,", "{é", "[[:", "[", r"\pL", "(a{2}", "a{1000}", r"\Qa", "(?i)", "(?P<a>"]
+    {
         let text = piece.repeat(200_000);
         // A quadratic check of 600 KB takes minutes.
         let _ = Pattern::check(&text);

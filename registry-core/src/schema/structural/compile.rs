@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::schema::types::ListKind;
 use crate::schema::go_regexp::Pattern;
+use crate::schema::types::ListKind;
 
 use super::formats::Format;
 use super::node::{
-    Accepted, Additional, Combined, Flags, FormatRule, Kind, Node, NodeId, NumberRules, Rules,
-    SizeRules, TextRules, Tree,
+    Accepted, Additional, Combined, Flags, FormatRule, Kind, Node, NodeId, NumberRules, Rules, SizeRules,
+    TextRules, Tree,
 };
 use super::{metadata, prune};
 

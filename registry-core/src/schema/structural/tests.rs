@@ -246,7 +246,13 @@ fn the_type_of_an_object_is_never_ratcheted() {
         StructuralSchema::compile(&object(&json!({"kind": {"type": "string", "maxLength": 1}})), false);
     let value = json!({"kind": "Thing"});
     let mut errors = ErrorList::default();
-    schema.validate_update(&FieldPath::root(), &value, &json!({"kind": "Thing", "old": 1}), &Budget::default(), &mut errors);
+    schema.validate_update(
+        &FieldPath::root(),
+        &value,
+        &json!({"kind": "Thing", "old": 1}),
+        &Budget::default(),
+        &mut errors,
+    );
     assert_eq!(texts(&errors), ["kind: Too long: may not be more than 1 bytes"]);
 }
 

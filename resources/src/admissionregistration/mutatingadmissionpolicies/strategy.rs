@@ -1,10 +1,10 @@
 //! Rules of MutatingAdmissionPolicies.
 
-use registry_core::context::Budget;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::expressions::Expressions;

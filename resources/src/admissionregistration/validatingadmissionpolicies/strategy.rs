@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use registry_core::context::Budget;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::expressions::Expressions;

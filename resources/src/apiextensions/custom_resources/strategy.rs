@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use registry_core::context::Budget;
 use registry_core::RequestContext;
 use registry_core::api::validation::FieldErrorKind;
 use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, Object};
 use registry_core::cel::{RuleBudget, ValidationRules};
+use registry_core::context::Budget;
 use registry_core::resource::{ObjectStrategy, WrittenValue};
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! Rules of DeviceClasses.
 
-use registry_core::context::Budget;
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 
 use crate::resource::{requests, selectors};

@@ -7,6 +7,7 @@ use std::time::Instant;
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
 use registry_core::cel::{CompositedVariables, Program, RUNTIME_COST_BUDGET};
+use registry_core::context::Budget;
 use registry_core::registry::InstalledPath;
 use serde_json::Value;
 
@@ -91,7 +92,8 @@ impl Mutator {
                 _ => (PatchKind::ApplyConfiguration, "/applyConfiguration/expression", Returns::Object),
             };
             let expression = text(mutation, path);
-            let program = compiler.compile(&expression, returns, (of_patches, Age::Stored), &Budget::unlimited());
+            let program =
+                compiler.compile(&expression, returns, (of_patches, Age::Stored), &Budget::unlimited());
             Mutation { kind, expression, program: program.map_err(|failure| failure.to_string()) }
         });
         let mutations: Vec<Mutation> = mutations.collect();

@@ -4,8 +4,8 @@
 
 use registry_core::api::{Object, StatusError};
 use registry_core::apply::merge_configuration;
-use registry_core::context::{Budget, Exhausted};
 use registry_core::cel::{CostBudget, List, Map as EvaluatedMap, Value as Evaluated};
+use registry_core::context::{Budget, Exhausted};
 use registry_core::patch::PatchError;
 use registry_core::patch::json::JsonPatch;
 use registry_core::registry::InstalledPath;
@@ -45,7 +45,8 @@ impl Patch {
         let Evaluated::List(List::Owned(elements)) = value else {
             return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
         };
-        let operations: Result<Vec<Value>, String> = elements.iter().map(|element| operation(element, budget)).collect();
+        let operations: Result<Vec<Value>, String> =
+            elements.iter().map(|element| operation(element, budget)).collect();
         let patch = JsonPatch::parse(&Value::Array(operations?)).map_err(|error| error.to_string())?;
         Ok(Self::Operations(patch))
     }
@@ -91,7 +92,8 @@ fn operation(element: &Evaluated<'_>, budget: &Budget) -> Result<Value, String> 
 fn check_names(value: &Evaluated<'_>, budget: &Budget) -> Result<(), String> {
     let Evaluated::Map(EvaluatedMap::Object(_, of)) = value else { return Ok(()) };
     let mut mismatches = Vec::new();
-    collect_mismatches(value, of.name(), budget, &mut mismatches).map_err(|exhausted| exhausted.to_string())?;
+    collect_mismatches(value, of.name(), budget, &mut mismatches)
+        .map_err(|exhausted| exhausted.to_string())?;
     if mismatches.is_empty() { Ok(()) } else { Err(format!("type mismatch: {}", mismatches.join("\n"))) }
 }
 
@@ -119,10 +121,14 @@ fn collect_mismatches(
             }
         }
         Evaluated::Map(EvaluatedMap::Owned(entries)) => {
-            return entries.values().try_for_each(|(_, value)| collect_mismatches(value, expected, budget, found));
+            return entries
+                .values()
+                .try_for_each(|(_, value)| collect_mismatches(value, expected, budget, found));
         }
         Evaluated::List(List::Owned(elements)) => {
-            return elements.iter().try_for_each(|element| collect_mismatches(element, expected, budget, found));
+            return elements
+                .iter()
+                .try_for_each(|element| collect_mismatches(element, expected, budget, found));
         }
         _ => {}
     }

@@ -262,11 +262,11 @@ impl Validator {
         let mut annotations = Vec::new();
         for annotation in &self.annotations {
             let result = match &annotation.program {
-                Ok(program) => program
-                    .evaluate_within(activation, &mut remaining, &write.context.budget)?
-                    .map_err(|error| {
-                        format!("expression '{}' resulted in error: {error}", annotation.expression)
-                    }),
+                Ok(program) => {
+                    program.evaluate_within(activation, &mut remaining, &write.context.budget)?.map_err(
+                        |error| format!("expression '{}' resulted in error: {error}", annotation.expression),
+                    )
+                }
                 Err(failure) => Err(failure.clone()),
             };
             match result {

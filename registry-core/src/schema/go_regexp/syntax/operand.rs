@@ -101,7 +101,8 @@ impl Open {
 
     /// Returns all of it as an operand.
     pub(super) fn as_operand(&self) -> Operand {
-        let operators = u32::from(self.is_sequence) + u32::from(self.alternatives > 0) + u32::from(self.captures);
+        let operators =
+            u32::from(self.is_sequence) + u32::from(self.alternatives > 0) + u32::from(self.captures);
         let size = self.size.saturating_add(self.last.size).saturating_add(self.alternatives);
         Operand {
             repetitions: self.repetitions.max(self.last.repetitions).max(1),

@@ -77,7 +77,9 @@ mod tests {
     #[test]
     fn names_are_those_of_go() {
         let is_known = |name: &str| Property::find(name).is_some();
-        for name in ["L", "Lu", "lu", "Letter", "Uppercase_Letter", "uppercase letter", "LC", "Cs", "Any", "ASCII"] {
+        for name in
+            ["L", "Lu", "lu", "Letter", "Uppercase_Letter", "uppercase letter", "LC", "Cs", "Any", "ASCII"]
+        {
             assert!(is_known(name), "{name}");
         }
         for name in ["Greek", "greek", "Old-Italic", "Nag_Mundari", "Cn", "Assigned", "punct"] {

@@ -103,7 +103,12 @@ fn check_service(service: Option<&Value>, place: &Place, findings: &mut Findings
     findings.append(&path, errors);
 }
 
-fn check_review_versions(versions: Option<&Value>, must_know: bool, place: &Place, findings: &mut Findings<'_>) {
+fn check_review_versions(
+    versions: Option<&Value>,
+    must_know: bool,
+    place: &Place,
+    findings: &mut Findings<'_>,
+) {
     let list = versions.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if list.is_empty() {
         findings.required(place, "");

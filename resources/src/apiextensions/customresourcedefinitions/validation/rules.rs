@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use registry_core::api::validation::{ErrorList, FieldError};
-use registry_core::context::Budget;
 use registry_core::cel::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};

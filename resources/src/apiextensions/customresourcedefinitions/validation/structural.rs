@@ -1,8 +1,8 @@
 //! Checks that a schema is structural: every field is described once outside of `allOf`, `anyOf`, `oneOf` and `not`,
 //! which only restrict values. (`apiserver/schema/validation.go`.)
 
-use registry_core::context::Budget;
 use registry_core::api::validation::ErrorList;
+use registry_core::context::Budget;
 use serde_json::{Value, json};
 
 use super::super::findings::{Findings, Place};

@@ -51,7 +51,12 @@ pub(super) fn check_all(
     }
 }
 
-fn check(version: &Version<'_>, rules: &root::SchemaRules<'_, '_>, place: &Place, findings: &mut Findings<'_>) {
+fn check(
+    version: &Version<'_>,
+    rules: &root::SchemaRules<'_, '_>,
+    place: &Place,
+    findings: &mut Findings<'_>,
+) {
     check_deprecation(version, &place.child("deprecationWarning"), findings);
     root::check(version.parts.validation, rules, &place.child("schema"), findings);
     check_subresources(version.parts.subresources, &place.child("subresources"), findings);
