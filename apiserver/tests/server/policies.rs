@@ -446,7 +446,7 @@ async fn a_short_request_is_answered_beside_policies_that_take_long() {
     let mut policies = Policies::on(&server).await;
     let list = "lists.range(90)";
     let slow = format!("{list}.all(a, {list}.all(b, {list}.all(c, object.data.a != string(a))))");
-    let validations: Vec<Value> = (0..30).map(|_| json!({"expression": slow})).collect();
+    let validations: Vec<Value> = (0..3).map(|_| json!({"expression": slow})).collect();
     let spec = json!({"validations": validations});
     policies.add(validating("slow", spec), binding("slow", json!({}))).await;
     policies.until_denied(&config_map("c"), "cost").await;
