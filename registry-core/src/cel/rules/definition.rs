@@ -225,7 +225,6 @@ impl<'a> DefinitionCheck<'a> {
             let environments = (environment(is_stored_rule), environment(is_stored_message));
             let compiled = compile(&rule, environments.0, environments.1, findings.budget);
             if findings.budget.check_complete().is_err() {
-                // The request fails with the reason for it.
                 return;
             }
             if !findings.take_pattern_size(&compiled) {
