@@ -12,6 +12,7 @@ use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::cel::{
     CostBudget, DeclType, Environment, RuleBudget, ValidationRules, check_definition, declare,
 };
+use registry_core::context::Budget;
 use serde_json::{Value, json};
 
 /// Rules as they are common in CustomResourceDefinitions.
@@ -66,7 +67,7 @@ fn compile_a_thousand_rules(bencher: Bencher<'_, '_>) {
     let environment = environment(&declared);
     bencher.bench(|| {
         for rule in RULES.iter().cycle().take(1_000) {
-            divan::black_box(environment.compile(rule).unwrap());
+            divan::black_box(environment.compile(rule, &Budget::unlimited()).unwrap());
         }
     });
 }
@@ -75,11 +76,11 @@ fn compile_a_thousand_rules(bencher: Bencher<'_, '_>) {
 fn evaluate(bencher: Bencher<'_, '_>, rule: &str) {
     let declared = declared();
     let environment = environment(&declared);
-    let program = environment.compile(rule).unwrap();
+    let program = environment.compile(rule, &Budget::unlimited()).unwrap();
     let object = object();
     let mut activation = environment.activation();
     activation.bind_json("self", &object, &declared);
-    bencher.bench_local(|| program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool());
+    bencher.bench_local(|| program.evaluate(&activation, &CostBudget::default()).unwrap().as_bool());
 }
 
 #[divan::bench]

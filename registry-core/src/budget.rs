@@ -5,8 +5,9 @@
 //! request's [`Budget`], and ends when the budget is exhausted, when the deadline has passed, or when nobody waits for the
 //! response any more.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::Instant;
 
 use crate::api::{Reason, StatusError};
@@ -20,6 +21,8 @@ const MAX_BYTES: u64 = 48 << 20;
 const MAX_STEPS: u64 = 10_000_000;
 /// Number of steps after which the clock is read, which costs about as much as one of them.
 const STEPS_PER_CHECK: u64 = 1024;
+/// Number of steps that expressions may take on the threads that serve connections: a few ms.
+const MAX_STEPS_THERE: u64 = 100_000;
 
 /// The work that one request may still cause.
 ///
@@ -29,10 +32,23 @@ const STEPS_PER_CHECK: u64 = 1024;
 pub struct Budget {
     deadline: Option<Instant>,
     abandoned: Option<Abandoned>,
+    place: Option<Place>,
     bytes: AtomicU64,
     steps: AtomicU64,
     exhausted: OnceLock<Exhausted>,
+    /// Number of steps of expressions that may be repeated elsewhere.
+    steps_there: AtomicU64,
 }
+
+/// Where a request is worked on: on the threads that serve connections, or on those for long work. Clones belong to the same
+/// request.
+#[derive(Clone, Debug, Default)]
+pub struct Place(Arc<AtomicU8>);
+
+/// The request is on the threads that serve connections, and is to leave them.
+const LEAVES: u8 = 1;
+/// It is elsewhere, or stays where it is.
+const LEFT: u8 = 2;
 
 /// Whether nobody waits for the response of a request any more. Clones belong to the same request.
 #[derive(Clone, Debug, Default)]
@@ -66,9 +82,11 @@ impl Default for Budget {
         Self {
             deadline: None,
             abandoned: None,
+            place: None,
             bytes: AtomicU64::new(MAX_BYTES),
             steps: AtomicU64::new(MAX_STEPS),
             exhausted: OnceLock::new(),
+            steps_there: AtomicU64::new(0),
         }
     }
 }
@@ -150,6 +168,59 @@ impl Budget {
         let _ = self.exhausted.set(why);
         why
     }
+
+    /// Fails if a part of the work has ended early, so that what it returned means nothing.
+    ///
+    /// # Errors
+    /// Returns the first reason.
+    pub fn check_complete(&self) -> Result<(), Exhausted> {
+        self.exhausted().map_or(Ok(()), Err)
+    }
+
+    /// Lets the request leave the threads that serve connections when its expressions take long.
+    pub fn leave_by(&mut self, place: Place) {
+        self.place = Some(place);
+    }
+
+    /// Takes steps of an expression that [`repeated_elsewhere`](Self::repeated_elsewhere) evaluates again. Returns `false` if
+    /// the evaluation is to end, because the request is to leave the threads that serve connections.
+    pub fn stays_for(&self, steps: u64) -> bool {
+        let Some(place) = &self.place else { return true };
+        if place.0.load(Ordering::Relaxed) == LEFT {
+            return true;
+        }
+        let taken = self.steps_there.load(Ordering::Relaxed).saturating_add(steps);
+        self.steps_there.store(taken, Ordering::Relaxed);
+        if taken <= MAX_STEPS_THERE {
+            return true;
+        }
+        place.0.store(LEAVES, Ordering::Relaxed);
+        false
+    }
+
+    /// Lets the request change its threads if expressions took long. Returns whether they have to be evaluated again,
+    /// because they ended early.
+    pub async fn repeated_elsewhere(&self) -> bool {
+        let Some(place) = self.place.as_ref().filter(|place| place.is_to_leave()) else { return false };
+        // Whoever polls the request moves it now; otherwise it stays.
+        yield_once().await;
+        place.0.store(LEFT, Ordering::Relaxed);
+        true
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Returns whether the request is to leave the threads that serve connections.
+    pub fn is_to_leave(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == LEAVES
+    }
+
+    /// Says that the request is on other threads than those that serve connections.
+    pub fn set_left(&self) {
+        self.0.store(LEFT, Ordering::Relaxed);
+    }
 }
 
 // === impl Abandoned ===
@@ -182,6 +253,19 @@ impl From<Exhausted> for StatusError {
         };
         Self::new(reason, exhausted.to_string())
     }
+}
+
+/// Is pending once, and is polled again at once.
+async fn yield_once() {
+    let mut is_second = false;
+    std::future::poll_fn(|task| {
+        if std::mem::replace(&mut is_second, true) {
+            return Poll::Ready(());
+        }
+        task.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 #[cfg(test)]
@@ -218,6 +302,28 @@ mod tests {
     /// Returns the failure of as many single steps as there are between two checks.
     fn first_failure(budget: &Budget) -> Option<Exhausted> {
         (0..=STEPS_PER_CHECK).find_map(|_| budget.take_steps(1).err())
+    }
+
+    #[test]
+    fn the_first_reason_stays() {
+        let budget = Budget::default();
+        assert_eq!(budget.check_complete(), Ok(()));
+        assert_eq!(budget.take_steps(u64::MAX), Err(Exhausted::Steps));
+        assert_eq!(budget.take_bytes(usize::MAX), Err(Exhausted::Bytes));
+        assert_eq!(budget.take_steps(1), Ok(()));
+        assert_eq!(budget.check_complete(), Err(Exhausted::Steps));
+    }
+
+    #[tokio::test]
+    async fn long_expressions_leave_once() {
+        let mut budget = Budget::default();
+        assert!(budget.stays_for(u64::MAX) && !budget.repeated_elsewhere().await, "there is nowhere to go");
+        let place = Place::default();
+        budget.leave_by(place.clone());
+        assert!(budget.stays_for(MAX_STEPS_THERE) && !place.is_to_leave());
+        assert!(!budget.stays_for(1) && place.is_to_leave());
+        assert!(budget.repeated_elsewhere().await && !budget.repeated_elsewhere().await);
+        assert!(budget.stays_for(u64::MAX));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod audit;
 mod copies;
 mod warnings;
 
-pub use crate::budget::{AbandonOnDrop, Abandoned, Budget, Exhausted};
+pub use crate::budget::{AbandonOnDrop, Abandoned, Budget, Exhausted, Place};
 pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded, RecordedList, TRUNCATED};
 pub use copies::RecordedBytes;
 use warnings::Warnings;

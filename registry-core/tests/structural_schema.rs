@@ -75,8 +75,8 @@ fn answer(schema: &Schema, new: &Value, old: Option<&Value>) -> Answer {
     let root = FieldPath::root();
     let mut errors = ErrorList::default();
     match &old {
-        Some(old) => structural.validate_update(&root, &value, old, &mut errors),
-        None => structural.validate(&root, &value, &mut errors),
+        Some(old) => structural.validate_update(&root, &value, old, &Budget::default(), &mut errors),
+        None => structural.validate(&root, &value, &Budget::default(), &mut errors),
     }
     structural.validate_embedded(&root, &value, &mut errors);
     structural.validate_lists(&root, &value, old.as_ref(), &mut errors);

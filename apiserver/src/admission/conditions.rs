@@ -8,6 +8,7 @@ use registry_core::cel::admission::{
     Age, ExpressionCompiler, MATCH_CONDITIONS_COST_BUDGET, Returns, Uses, VARIABLES,
 };
 use registry_core::cel::{CompositedVariables, OutOfBudget, Program};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use crate::metrics::{AdmissionMetrics, WebhookLabels};
@@ -81,7 +82,8 @@ impl MatchConditions {
             .map(|condition| {
                 let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
                 let expression = text("expression").to_owned();
-                let program = compiler.compile(&expression, Returns::Bool, uses, Age::Stored);
+                let program =
+                    compiler.compile(&expression, Returns::Bool, (uses, Age::Stored), &Budget::unlimited());
                 let program = program.map_err(|failure| format!("compilation error: {failure}"));
                 Condition { name: text("name").to_owned(), expression, program }
             })
@@ -112,7 +114,7 @@ impl MatchConditions {
         }
         loop {
             let verdict = self.check_once(write, subject, variables);
-            if !write.decide_pending().await {
+            if !write.has_to_repeat().await {
                 return verdict;
             }
         }
@@ -137,9 +139,7 @@ impl MatchConditions {
         let mut failures: Vec<String> = Vec::new();
         for condition in &self.conditions {
             let result = match &condition.program {
-                Ok(program) => {
-                    program.evaluate_within(&activation, &mut remaining, write.context.budget.deadline())
-                }
+                Ok(program) => program.evaluate_within(&activation, &mut remaining, &write.context.budget),
                 Err(failure) => {
                     failures.push(failure.clone());
                     continue;

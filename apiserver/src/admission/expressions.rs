@@ -133,11 +133,18 @@ impl<'a> Write<'a> {
 
     /// Decides the accesses that the last evaluation has asked for and that could not be decided at once. Returns whether
     /// there were any: the evaluation has no valid result then, and must be repeated.
-    pub(crate) async fn decide_pending(&self) -> bool {
+    async fn decide_pending(&self) -> bool {
         match self.authorizer.get() {
             Some(authorizer) => authorizer.decide_pending().await,
             None => false,
         }
+    }
+
+    /// Returns whether the last evaluation has no valid result and must be repeated: because accesses had to be decided, or
+    /// because it took long and the request is now elsewhere.
+    pub(crate) async fn has_to_repeat(&self) -> bool {
+        let has_moved = self.context.budget.repeated_elsewhere().await;
+        self.decide_pending().await || has_moved
     }
 
     fn authorizer(&self) -> &Arc<RequestAuthorizer> {

@@ -9,6 +9,8 @@ use registry_core::cel::{
     CostBudget, DeclType, Environment, Field, ListKind, ObjectType, Program, Shape, Type,
 };
 
+use registry_core::context::Budget;
+
 use super::Attributes;
 use super::chain::aggregate;
 use super::review_spec::full_spec;
@@ -49,7 +51,9 @@ impl MatchConditions {
             if conditions.iter().any(|condition| condition.expression == *expression) {
                 return Err((at, "the expression is there twice".to_owned()));
             }
-            let program = environment.compile(expression).map_err(|error| (at, error.to_string()))?;
+            let program = environment
+                .compile(expression, &Budget::unlimited())
+                .map_err(|error| (at, error.to_string()))?;
             if *program.output_type() != Type::Bool {
                 return Err((at, format!("must evaluate to bool but got {}", program.output_type())));
             }
@@ -72,9 +76,10 @@ impl MatchConditions {
         let spec = full_spec(attributes);
         let mut activation = environment.activation();
         activation.bind_json(REQUEST, &spec, request);
+        let budget = Budget::default();
         let mut errors = Vec::new();
         for condition in &self.conditions {
-            let evaluated = condition.program.evaluate(&activation, &mut CostBudget::default());
+            let evaluated = condition.program.evaluate(&activation, &CostBudget::default().within(&budget));
             match evaluated.map(|value| value.as_bool()) {
                 Ok(Some(true)) => {}
                 Ok(Some(false)) => return Ok(false),

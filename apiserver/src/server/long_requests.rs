@@ -3,22 +3,26 @@
 //! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
 //! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
 //! handshakes. So would lists, whose objects are selected, and in protobuf encoded, before the response begins.
-//! Their handlers therefore run on the threads for [`LongWork`]. The connection's runtime waits for the response,
-//! and its deadline still ends the request: the handler is dropped at its next `await`, and what it does before that ends
+//! Their handlers therefore run on the threads for [`LongWork`]. So do requests whose expressions turn out to take long, from
+//! there on: what a policy or a definition asks about a small object can take long. The connection's runtime waits for the
+//! response, and its deadline still ends the request: the handler is dropped at its next `await`, and what it does before that ends
 //! with its [budget](registry_core::context::Budget), which learns here that nobody waits any more.
 
+use std::future::poll_fn;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::task::Poll;
 
 use axum::body::Body;
+use futures::future::BoxFuture;
 use http::{Request, Response};
 use http_body::Body as _;
 use registry_core::RequestContext;
-use registry_core::context::Abandoned;
+use registry_core::context::{Abandoned, Place};
 use tracing::Instrument as _;
 
 use crate::filters::{Dispatch, LongList};
-use crate::request_info::RequestInfo;
+use crate::request_info::{RequestInfo, Verb};
 
 use super::long_work::LongWork;
 
@@ -53,20 +57,43 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
             Some(list) => !list.stays(),
             None => is_large(&info, request.body()),
         };
-        if !moves {
+        if !moves && !may_evaluate(&info) {
             return self.inner.dispatch(info, context, request).await;
         }
         let abandoned = Abandoned::default();
         let _guard = abandoned.on_drop();
         context.budget.end_with(abandoned);
+        let place = Place::default();
+        context.budget.leave_by(place.clone());
         let inner = self.inner.clone();
         let handler = async move { inner.dispatch(info, context, request).await };
+        let mut handler: BoxFuture<'static, Response<Body>> = Box::pin(handler);
+        if !moves {
+            let outcome = poll_fn(|task| match handler.as_mut().poll(task) {
+                Poll::Ready(response) => Poll::Ready(Some(response)),
+                Poll::Pending if place.is_to_leave() => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            });
+            if let Some(response) = outcome.await {
+                return response;
+            }
+        }
+        place.set_left();
         match self.long_work.spawn(handler.in_current_span()).await {
             Ok(response) => response,
             // The filters handle a panic, as for all other requests.
             Err(failed) => resume_unwind(failed.try_into_panic().unwrap_or_else(|error| Box::new(error))),
         }
     }
+}
+
+/// Returns whether expressions may be evaluated for a request: those of policies, webhooks and definitions, for writes.
+fn may_evaluate(info: &RequestInfo) -> bool {
+    let is_write = matches!(
+        info.verb,
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
+    );
+    is_write && info.resource.is_some() && !info.is_long_running()
 }
 
 /// Returns whether a request has a large body that is read as a whole.
@@ -79,6 +106,9 @@ fn is_large(info: &RequestInfo, body: &Body) -> bool {
 #[cfg(test)]
 mod tests {
     use std::thread;
+
+    use registry_core::cel::{CostBudget, Environment, EvaluationError};
+    use registry_core::context::Budget;
 
     use super::super::long_work::THREAD_NAME;
     use super::*;
@@ -128,6 +158,49 @@ mod tests {
         assert_eq!(thread_of_request(&served, long()).await, here, "it is the only one");
         let _another = long_work.begin_response();
         assert_eq!(thread_of_request(&served, long()).await, THREAD_NAME);
+    }
+
+    /// Evaluates an expression that takes long, again if it has to. Responds with the name of the thread that it ended on.
+    struct Evaluation;
+
+    impl Dispatch for Evaluation {
+        async fn dispatch(
+            self: &Arc<Self>,
+            _: RequestInfo,
+            context: RequestContext,
+            request: Request<Body>,
+        ) -> Response<Body> {
+            let list = "lists.range(300)";
+            let source = format!("{list}.all(a, {list}.all(b, a + b >= 0))");
+            let source = if request.uri().path().ends_with("/short") { "1 == 1" } else { &source };
+            let environment = Environment::kubernetes();
+            let program = environment.compile(source, &context.budget).unwrap();
+            loop {
+                let budget = CostBudget::default().within(&context.budget);
+                let outcome = program.evaluate(&environment.activation(), &budget);
+                if context.budget.repeated_elsewhere().await {
+                    assert_eq!(outcome.unwrap_err(), EvaluationError::Interrupted);
+                    continue;
+                }
+                assert_eq!(outcome.unwrap().as_bool(), Some(true));
+                return Response::new(thread::current().name().unwrap_or_default().to_owned().into());
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn expressions_that_take_long_leave_the_thread() {
+        let served = Arc::new(LongRequests::new(Arc::new(Evaluation), Arc::new(LongWork::start().unwrap())));
+        let here = thread::current().name().unwrap_or_default().to_owned();
+        for (name, expected) in [("short", here.as_str()), ("long", THREAD_NAME)] {
+            let uri = format!("/api/v1/namespaces/a/configmaps/{name}");
+            let request = Request::put(uri).body(Body::from("{}")).unwrap();
+            let info = RequestInfo::parse(request.method(), request.uri());
+            let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+            let response = served.dispatch(info, context, request).await;
+            let bytes = axum::body::to_bytes(response.into_body(), 1024).await.unwrap();
+            assert_eq!(bytes, expected, "{name}");
+        }
     }
 
     #[tokio::test]

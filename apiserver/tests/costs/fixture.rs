@@ -119,12 +119,22 @@ impl Server {
         self.send(Request::get(url).header("accept", accept).body(Body::empty()).unwrap())
     }
 
+    /// Creates an object within the budget that the requests of clients have.
+    pub(crate) fn post_within_budget(&self, url: &str, body: impl Into<Body>) -> Answer {
+        let request = Request::post(url).header("content-type", "application/json");
+        let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+        self.send_as(context, request.body(body.into()).unwrap())
+    }
+
     fn send(&self, request: Request<Body>) -> Answer {
+        // The budget is that of a client.
+        let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+        self.send_as(context, request)
+    }
+
+    fn send_as(&self, context: RequestContext, request: Request<Body>) -> Answer {
         let info = RequestInfo::parse(request.method(), request.uri());
         let answered = async {
-            let mut context = RequestContext::system("");
-            // That of a client.
-            context.budget = Budget::default();
             let response = self.api.dispatch(info, context, request).await;
             let (parts, body) = response.into_parts();
             (parts, body.collect().await.unwrap().to_bytes())

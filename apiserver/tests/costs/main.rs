@@ -18,6 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod bodies;
 mod cost;
+mod expressions;
 mod fixture;
 mod kinds;
 mod requests;

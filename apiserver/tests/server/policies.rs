@@ -439,3 +439,32 @@ async fn what_policies_do_is_counted() {
     assert!(metric(&page, "apiserver_admission_match_condition_evaluation_seconds_count", &labels) >= 2.0);
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_short_request_is_answered_beside_policies_that_take_long() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut policies = Policies::on(&server).await;
+    let list = "lists.range(90)";
+    let slow = format!("{list}.all(a, {list}.all(b, {list}.all(c, object.data.a != string(a))))");
+    let validations: Vec<Value> = (0..3).map(|_| json!({"expression": slow})).collect();
+    let spec = json!({"validations": validations});
+    policies.add(validating("slow", spec), binding("slow", json!({}))).await;
+    policies.until_denied(&config_map("c"), "cost").await;
+    let mut writes = tokio::task::JoinSet::new();
+    for number in 0..4 {
+        let mut client = Client::of(&server).await;
+        writes.spawn(async move {
+            let object = config_map(&format!("c{number}"));
+            client.send("POST", &format!("{CONFIG_MAPS}?dryRun=All"), &object).await.status
+        });
+    }
+    let mut quiet = Client::of(&server).await;
+    for _ in 0..20 {
+        assert_eq!(quiet.send("GET", "/readyz", &Value::Null).await.status, 200);
+    }
+    assert_eq!(quiet.send("GET", "/api/v1/namespaces/default", &Value::Null).await.status, 200);
+    assert!(writes.try_join_next().is_none(), "short requests waited for long ones");
+    while let Some(status) = writes.join_next().await {
+        assert_eq!(status.unwrap(), 422);
+    }
+}

@@ -11,6 +11,7 @@ use super::declarations::{Libraries, Library};
 use super::environment::{CompileFailure, Environment};
 use super::program::{Activation, CompositedVariables, Program};
 use super::types::{DeclType, ObjectType, Type};
+use crate::budget::Budget;
 
 mod declared;
 
@@ -147,7 +148,7 @@ impl ExpressionCompiler {
         self
     }
 
-    /// Compiles an expression.
+    /// Compiles an expression within the budget of the request that it is part of.
     ///
     /// # Errors
     /// Fails if it has errors, or evaluates to something else.
@@ -155,12 +156,15 @@ impl ExpressionCompiler {
         &mut self,
         source: &str,
         returns: Returns,
-        uses: Uses,
-        age: Age,
+        (uses, age): (Uses, Age),
+        budget: &Budget,
     ) -> Result<Program, ExpressionError> {
-        let program = self.environment(uses, age).compile(source).map_err(|failure| match failure {
+        let compiled = self.environment(uses, age).compile(source, budget);
+        let program = compiled.map_err(|failure| match failure {
             CompileFailure::Errors(_) => ExpressionError::Invalid(failure.to_string()),
-            CompileFailure::Instantiation(_) => ExpressionError::Internal(failure.to_string()),
+            CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_) => {
+                ExpressionError::Internal(failure.to_string())
+            }
         })?;
         returns.check(program.output_type())?;
         self.compiled.check_depth(&program).map_err(ExpressionError::Invalid)?;
@@ -172,11 +176,11 @@ impl ExpressionCompiler {
     /// # Errors
     /// Returns the errors as cel-go prints them.
     pub fn check_types(&mut self, source: &str, uses: Uses) -> Result<Type, String> {
-        match self.environment(uses, Age::Stored).compile(source) {
+        match self.environment(uses, Age::Stored).compile(source, &Budget::unlimited()) {
             Ok(program) => Ok(program.output_type().clone()),
             Err(CompileFailure::Errors(errors)) => Err(errors.to_string()),
             // Constants are not evaluated to check types.
-            Err(CompileFailure::Instantiation(_)) => Ok(Type::Dyn),
+            Err(CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_)) => Ok(Type::Dyn),
         }
     }
 
@@ -188,10 +192,10 @@ impl ExpressionCompiler {
         &mut self,
         name: &str,
         source: &str,
-        uses: Uses,
-        age: Age,
+        (uses, age): (Uses, Age),
+        budget: &Budget,
     ) -> Result<(), ExpressionError> {
-        let result = self.compile(source, Returns::Any, uses, age);
+        let result = self.compile(source, Returns::Any, (uses, age), budget);
         let of = result.as_ref().map_or(Type::Dyn, |program| kept_type(program.output_type()));
         self.declare_variable(name, &of);
         let failure = result.as_ref().err().cloned();

@@ -12,6 +12,7 @@ use super::syntax::errors::{CompileError, CompileErrors, Location};
 use super::syntax::macros::Macros;
 use super::syntax::parser;
 use super::types::{DeclType, ObjectType, Type};
+use crate::budget::{Budget, Exhausted};
 
 /// The variables, types and functions that expressions can use.
 #[derive(Clone, Debug)]
@@ -24,6 +25,9 @@ pub struct Environment {
     sizes: Option<DeclType>,
 }
 
+/// Number of steps that a byte of an expression costs.
+const STEPS_PER_BYTE: u64 = 8;
+
 /// Why an expression cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileFailure {
@@ -33,6 +37,9 @@ pub enum CompileFailure {
     /// A constant part has no value. Not retryable.
     #[error("program instantiation failed: {0}")]
     Instantiation(String),
+    /// The request may cause no further work.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
 }
 
 // === impl Environment ===
@@ -116,8 +123,11 @@ impl Environment {
         self
     }
 
-    /// Compiles an expression: parses it, checks its types and constants, plans it, and estimates its cost.
-    pub fn compile(&self, source: &str) -> Result<Program, CompileFailure> {
+    /// Compiles an expression: parses it, checks its types and constants, plans it, and estimates its cost. The work is taken
+    /// from the budget of the request that it is part of.
+    pub fn compile(&self, source: &str, budget: &Budget) -> Result<Program, CompileFailure> {
+        budget.take_steps((source.len() as u64).saturating_mul(STEPS_PER_BYTE))?;
+        budget.check()?;
         let macros = Macros {
             optionals: self.libraries.contains(Library::Optional),
             two_variables: self.libraries.contains(Library::Comprehensions),
@@ -125,7 +135,9 @@ impl Environment {
             list_sort_by: self.libraries.contains(Library::Lists),
         };
         let parsed = parser::parse(source, macros)?;
+        budget.check()?;
         let checked = checker::check(source, parsed.ast, parsed.root, self)?;
+        budget.check()?;
         checker::validate::validate(source, &checked)?;
         let estimate = cost::estimate(&checked, self.sizes.as_ref());
         program::plan(&checked, &self.names, estimate).map_err(CompileFailure::Instantiation)

@@ -5,12 +5,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::declarations;
-use super::program::{CostBudget, Pattern};
+use super::program::CostBudget;
 use super::types::Type;
 use super::value::{
     Entries, Evaluated, EvaluationError, Key, List, Map, Text, Value, fail, no_such_overload,
 };
 use crate::schema::Quantity;
+use crate::schema::go_regexp::Pattern;
 
 pub(crate) mod authorizer;
 mod conversions;
@@ -58,9 +59,9 @@ pub enum Foreign {
 pub(crate) struct Call<'a, 'c> {
     pub(crate) function: &'static str,
     pub(crate) args: &'c [Value<'a>],
-    /// The compiled regular expression, if the argument is a constant.
+    /// The regular expression, if the argument is a constant.
     pub(crate) pattern: Option<&'c Pattern>,
-    pub(crate) budget: &'c mut CostBudget,
+    pub(crate) budget: &'c CostBudget<'c>,
 }
 
 /// A function that computes its result from arguments of any types.
@@ -109,7 +110,7 @@ impl Call<'_, '_> {
     }
 
     /// Charges for work that does not show in the cost of the call. A thousand units of it cost 1.
-    pub(crate) fn work(&mut self, units: usize) -> Result<(), Box<EvaluationError>> {
+    pub(crate) fn work(&self, units: usize) -> Result<(), Box<EvaluationError>> {
         self.budget.work(units as u64)
     }
 }

@@ -7,6 +7,7 @@ use super::library::Native;
 use super::syntax::ast::Name;
 use super::types::Type;
 use super::value::{Key, Value};
+use crate::schema::go_regexp::Pattern;
 use runtime_cost::CallCost;
 
 mod activation;
@@ -117,6 +118,7 @@ pub(crate) enum Node {
         native: Native,
         args: Box<[NodeId]>,
         cost: CallCost,
+        /// The regular expression, if it is a constant.
         pattern: Option<Arc<Pattern>>,
     },
     List {
@@ -143,13 +145,6 @@ pub(crate) enum Node {
         key: Option<NodeId>,
         value: NodeId,
     },
-}
-
-/// A constant regular expression, compiled once.
-#[derive(Debug)]
-pub(crate) struct Pattern {
-    pub(crate) text: String,
-    pub(crate) regex: regex::Regex,
 }
 
 /// A comprehension, with the slots of its variables.
@@ -219,6 +214,15 @@ impl Program {
     /// The fields that are selected from variables, as `variable.field.field`.
     pub fn referenced_paths(&self) -> &[String] {
         &self.paths
+    }
+
+    /// The size of all constant regular expressions, which are kept with the program once they were matched.
+    pub(crate) fn pattern_size(&self) -> u64 {
+        let sizes = self.nodes.iter().map(|node| match node {
+            Node::Call { pattern: Some(pattern), .. } => pattern.size(),
+            _ => 0,
+        });
+        sizes.fold(0, u64::saturating_add)
     }
 
     /// What an evaluation costs at least and at most, by the declared sizes.

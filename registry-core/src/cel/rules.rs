@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::api::validation::{ErrorList, FieldPath};
 use crate::cel::program::RUNTIME_COST_BUDGET;
 use crate::cel::schema::declare;
+use crate::budget::Budget;
 use correlation::{Correlated, Ratchet};
 use place::Place;
 use tree::{Declared, Node};
@@ -37,10 +38,11 @@ pub struct ValidationRules {
 
 /// The costs that the rules for one object may still have.
 #[derive(Clone, Debug)]
-pub struct RuleBudget {
+pub struct RuleBudget<'b> {
     /// What is left; negative once a limit was exceeded.
     remaining: i64,
-    deadline: Option<std::time::Instant>,
+    /// The budget of the request.
+    request: Option<&'b Budget>,
 }
 
 // === impl ValidationRules ===
@@ -69,7 +71,7 @@ impl ValidationRules {
         path: &FieldPath,
         new: &Value,
         old: Option<&Value>,
-        budget: &mut RuleBudget,
+        budget: &mut RuleBudget<'_>,
         errors: &mut ErrorList,
     ) -> ErrorList {
         let old = old.filter(|old| !old.is_null());
@@ -84,22 +86,22 @@ impl ValidationRules {
 
 // === impl RuleBudget ===
 
-impl Default for RuleBudget {
+impl Default for RuleBudget<'_> {
     fn default() -> Self {
         Self::new(RUNTIME_COST_BUDGET)
     }
 }
 
-impl RuleBudget {
+impl<'b> RuleBudget<'b> {
     /// A budget of a number of cost units.
     pub fn new(cost: u64) -> Self {
-        Self { remaining: i64::try_from(cost).unwrap_or(i64::MAX), deadline: None }
+        Self { remaining: i64::try_from(cost).unwrap_or(i64::MAX), request: None }
     }
 
-    /// Ends evaluations at a point in time.
+    /// Takes the work from the budget of a request.
     #[must_use]
-    pub fn with_deadline(mut self, deadline: std::time::Instant) -> Self {
-        self.deadline = Some(deadline);
+    pub fn within(mut self, request: &'b Budget) -> Self {
+        self.request = Some(request);
         self
     }
 

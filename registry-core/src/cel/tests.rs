@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::budget::Budget;
 
 /// The value of an expression over `self`, or its error.
 fn evaluate(source: &str) -> String {
@@ -11,13 +12,13 @@ fn evaluate(source: &str) -> String {
         Environment::new(Libraries::of_kubernetes(36).with(Library::JsonPatch).with(Library::Bindings))
             .with_variable("self", Type::Dyn)
             .with_open_object_types("Object");
-    let program = match environment.compile(source) {
+    let program = match environment.compile(source, &Budget::default()) {
         Ok(program) => program,
         Err(failure) => return failure.to_string(),
     };
     let mut activation = environment.activation();
     activation.bind_dynamic("self", &object);
-    match program.evaluate(&activation, &mut CostBudget::default()) {
+    match program.evaluate(&activation, &CostBudget::default()) {
         Ok(value) => value.to_string(),
         Err(error) => format!("error: {error}"),
     }
@@ -42,11 +43,11 @@ fn costs_are_counted_and_limited() {
     let environment = Environment::kubernetes().with_variable("self", Type::Dyn);
     let object = json!({"a": "x", "l": [1, 2, 3]});
     let cost = |source: &str| {
-        let program = environment.compile(source).unwrap();
+        let program = environment.compile(source, &Budget::default()).unwrap();
         let mut activation = environment.activation();
         activation.bind_dynamic("self", &object);
-        let mut budget = CostBudget::default();
-        program.evaluate(&activation, &mut budget).unwrap();
+        let budget = CostBudget::default();
+        program.evaluate(&activation, &budget).unwrap();
         budget.spent()
     };
     assert_eq!(cost("self.a"), 2);
@@ -55,14 +56,15 @@ fn costs_are_counted_and_limited() {
     assert_eq!(cost("self.a == 'x'"), 3);
     assert_eq!(cost("[self.a].size() == 1"), 2 + 10 + 1 + 1);
     let nested = "self.l.all(a, self.l.all(b, self.l.all(c, self.l.all(d, self.l.all(e, self.l.all(f, self.l.all(g, self.l.all(h, self.l.all(i, self.l.all(j, self.l.all(k, self.l.all(m, true))))))))))))";
-    let program = environment.compile(nested).unwrap();
+    let program = environment.compile(nested, &Budget::default()).unwrap();
     let mut activation = environment.activation();
     activation.bind_dynamic("self", &object);
-    let error = program.evaluate(&activation, &mut CostBudget::default()).unwrap_err();
+    let error = program.evaluate(&activation, &CostBudget::default()).unwrap_err();
     assert_eq!(error, EvaluationError::CostLimitExceeded);
     assert_eq!(error.to_string(), "operation cancelled: actual cost limit exceeded");
-    let mut late = CostBudget::new(u64::MAX).with_deadline(std::time::Instant::now());
-    assert_eq!(program.evaluate(&activation, &mut late).unwrap_err(), EvaluationError::Interrupted);
+    let late = Budget::until(Some(std::time::Instant::now()));
+    let budget = CostBudget::new(u64::MAX).within(&late);
+    assert_eq!(program.evaluate(&activation, &budget).unwrap_err(), EvaluationError::Interrupted);
 }
 
 #[test]
@@ -89,9 +91,10 @@ fn hostile_expressions_end_within_their_limits() {
 fn referenced_variables_and_fields_are_known() {
     let environment =
         Environment::kubernetes().with_variable("self", Type::Dyn).with_variable("oldSelf", Type::Dyn);
-    let program =
-        environment.compile("self.spec.replicas > 1 && self.list.all(oldSelf, oldSelf.x > 0)").unwrap();
+    let program = environment
+        .compile("self.spec.replicas > 1 && self.list.all(oldSelf, oldSelf.x > 0)", &Budget::default())
+        .unwrap();
     assert_eq!(program.referenced_variables().collect::<Vec<_>>(), ["self"]);
     assert_eq!(program.referenced_paths(), ["self.list", "self.spec", "self.spec.replicas"]);
-    assert!(environment.compile("self == oldSelf").unwrap().references("oldSelf"));
+    assert!(environment.compile("self == oldSelf", &Budget::default()).unwrap().references("oldSelf"));
 }

@@ -11,6 +11,7 @@ use super::types::{DYN, DeclType, Field, ListKind, ObjectType, Shape, Type};
 
 pub(crate) mod compare;
 pub(crate) mod json;
+mod print;
 mod refusal;
 pub(crate) mod time;
 

@@ -91,7 +91,12 @@ impl ValidateObject for AdaptedAdmission<'_> {
         let mut new = self.external_form(new).await?;
         let mut old = self.external_form(old).await?;
         if let Some(new) = &mut new {
-            self.adapter.check(context, new, old.as_mut())?;
+            let mut checked = self.adapter.check(context, new, old.as_mut());
+            while context.budget.repeated_elsewhere().await {
+                checked = self.adapter.check(context, new, old.as_mut());
+            }
+            context.budget.check_complete()?;
+            checked?;
         }
         self.external.validate(context, new.as_ref(), old.as_ref()).await
     }

@@ -1,113 +1,151 @@
 //! Regular expressions of Go's syntax (RE2), which patterns of schemas and of the expression language have.
 //!
-//! The syntax of the `regex` crate is almost the same; what differs is translated.
+//! The syntax of the `regex` crate is almost the same; what differs is translated. A [`Pattern`] is checked when it is
+//! written, which takes time proportional to its length: repetitions are counted, not written out. It is compiled when it
+//! is matched first.
 
-use regex::{Regex, RegexBuilder};
+use std::ops::Range;
+use std::sync::OnceLock;
 
-mod size;
+use regex::Regex;
+
+use crate::budget::{Budget, Exhausted};
+use engine::Engine;
+
+mod alphabet;
+mod engine;
 mod syntax;
 
-pub use size::size;
+/// Maximum number of Unicode properties in a pattern that is matched. Each has some KiB of ranges.
+const MAX_PROPERTIES: u64 = 2_000;
+/// Number of ranges that a property is counted as.
+const RANGES_PER_PROPERTY: u64 = 50;
+/// Number of steps that a property costs when a pattern is compiled.
+const STEPS_PER_PROPERTY: u64 = 1_000;
+/// The same if the pattern ignores case, so that both cases are added to the ranges.
+const STEPS_PER_FOLDED_PROPERTY: u64 = 20_000;
+/// Number of steps that an instruction costs when a pattern is compiled.
+const STEPS_PER_INSTRUCTION: u64 = 4;
 
-/// Maximum size in bytes of a compiled expression, and of the states that matching keeps.
-///
-/// An expression can be much larger compiled than written.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Maximum size of the compiled expression.
-    pub compiled_bytes: usize,
-    /// Maximum size of the states that matching keeps.
-    pub cached_bytes: usize,
+/// A regular expression of Go's syntax.
+#[derive(Debug)]
+pub struct Pattern {
+    text: Box<str>,
+    /// It in the syntax of the `regex` crate.
+    translated: Box<str>,
+    /// The number of steps that compiling it takes.
+    compile_steps: u64,
+    /// The number of instructions, and of ranges of properties.
+    size: u64,
+    has_too_many_properties: bool,
+    engine: OnceLock<Result<Engine, String>>,
 }
 
-/// The limits of a pattern that is kept as long as its schema.
-const LIMITS: Limits = Limits { compiled_bytes: 10 << 20, cached_bytes: 256 << 10 };
-
-/// Maximum number of properties that are looked for when a refused pattern is explained: each is compiled.
-const MAX_EXAMINED_PROPERTIES: usize = 100;
-
-/// Maximum number of nested groups.
-const MAX_DEPTH: u32 = 200;
-
-/// Compiles a regular expression of Go's syntax, such as the `pattern` of a schema.
-///
-/// # Errors
-/// Fails with Go's message, as far as it is known, if the expression is malformed, uses what Go does not have, or is
-/// too large.
-pub fn compile(pattern: &str) -> Result<Regex, String> {
-    compile_within(LIMITS, pattern)
+/// Why a pattern was not matched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MatchError {
+    /// The pattern is larger than this server compiles. Not retryable.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The request may cause no further work.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
 }
 
-/// Compiles a regular expression of Go's syntax within these limits.
-///
-/// # Errors
-/// As [`compile`].
-pub fn compile_within(limits: Limits, pattern: &str) -> Result<Regex, String> {
-    let mut properties = Vec::new();
-    let reason = match syntax::translate(pattern, &mut properties) {
-        Ok(translated) => {
-            let built = RegexBuilder::new(&translated)
-                .size_limit(limits.compiled_bytes)
-                .dfa_size_limit(limits.cached_bytes)
-                .nest_limit(MAX_DEPTH)
-                .build();
-            match built {
-                Ok(regex) => return Ok(regex),
-                Err(error) => reason(pattern, &error),
-            }
-        }
-        Err(reason) => reason,
-    };
-    // Go meets an unknown property before what follows it.
-    let mut examined = properties.into_iter().take(MAX_EXAMINED_PROPERTIES);
-    let unknown = examined.find(|property| Regex::new(property).is_err());
-    let reason = unknown.map_or(reason, |property| format!("invalid character class range: `{property}`"));
-    Err(format!("error parsing regexp: {reason}"))
-}
+// === impl Pattern ===
 
-/// Returns Go's reason for what the crate refuses: a size or a depth.
-fn reason(pattern: &str, error: &regex::Error) -> String {
-    if matches!(error, regex::Error::CompiledTooBig(_)) {
-        format!("expression too large: `{pattern}`")
-    } else if error.to_string().contains("nest") {
-        format!("expression nests too deeply: `{pattern}`")
-    } else {
-        format!("invalid syntax: `{pattern}`")
+impl Pattern {
+    /// Checks a regular expression of Go's syntax, such as the `pattern` of a schema, in time proportional to its length.
+    ///
+    /// # Errors
+    /// Fails with Go's message if the expression is malformed, uses what Go does not have, or is too large for Go.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let translated =
+            syntax::translate(text).map_err(|reason| format!("error parsing regexp: {reason}"))?;
+        let per_property =
+            if translated.ignores_case { STEPS_PER_FOLDED_PROPERTY } else { STEPS_PER_PROPERTY };
+        let properties = translated.properties.saturating_mul(per_property);
+        Ok(Self {
+            text: text.into(),
+            size: translated.size.saturating_add(translated.properties.saturating_mul(RANGES_PER_PROPERTY)),
+            compile_steps: translated.size.saturating_mul(STEPS_PER_INSTRUCTION).saturating_add(properties),
+            has_too_many_properties: translated.properties > MAX_PROPERTIES,
+            translated: translated.text.into(),
+            engine: OnceLock::new(),
+        })
     }
+
+    /// Checks an expression as [`parse`](Self::parse) does, without keeping it.
+    ///
+    /// # Errors
+    /// Fails as [`parse`](Self::parse) does.
+    pub fn check(text: &str) -> Result<(), String> {
+        match syntax::translate(text) {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(format!("error parsing regexp: {reason}")),
+        }
+    }
+
+    /// Returns the size of the expression when it is compiled: the number of its characters with repetitions written out, and
+    /// more for Unicode properties.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns the expression as it is written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether the expression matches anywhere in a text. Takes time proportional to the length of the text.
+    ///
+    /// # Errors
+    /// Fails if the expression is too large to be compiled, or if the budget is exhausted.
+    pub fn is_match(&self, text: &str, budget: &Budget) -> Result<bool, MatchError> {
+        self.engine(budget)?.is_match(text, budget)
+    }
+
+    /// Returns the places of at most `limit` matches that do not overlap, the leftmost first.
+    ///
+    /// # Errors
+    /// Fails as [`is_match`](Self::is_match) does.
+    pub fn find_all(
+        &self,
+        text: &str,
+        limit: usize,
+        budget: &Budget,
+    ) -> Result<Vec<Range<usize>>, MatchError> {
+        self.engine(budget)?.find_all(text, limit, budget)
+    }
+
+    fn engine(&self, budget: &Budget) -> Result<&Engine, MatchError> {
+        let engine = if let Some(engine) = self.engine.get() {
+            engine
+        } else {
+            budget.take_steps(self.compile_steps)?;
+            self.engine.get_or_init(|| self.compile())
+        };
+        engine.as_ref().map_err(|reason| MatchError::TooLarge(reason.clone()))
+    }
+
+    fn compile(&self) -> Result<Engine, String> {
+        let engine = if self.has_too_many_properties {
+            Err("expression too large")
+        } else {
+            Engine::compile(&self.translated)
+        };
+        engine.map_err(|reason| format!("error parsing regexp: {reason}: `{}`", self.text))
+    }
+}
+
+/// Compiles a regular expression of Go's syntax that is part of this program.
+///
+/// # Errors
+/// Fails if the expression is malformed or uses what Go does not have.
+pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+    let translated = syntax::translate(pattern)?;
+    Regex::new(&translated.text).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn matches(pattern: &str, text: &str) -> bool {
-        compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}")).is_match(text)
-    }
-
-    #[test]
-    fn classes_are_about_ascii() {
-        assert!(matches(r"^\d+$", "42") && !matches(r"^\d+$", "٣"));
-        assert!(matches(r"^\w+$", "a_1") && !matches(r"^\w+$", "é"));
-        assert!(matches(r"^[\w.-]+$", "a.b-c") && !matches(r"^[\w.-]+$", "é"));
-        assert!(matches(r"^[^\s]+$", "\u{a0}") && matches(r"^\S$", "é"));
-        assert!(matches(r"\bb\b", "éb") && matches(r"^\p{Greek}\p{L}$", "αé"));
-    }
-
-    #[test]
-    fn what_only_the_crate_understands_stands_for_itself() {
-        assert!(matches("^[[a]+$", "[a"));
-        assert!(matches("^[a&&b]+$", "&ab"));
-        assert!(matches("^[+--]$", ","));
-        assert!(matches("^[]a]+$", "]a") && matches("^[[:alpha:]_]+$", "b_"));
-        assert!(matches("^a{,3}{$", "a{,3}{") && matches("^a{2,3}$", "aa"));
-        assert!(matches(r"^\Qa.b\E+$", "a.bb") && matches(r"^\<\>$", "<>"));
-    }
-
-    #[test]
-    fn expressions_that_are_too_large_are_errors() {
-        let error = compile("((a{100}){100}){100}").unwrap_err();
-        assert_eq!(error, "error parsing regexp: invalid repeat count: `{100}`");
-        assert!(compile("(").unwrap_err().contains("missing closing )"));
-        assert!(compile(&"(".repeat(100_000)).is_err());
-    }
-}
+mod tests;

@@ -134,14 +134,21 @@ impl StructuralSchema {
     ///
     /// Does not check that lists are [distinct](Self::validate_lists), [embedded resources](Self::validate_embedded),
     /// or rules in CEL.
-    pub fn validate(&self, path: &FieldPath, value: &Value, errors: &mut ErrorList) {
-        validate::create(&self.tree, self.root, path, value, errors);
+    pub fn validate(&self, path: &FieldPath, value: &Value, budget: &Budget, errors: &mut ErrorList) {
+        validate::create((&self.tree, self.root), path, value, budget, errors);
     }
 
     /// Validates an update. Errors of values that the update does not change are not reported: the schema may have
     /// become stricter since (validation ratcheting).
-    pub fn validate_update(&self, path: &FieldPath, new: &Value, old: &Value, errors: &mut ErrorList) {
-        validate::update(&self.tree, self.root, path, new, old, errors);
+    pub fn validate_update(
+        &self,
+        path: &FieldPath,
+        new: &Value,
+        old: &Value,
+        budget: &Budget,
+        errors: &mut ErrorList,
+    ) {
+        validate::update((&self.tree, self.root), path, (new, old), budget, errors);
     }
 
     /// Checks that the elements of sets and the keys of maps are distinct. Reports nothing if `old`, the value before

@@ -6,6 +6,7 @@ use registry_core::cel::{
     Activation, Authorizer, AuthorizerValue, Check, CompileFailure, CostBudget, Decision, Environment,
     EvaluationError, Program, Type, declare,
 };
+use registry_core::context::Budget;
 use serde_json::{Value as Json, json};
 
 struct AllowUsers;
@@ -72,7 +73,7 @@ fn check_refused(spec: &Json, causes: &[Json]) -> Result<(), String> {
         let message = cause[2].as_str().unwrap();
         let pointer = field.trim_start_matches("spec.").replace(['.', '['], "/").replace(']', "");
         let source = spec.pointer(&format!("/{pointer}")).and_then(Json::as_str).unwrap_or_default();
-        let found = match environment.compile(source) {
+        let found = match environment.compile(source, &Budget::default()) {
             Err(failure) => failure.to_string(),
             Ok(program) => format!("no error, type {}", program.output_type()),
         };
@@ -128,7 +129,7 @@ fn environment(spec: &Json) -> Environment {
     for variable in spec["variables"].as_array().into_iter().flatten() {
         let name = variable["name"].as_str().unwrap();
         let of = environment
-            .compile(variable["expression"].as_str().unwrap())
+            .compile(variable["expression"].as_str().unwrap(), &Budget::default())
             .map_or(Type::Dyn, |program| program.output_type().clone());
         environment = environment.with_variable(&format!("variables.{name}"), of);
     }
@@ -161,14 +162,16 @@ fn deny(spec: &Json, object: &Json) -> Option<String> {
         .flatten()
         .map(|variable| {
             let name = format!("variables.{}", variable["name"].as_str().unwrap());
-            (name, environment.compile(variable["expression"].as_str().unwrap()))
+            (name, environment.compile(variable["expression"].as_str().unwrap(), &Budget::default()))
         })
         .collect();
     let validations: Vec<_> = spec["validations"].as_array().into_iter().flatten().collect();
     let compiled: Vec<_> = validations
         .iter()
         .map(|validation| {
-            let compile = |name: &str| validation[name].as_str().map(|source| environment.compile(source));
+            let compile = |name: &str| {
+                validation[name].as_str().map(|source| environment.compile(source, &Budget::default()))
+            };
             (compile("expression").unwrap(), compile("messageExpression"))
         })
         .collect();
@@ -185,7 +188,7 @@ fn deny(spec: &Json, object: &Json) -> Option<String> {
         let Ok(program) = program else {
             return Some("a variable does not compile".to_owned());
         };
-        match program.evaluate(&activation, &mut CostBudget::default()) {
+        match program.evaluate(&activation, &CostBudget::default()) {
             Ok(value) => activation.bind_value(name, value),
             Err(error) => {
                 let name_in_messages = name.trim_start_matches("variables.");
@@ -212,13 +215,13 @@ fn deny_one<'a>(
         Ok(program) => program,
         Err(failure) => return Some(format!("expression '{source}' resulted in error: {failure}")),
     };
-    match program.evaluate(activation, &mut CostBudget::default()) {
+    match program.evaluate(activation, &CostBudget::default()) {
         Err(error) => return Some(format!("expression '{source}' resulted in error: {error}")),
         Ok(value) if value.as_bool() == Some(true) => return None,
         Ok(_) => {}
     }
     let text = message.and_then(|message| {
-        let value = message.as_ref().ok()?.evaluate(activation, &mut CostBudget::default()).ok()?;
+        let value = message.as_ref().ok()?.evaluate(activation, &CostBudget::default()).ok()?;
         let text = value.as_str()?.trim().to_owned();
         (!text.is_empty() && !text.contains('\n') && text.len() <= 5 * 1024).then_some(text)
     });

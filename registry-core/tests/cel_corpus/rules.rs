@@ -90,6 +90,6 @@ pub(crate) fn check_definition(case: &Json) -> Result<(), String> {
     if others.iter().any(|(_, _, message)| message.contains("structural")) {
         check = check.without_expressions();
     }
-    let errors = check.check(schema_of(case), &path);
+    let errors = check.check(schema_of(case), &path, &registry_core::context::Budget::default());
     compare(&findings(&errors), &of_rules)
 }

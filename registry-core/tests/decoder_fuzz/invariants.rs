@@ -205,7 +205,7 @@ static MESSAGES: LazyLock<Schema> = LazyLock::new(|| {
 pub fn cel(input: &[u8]) {
     let Ok(source) = std::str::from_utf8(input) else { return };
     let environment = cel::Environment::kubernetes().with_variable("self", cel::Type::Dyn);
-    let program = match environment.compile(source) {
+    let program = match environment.compile(source, &Budget::default()) {
         Ok(program) => program,
         Err(failure) => {
             assert!(!failure.to_string().is_empty(), "a failure has a message");
@@ -214,11 +214,13 @@ pub fn cel(input: &[u8]) {
     };
     let estimate = program.cost_estimate();
     assert!(estimate.min <= estimate.max, "an estimate is a range");
-    assert_eq!(environment.compile(source).map(|again| again.cost_estimate()), Ok(estimate));
+    let again = environment.compile(source, &Budget::default());
+    assert_eq!(again.map(|again| again.cost_estimate()), Ok(estimate));
     let mut activation = environment.activation();
     activation.bind_dynamic("self", &CEL_OBJECT);
-    let mut budget = cel::CostBudget::new(CEL_COST_LIMIT);
-    match program.evaluate(&activation, &mut budget) {
+    let request = Budget::default();
+    let budget = cel::CostBudget::new(CEL_COST_LIMIT).within(&request);
+    match program.evaluate(&activation, &budget) {
         Ok(value) => {
             assert!(budget.spent() <= CEL_COST_LIMIT, "a value costs no more than the limit");
             let _printed = value.to_string();

@@ -6,6 +6,7 @@ use registry_core::api::validation::{ErrorList, FieldErrorKind, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::KEYWORDS;
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use crate::support::field::Field;
@@ -15,6 +16,8 @@ const MAX_CONDITIONS: usize = 64;
 
 /// Checks the expressions of one object.
 pub(super) struct Expressions<'o> {
+    /// The budget of the request.
+    budget: &'o Budget,
     compiler: ExpressionCompiler,
     /// Compiles match conditions, which cannot use the policy's variables.
     conditions: ExpressionCompiler,
@@ -27,12 +30,13 @@ pub(super) struct Expressions<'o> {
 
 impl<'o> Expressions<'o> {
     /// Checks the expressions of a policy, which has `paramKind` or has not. Those of the old one were accepted before.
-    pub(super) fn of_policy(spec: &Field<'_, '_>, old: Option<&'o Object>) -> Self {
+    pub(super) fn of_policy(spec: &Field<'_, '_>, old: Option<&'o Object>, budget: &'o Budget) -> Self {
         let mut stored = HashSet::new();
         if let Some(spec) = old.and_then(|old| old.0.get("spec")) {
             collect(spec, &mut stored);
         }
         Self {
+            budget,
             compiler: ExpressionCompiler::new(),
             conditions: ExpressionCompiler::new(),
             stored,
@@ -40,13 +44,14 @@ impl<'o> Expressions<'o> {
         }
     }
 
-    /// Checks the expressions of a webhook. Those of the old webhooks were accepted before.
-    pub(super) fn of_webhook(old: Option<&'o Value>) -> Self {
+    /// Checks the expressions of webhooks. Those of the old webhooks were accepted before.
+    pub(super) fn of_webhooks(old: Option<&'o Value>, budget: &'o Budget) -> Self {
         let mut stored = HashSet::new();
         if let Some(old) = old {
             collect(old, &mut stored);
         }
         Self {
+            budget,
             compiler: ExpressionCompiler::new(),
             conditions: ExpressionCompiler::new(),
             stored,
@@ -73,7 +78,7 @@ impl<'o> Expressions<'o> {
             } else {
                 let uses = Uses { params: self.has_params, authorizer: true, patches: false };
                 let age = self.age(expression.text());
-                let result = self.conditions.compile(source, Returns::Bool, uses, age);
+                let result = self.conditions.compile(source, Returns::Bool, (uses, age), self.budget);
                 report(&expression, source, result.err(), errors);
             }
             let name = condition.get("name");
@@ -103,7 +108,7 @@ impl<'o> Expressions<'o> {
             }
             let uses = self.uses();
             let age = self.age(source);
-            let result = self.compiler.compile_variable(name.text(), source, uses, age);
+            let result = self.compiler.compile_variable(name.text(), source, (uses, age), self.budget);
             report(&expression, source, result.err(), errors);
         }
     }
@@ -117,7 +122,7 @@ impl<'o> Expressions<'o> {
         errors: &mut ErrorList,
     ) {
         let age = self.age(expression.text());
-        let result = self.compiler.compile(source, returns, uses, age);
+        let result = self.compiler.compile(source, returns, (uses, age), self.budget);
         let shown = if matches!(returns, Returns::StringOrNull) { expression.text() } else { source };
         report(expression, shown, result.err(), errors);
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
+use registry_core::context::Budget;
 use serde_json::{Value, json};
 
 use super::expressions::Expressions;
@@ -62,11 +63,17 @@ struct Strictness<'o> {
 }
 
 /// Checks the webhooks of a configuration, which replaces an old one or is new.
-pub(super) fn check_webhooks(webhooks: &Field<'_, '_>, old: Option<&Object>, errors: &mut ErrorList) {
+pub(super) fn check_webhooks(
+    webhooks: &Field<'_, '_>,
+    old: Option<&Object>,
+    budget: &Budget,
+    errors: &mut ErrorList,
+) {
     let strictness = Strictness::of(webhooks, old);
+    let mut expressions = Expressions::of_webhooks(strictness.old, budget);
     let mut seen = HashSet::new();
     for webhook in webhooks.elements() {
-        check_webhook(&webhook, &strictness, errors);
+        check_webhook(&webhook, &strictness, &mut expressions, errors);
         let name = webhook.get("name");
         let is_repeated = !name.text().is_empty() && !seen.insert(name.text());
         if strictness.unique_names && is_repeated {
@@ -85,7 +92,12 @@ pub(super) fn warnings_of_name(object: &Object) -> Vec<String> {
     object.name().ends_with(RESERVED).then_some(text).into_iter().collect()
 }
 
-fn check_webhook(webhook: &Field<'_, '_>, strictness: &Strictness<'_>, errors: &mut ErrorList) {
+fn check_webhook(
+    webhook: &Field<'_, '_>,
+    strictness: &Strictness<'_>,
+    expressions: &mut Expressions<'_>,
+    errors: &mut ErrorList,
+) {
     let name = webhook.get("name");
     name.check_named(names::fully_qualified, errors);
     check_review_versions(&webhook.get("admissionReviewVersions"), strictness.known_versions, errors);
@@ -110,7 +122,7 @@ fn check_webhook(webhook: &Field<'_, '_>, strictness: &Strictness<'_>, errors: &
     label_selector::check(&webhook.get("objectSelector"), errors);
     check_client(&webhook.get("clientConfig"), errors);
     if strictness.conditions {
-        Expressions::of_webhook(strictness.old).check_conditions(&webhook.get("matchConditions"), errors);
+        expressions.check_conditions(&webhook.get("matchConditions"), errors);
     }
 }
 

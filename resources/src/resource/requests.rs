@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use super::{names as device_names, selectors, taints};
@@ -94,14 +95,14 @@ impl<'v> RequestNames<'v> {
 // === claims ===
 
 /// Checks the requests of a claim, the constraints on them, and their configurations.
-pub(super) fn check(devices: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check(devices: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
     let requests = devices.get("requests");
     let constraints = devices.get("constraints");
     let configurations = devices.get("config");
     let names = RequestNames::of(devices);
     if requests.check_count(MAX_REQUESTS, errors) {
         for request in requests.elements() {
-            check_request(&request, errors);
+            check_request(&request, budget, errors);
         }
         check_unique_names(&requests, errors);
     }
@@ -126,7 +127,7 @@ fn check_unique_names(requests: &Field<'_, '_>, errors: &mut ErrorList) {
     );
 }
 
-fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_request(request: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
     request.get("name").check(names::dns_label, errors);
     let exactly = request.get("exactly");
     let alternatives = request.get("firstAvailable");
@@ -139,12 +140,12 @@ fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
         (false, false) => {
             errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"));
         }
-        (true, false) => check_one(&exactly, errors),
+        (true, false) => check_one(&exactly, budget, errors),
         (false, true) => {
             if alternatives.check_count(MAX_ALTERNATIVES, errors) {
                 for alternative in alternatives.elements() {
                     alternative.get("name").check(names::dns_label, errors);
-                    check_one(&alternative, errors);
+                    check_one(&alternative, budget, errors);
                 }
                 check_unique_names(&alternatives, errors);
             }
@@ -152,9 +153,9 @@ fn check_request(request: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_one(request: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_one(request: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
     request.get("deviceClassName").check_named(names::dns_subdomain, errors);
-    selectors::check(&request.get("selectors"), errors);
+    selectors::check(&request.get("selectors"), budget, errors);
     let mode = request.get("allocationMode");
     let count = request.get("count");
     match mode.text() {

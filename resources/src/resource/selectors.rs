@@ -12,6 +12,8 @@ use registry_core::cel::{
     Type,
 };
 
+use registry_core::context::Budget;
+
 use crate::support::field::Field;
 
 /// Maximum number of selectors of a request or of a class.
@@ -58,33 +60,33 @@ fn device() -> DeclType {
     DeclType::new(Shape::Object(Arc::new(ObjectType::new("kubernetes.DRADevice", fields))))
 }
 
-/// Checks selectors. Their expressions must compile, and must be cheap enough.
-pub(super) fn check(selectors: &Field<'_, '_>, errors: &mut ErrorList) {
+/// Checks selectors. Their expressions must compile within the budget of the request, and must be cheap enough.
+pub(super) fn check(selectors: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
     if !selectors.check_count(MAX_SELECTORS, errors) {
         return;
     }
     for selector in selectors.elements() {
         let cel = selector.get("cel");
         if cel.exists() {
-            check_expression(&cel.get("expression"), errors);
+            check_expression(&cel.get("expression"), budget, errors);
         } else {
             errors.push(cel.required(""));
         }
     }
 }
 
-fn check_expression(expression: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_expression(expression: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
     if expression.text().len() > MAX_EXPRESSION_BYTES {
         errors.push(FieldError::too_long(expression.path(), MAX_EXPRESSION_BYTES));
         return;
     }
-    let program = match ENVIRONMENT.compile(expression.text()) {
+    let program = match ENVIRONMENT.compile(expression.text(), budget) {
         Ok(program) => program,
         Err(failure @ CompileFailure::Errors(_)) => {
             errors.push(expression.invalid_text(failure.to_string()));
             return;
         }
-        Err(failure @ CompileFailure::Instantiation(_)) => {
+        Err(failure @ (CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_))) => {
             errors.push(FieldError {
                 kind: FieldErrorKind::Internal,
                 ..FieldError::forbidden(expression.path(), failure.to_string())
@@ -116,7 +118,7 @@ mod tests {
         let errors = |expression: &str| {
             let object = Object::from_value(json!({"s": [{"cel": {"expression": expression}}]})).unwrap();
             let mut errors = ErrorList::default();
-            check(&Field::of(&object, "s"), &mut errors);
+            check(&Field::of(&object, "s"), &Budget::default(), &mut errors);
             errors.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         for good in [

@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use registry_core::admission::Operation;
 use registry_core::cel::CostBudget;
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses};
+use registry_core::context::Budget;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessDecision, KnownToken, WantedAccess};
 
@@ -44,7 +45,9 @@ async fn expressions_see_the_request_and_wait_for_the_authorizer() {
         authorizer.requestResource.check('get').allowed() && \
         !authorizer.serviceAccount('a', 'b').group('').resource('pods').check('get').allowed()";
     let uses = Uses { authorizer: true, ..Uses::default() };
-    let program = ExpressionCompiler::new().compile(source, Returns::Bool, uses, Age::New).unwrap();
+    let program = ExpressionCompiler::new()
+        .compile(source, Returns::Bool, (uses, Age::New), &Budget::default())
+        .unwrap();
     let needs = Needs::of([&program]);
     assert_eq!(needs, Needs { request: true, namespace: false, authorizer: true });
 
@@ -61,7 +64,7 @@ async fn expressions_see_the_request_and_wait_for_the_authorizer() {
     let value = loop {
         let value = {
             let activation = write.activation(needs, &subject, &made);
-            program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool()
+            program.evaluate(&activation, &CostBudget::default()).unwrap().as_bool()
         };
         if !write.decide_pending().await {
             break value;
@@ -96,7 +99,9 @@ fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_au
         let check = format!("authorizer.group('').resource('pods'){selectors}.check('list')");
         let source = format!("{check}.errored() && {check}.error() == 'out of order'");
         let uses = Uses { authorizer: true, ..Uses::default() };
-        let program = ExpressionCompiler::new().compile(&source, Returns::Bool, uses, Age::New).unwrap();
+        let program = ExpressionCompiler::new()
+            .compile(&source, Returns::Bool, (uses, Age::New), &Budget::default())
+            .unwrap();
         let needs = Needs::of([&program]);
         let context = RequestContext::new(UserInfo::default(), "default");
         let (resource, kind) = config_maps();
@@ -108,7 +113,7 @@ fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_au
         let subject = subject(&object);
         let made = write.make(needs, &subject);
         let activation = write.activation(needs, &subject, &made);
-        let value = program.evaluate(&activation, &mut CostBudget::default()).unwrap().as_bool();
+        let value = program.evaluate(&activation, &CostBudget::default()).unwrap().as_bool();
         assert_eq!(value, Some(true), "{selectors}");
         let asked = reviewer.0.lock().unwrap().clone();
         let [WantedAccess::Resource(asked)] = asked.as_slice() else { panic!("{asked:?}") };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use registry_core::cel::{Activation, CostBudget, PER_CALL_LIMIT, Program, Value as CelValue, escape};
-use registry_core::context::UserInfo;
+use registry_core::context::{Budget, UserInfo};
 use serde_json::{Map, Value, json};
 
 use super::validation::{IssuerRules, Mapping, Rule, user_type};
@@ -66,13 +66,17 @@ impl Claims<'_> {
 }
 
 fn evaluate<'a>(program: &'a Program, activation: &Activation<'a>) -> Result<Value, String> {
-    let mut budget = CostBudget::new(PER_CALL_LIMIT);
-    let value: CelValue<'a> = program.evaluate(activation, &mut budget).map_err(|error| error.to_string())?;
+    let request = Budget::default();
+    let budget = CostBudget::new(PER_CALL_LIMIT).within(&request);
+    let value: CelValue<'a> = program.evaluate(activation, &budget).map_err(|error| error.to_string())?;
     match value {
         CelValue::Bytes(_) | CelValue::Duration(_) | CelValue::Timestamp(_) | CelValue::Optional(_) => {
             Err("expression must return a string or a list of strings".to_owned())
         }
-        value => value.to_json().ok_or_else(|| "expression returns a value of no known type".to_owned()),
+        value => {
+            let json = value.to_json(&budget).map_err(|error| error.to_string())?;
+            json.ok_or_else(|| "expression returns a value of no known type".to_owned())
+        }
     }
 }
 

@@ -219,7 +219,7 @@ impl<'e> Compiler<'e> {
     ) -> Option<Program> {
         self.uses_escapes |= expression.contains("__");
         let invalid = |detail: String| FieldError::invalid(path, expression, detail);
-        match environment.compile(expression) {
+        match environment.compile(expression, &Budget::unlimited()) {
             Err(error) => {
                 self.errors.push(invalid(error.to_string()));
                 None

@@ -2,11 +2,12 @@ use serde_json::json;
 
 use super::*;
 use crate::cel::{EvaluationError, OutOfBudget};
+use crate::budget::Budget;
 
 const ALL: Uses = Uses { params: true, authorizer: true, patches: true };
 
 fn failure(source: &str, returns: Returns, uses: Uses) -> String {
-    match ExpressionCompiler::new().compile(source, returns, uses, Age::New) {
+    match ExpressionCompiler::new().compile(source, returns, (uses, Age::New), &Budget::default()) {
         Ok(program) => format!("no failure: {}", program.output_type()),
         Err(failure) => failure.to_string(),
     }
@@ -48,23 +49,32 @@ fn expressions_use_what_is_declared_for_them() {
 #[test]
 fn variables_are_typed_and_computed_once() {
     let mut compiler = ExpressionCompiler::with_variables();
-    compiler.compile_variable("list", "object.items.map(i, i + 1)", ALL, Age::New).unwrap();
-    compiler.compile_variable("two", "[1, 2]", ALL, Age::New).unwrap();
-    compiler.compile_variable("broken", "object.nope", ALL, Age::New).unwrap();
-    let failure = compiler.compile("variables.two['x']", Returns::Any, ALL, Age::New).unwrap_err();
+    compiler
+        .compile_variable("list", "object.items.map(i, i + 1)", (ALL, Age::New), &Budget::default())
+        .unwrap();
+    compiler.compile_variable("two", "[1, 2]", (ALL, Age::New), &Budget::default()).unwrap();
+    compiler.compile_variable("broken", "object.nope", (ALL, Age::New), &Budget::default()).unwrap();
+    let failure = compiler
+        .compile("variables.two['x']", Returns::Any, (ALL, Age::New), &Budget::default())
+        .unwrap_err();
     assert!(failure.to_string().contains("no matching overload for '_[_]' applied to '(list(int), string)'"));
-    let failure = compiler.compile("variables.three", Returns::Any, ALL, Age::New).unwrap_err();
+    let failure =
+        compiler.compile("variables.three", Returns::Any, (ALL, Age::New), &Budget::default()).unwrap_err();
     assert!(failure.to_string().contains("undefined field 'three'"));
 
     let right = compiler.compile(
         "variables.list == variables.two && has(variables.two)",
         Returns::Bool,
-        ALL,
-        Age::New,
+        (ALL, Age::New),
+        &Budget::default(),
     );
     let right = right.unwrap();
-    let absorbed = compiler.compile("true || variables.broken", Returns::Bool, ALL, Age::New).unwrap();
-    let broken = compiler.compile("variables.broken == 1", Returns::Bool, ALL, Age::New).unwrap();
+    let absorbed = compiler
+        .compile("true || variables.broken", Returns::Bool, (ALL, Age::New), &Budget::default())
+        .unwrap();
+    let broken = compiler
+        .compile("variables.broken == 1", Returns::Bool, (ALL, Age::New), &Budget::default())
+        .unwrap();
     let variables = compiler.into_variables();
     let object = json!({"items": [0, 1]});
     let mut activation = activation();
@@ -72,14 +82,15 @@ fn variables_are_typed_and_computed_once() {
     activation.bind_composited(VARIABLES, &variables);
     let mut remaining = 1_000;
     for program in [&right, &absorbed] {
-        let value = program.evaluate_within(&activation, &mut remaining, None).unwrap().unwrap();
+        let value =
+            program.evaluate_within(&activation, &mut remaining, &Budget::default()).unwrap().unwrap();
         assert_eq!(value.as_bool(), Some(true));
     }
-    let error = broken.evaluate_within(&activation, &mut remaining, None).unwrap().unwrap_err();
+    let error = broken.evaluate_within(&activation, &mut remaining, &Budget::default()).unwrap().unwrap_err();
     let expected = "composited variable \"broken\" fails to evaluate: no such key: nope";
     assert_eq!(error, EvaluationError::Failed(expected.to_owned()));
     let before = remaining;
-    right.evaluate_within(&activation, &mut remaining, None).unwrap().unwrap();
+    right.evaluate_within(&activation, &mut remaining, &Budget::default()).unwrap().unwrap();
     assert!(before - remaining < 10, "the variables are not computed again: {}", before - remaining);
 }
 
@@ -88,36 +99,43 @@ fn all_expressions_share_a_budget() {
     let mut compiler = ExpressionCompiler::with_variables();
     let digits = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
     let slow = format!("{digits}.all(a, {digits}.all(b, {digits}.all(c, object.a == 1)))");
-    compiler.compile_variable("slow", &slow, ALL, Age::New).unwrap();
-    let program = compiler.compile("variables.slow", Returns::Any, ALL, Age::New).unwrap();
+    compiler.compile_variable("slow", &slow, (ALL, Age::New), &Budget::default()).unwrap();
+    let program =
+        compiler.compile("variables.slow", Returns::Any, (ALL, Age::New), &Budget::default()).unwrap();
     let variables = compiler.into_variables();
     let object = json!({"a": 1});
     let mut activation = activation();
     activation.bind_dynamic(OBJECT, &object);
     activation.bind_composited(VARIABLES, &variables);
     let mut remaining = 1_000;
-    assert_eq!(program.evaluate_within(&activation, &mut remaining, None).err(), Some(OutOfBudget));
+    assert_eq!(
+        program.evaluate_within(&activation, &mut remaining, &Budget::default()).err(),
+        Some(OutOfBudget)
+    );
     // With a larger budget, the limit of one evaluation holds for each variable.
     let mut remaining = 100_000;
-    assert!(program.evaluate_within(&activation, &mut remaining, None).is_ok());
+    assert!(program.evaluate_within(&activation, &mut remaining, &Budget::default()).is_ok());
 }
 
 #[test]
 fn variables_that_select_each_other_do_not_exhaust_the_stack() {
     let mut compiler = ExpressionCompiler::with_variables();
-    compiler.compile_variable("v0", "1", ALL, Age::New).unwrap();
+    compiler.compile_variable("v0", "1", (ALL, Age::New), &Budget::default()).unwrap();
     let mut failures = 0;
     for number in 1..5_000 {
         let source = format!("variables.v{} + 1", number - 1);
-        failures +=
-            u32::from(compiler.compile_variable(&format!("v{number}"), &source, ALL, Age::New).is_err());
+        failures += u32::from(
+            compiler
+                .compile_variable(&format!("v{number}"), &source, (ALL, Age::New), &Budget::default())
+                .is_err(),
+        );
     }
     assert!(failures > 0);
-    let last = compiler.compile("variables.v4999", Returns::Any, ALL, Age::New);
+    let last = compiler.compile("variables.v4999", Returns::Any, (ALL, Age::New), &Budget::default());
     let Ok(program) = last else { return };
     let variables = compiler.into_variables();
     let mut activation = activation();
     activation.bind_composited(VARIABLES, &variables);
-    let error = program.evaluate_within(&activation, &mut 100_000, None).unwrap().unwrap_err();
+    let error = program.evaluate_within(&activation, &mut 100_000, &Budget::default()).unwrap().unwrap_err();
     assert!(error.to_string().contains("fails to compile"), "{error}");
 }

@@ -6,6 +6,7 @@ use crate::cel::syntax::ast::{Expr, ExprId, Literal};
 use crate::cel::syntax::errors::{CompileError, CompileErrors, Location};
 use crate::cel::types::Type;
 use crate::cel::value::{Timestamp, time};
+use crate::schema::go_regexp::Pattern;
 
 /// Checks constant durations, timestamps, regular expressions, format strings, and that literals have elements of one
 /// type.
@@ -102,7 +103,7 @@ impl Validator<'_> {
         let is_valid = match function {
             "duration" => time::parse_duration(text).is_ok(),
             "timestamp" => Timestamp::parse(text).is_some(),
-            "matches" => library::regex::compile(text).is_ok(),
+            "matches" => Pattern::check(text).is_ok(),
             _ => true,
         };
         if !is_valid {

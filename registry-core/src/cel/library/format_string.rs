@@ -1,6 +1,7 @@
 //! `string.format`.
 
 use super::{Call, check_length};
+use crate::cel::program::CostBudget;
 use crate::cel::types::Type;
 use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail};
 
@@ -8,6 +9,8 @@ use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail};
 const DEFAULT_PRECISION: usize = 6;
 /// Maximum number of digits after the point.
 const MAX_PRECISION: usize = 1_000;
+/// Number of bytes of a text that are counted as a part of a value.
+const BYTES_PER_VISIT: usize = 64;
 
 /// A clause: its letter and its precision.
 #[derive(Clone, Copy)]
@@ -26,37 +29,44 @@ pub(super) fn format<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let [Value::String(template), Value::List(args)] = call.args else {
         return call.no_such_overload();
     };
-    match format_list(template.as_str(), args)? {
-        Ok(text) => Ok(Value::string(text)),
-        Err(message) => fail(message),
-    }
+    format_list(template.as_str(), args, call.budget).map(Value::string)
 }
 
-fn format_list(template: &str, args: &List<'_>) -> Result<Result<String, String>, Box<EvaluationError>> {
+fn format_list(
+    template: &str,
+    args: &List<'_>,
+    budget: &CostBudget<'_>,
+) -> Result<String, Box<EvaluationError>> {
     let mut out = String::new();
     let mut rest = template;
     let mut index = 0;
     while !rest.is_empty() {
+        budget.visit(1)?;
         let part = match next_part(&mut rest, index < args.len(), index) {
             Ok(part) => part,
-            Err(message) => return Ok(Err(message)),
+            Err(message) => return fail(message),
         };
         match part {
             Part::Text(text) => out.push_str(text),
             Part::Clause(clause) => {
                 let Some(arg) = args.get(index) else {
-                    return Ok(Err(format!("index {index} out of range")));
+                    return fail(format!("index {index} out of range"));
                 };
-                match clause.format(&arg?) {
+                match clause.format(&arg?, budget) {
                     Ok(text) => out.push_str(&text),
-                    Err(message) => return Ok(Err(format!("error during formatting: {message}"))),
+                    Err(error) => match *error {
+                        EvaluationError::Failed(message) => {
+                            return fail(format!("error during formatting: {message}"));
+                        }
+                        limit => return Err(Box::new(limit)),
+                    },
                 }
                 index += 1;
             }
         }
         check_length(out.len())?;
     }
-    Ok(Ok(out))
+    Ok(out)
 }
 
 /// Takes the next part off a format string.
@@ -125,15 +135,19 @@ impl Clause {
         format!("{accepted}, was given {type_name}")
     }
 
-    fn format(self, value: &Value<'_>) -> Result<String, String> {
+    fn format(self, value: &Value<'_>, budget: &CostBudget<'_>) -> Result<String, Box<EvaluationError>> {
         match (self.letter, value) {
-            ('s', _) => self.format_any(value),
+            ('s', _) => {
+                let mut out = String::new();
+                self.format_any(value, &mut out, budget)?;
+                Ok(out)
+            }
             ('d', Value::Int(_) | Value::Uint(_)) => Ok(value.to_string()),
             ('f' | 'e', _) => match float(value) {
                 Some(number) if !number.is_finite() => Ok(infinite(number)),
                 Some(number) if self.letter == 'f' => Ok(format!("{number:.*}", self.precision)),
                 Some(number) => Ok(scientific(number, self.precision)),
-                None => Err(self.refuse(value.type_of().name())),
+                None => fail(self.refuse(value.type_of().name())),
             },
             ('b', Value::Bool(value)) => Ok(u8::from(*value).to_string()),
             ('b' | 'o' | 'x' | 'X', Value::Int(number)) => {
@@ -143,7 +157,7 @@ impl Clause {
             ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => Ok(self.radix(*number)),
             ('x' | 'X', Value::String(text)) => Ok(self.hex(text.as_str().as_bytes())),
             ('x' | 'X', Value::Bytes(bytes)) => Ok(self.hex(bytes)),
-            _ => Err(self.refuse(value.type_of().name())),
+            _ => fail(self.refuse(value.type_of().name())),
         }
     }
 
@@ -162,31 +176,51 @@ impl Clause {
         bytes.iter().map(digit).collect()
     }
 
-    fn format_any(self, value: &Value<'_>) -> Result<String, String> {
+    /// Appends a value. Parts that values share are written each time.
+    fn format_any(
+        self,
+        value: &Value<'_>,
+        out: &mut String,
+        budget: &CostBudget<'_>,
+    ) -> Result<(), Box<EvaluationError>> {
+        budget.visit(1)?;
         match value {
             Value::List(list) => {
-                let mut parts = Vec::new();
-                for element in list.iter() {
-                    parts.push(self.format_member(&element.map_err(|error| error.to_string())?)?);
+                out.push('[');
+                for (index, element) in list.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { ", " });
+                    self.format_member(&element?, out, budget)?;
                 }
-                Ok(format!("[{}]", parts.join(", ")))
+                out.push(']');
             }
             Value::Map(map) => {
                 let mut parts = Vec::new();
-                for (key, value) in map.entries().map_err(|error| error.to_string())? {
-                    parts.push(format!("{}:{}", self.format_member(&key)?, self.format_member(&value)?));
+                for (key, value) in map.entries()? {
+                    let mut part = String::new();
+                    self.format_member(&key, &mut part, budget)?;
+                    part.push(':');
+                    self.format_member(&value, &mut part, budget)?;
+                    parts.push(part);
                 }
                 parts.sort();
-                Ok(format!("{{{}}}", parts.join(", ")))
+                out.push('{');
+                out.push_str(&parts.join(", "));
+                out.push('}');
             }
-            Value::Optional(_) | Value::Foreign(_) => Err(self.refuse(value.type_of().name())),
-            other => Ok(other.to_string()),
+            Value::Optional(_) | Value::Foreign(_) => return fail(self.refuse(value.type_of().name())),
+            other => out.push_str(&other.print(budget)?),
         }
+        check_length(out.len())
     }
 
-    /// An element, a key or a value: texts are quoted.
-    fn format_member(self, value: &Value<'_>) -> Result<String, String> {
-        Ok(match value {
+    /// Appends an element, a key or a value: texts are quoted.
+    fn format_member(
+        self,
+        value: &Value<'_>,
+        out: &mut String,
+        budget: &CostBudget<'_>,
+    ) -> Result<(), Box<EvaluationError>> {
+        let text = match value {
             Value::String(text) => format!("{:?}", text.as_str()),
             Value::Bytes(bytes) => format!("b{:?}", String::from_utf8_lossy(bytes)),
             Value::Timestamp(_) => format!("timestamp(\"{value}\")"),
@@ -194,10 +228,13 @@ impl Clause {
             Value::Double(number) if !number.is_finite() => format!("{:?}", compare::format_double(*number)),
             Value::Double(number) => format!("{number:.DEFAULT_PRECISION$}"),
             Value::Optional(_) | Value::Foreign(_) => {
-                return Err(format!("no formatting function for {}", value.type_of().name()));
+                return fail(format!("no formatting function for {}", value.type_of().name()));
             }
-            other => self.format_any(other)?,
-        })
+            other => return self.format_any(other, out, budget),
+        };
+        budget.visit(1 + text.len() / BYTES_PER_VISIT)?;
+        out.push_str(&text);
+        check_length(out.len())
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{Call, Native};
+use crate::cel::program::CostBudget;
 use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail};
 
 pub(super) fn native(name: &str) -> Option<Native> {
@@ -32,7 +33,7 @@ fn is_sorted<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     for element in list.iter() {
         let element = element?;
         if let Some(previous) = &previous
-            && compare::compare(previous, &element)?.is_gt()
+            && compare::compare(previous, &element, call.budget)?.is_gt()
         {
             return Ok(Value::Bool(false));
         }
@@ -57,6 +58,7 @@ fn sum<'a>(call: &mut Call<'a, '_>, of_nothing: Value<'a>) -> Evaluated<'a> {
     };
     let mut total: Option<Value<'a>> = None;
     for element in list.iter() {
+        call.budget.visit(1)?;
         let element = element?;
         total = Some(match (total, element) {
             (None, element) => element,
@@ -88,7 +90,7 @@ fn extreme<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     for element in list.iter() {
         let element = element?;
         best = match best {
-            Some(best) if compare::compare(&element, &best)? != wanted => Some(best),
+            Some(best) if compare::compare(&element, &best, call.budget)? != wanted => Some(best),
             _ => Some(element),
         };
     }
@@ -105,7 +107,7 @@ pub(super) fn index_of<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     };
     let mut found = -1;
     for (index, element) in list.iter().enumerate() {
-        if compare::equal(&element?, wanted)? {
+        if compare::equal(&element?, wanted, call.budget)? {
             found = index as i64;
             if call.function == "indexOf" {
                 break;
@@ -124,7 +126,7 @@ fn distinct<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         let element = element?;
         let mut seen = false;
         for other in &kept {
-            if compare::equal(&element, other)? {
+            if compare::equal(&element, other, call.budget)? {
                 seen = true;
                 break;
             }
@@ -146,7 +148,7 @@ fn flatten<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         return fail("level must be non-negative");
     }
     let mut flat = Vec::new();
-    flatten_into(&mut flat, list, depth)?;
+    flatten_into(&mut flat, list, depth, call.budget)?;
     call.work(flat.len())?;
     Ok(Value::list(flat))
 }
@@ -155,10 +157,12 @@ fn flatten_into<'a>(
     flat: &mut Vec<Value<'a>>,
     list: &List<'a>,
     depth: i64,
+    budget: &CostBudget<'_>,
 ) -> Result<(), Box<EvaluationError>> {
     for element in list.iter() {
+        budget.visit(1)?;
         match element? {
-            Value::List(inner) if depth > 0 => flatten_into(flat, &inner, depth - 1)?,
+            Value::List(inner) if depth > 0 => flatten_into(flat, &inner, depth - 1, budget)?,
             other => flat.push(other),
         }
         if flat.len() as i64 > MAX_ELEMENTS {
@@ -184,15 +188,16 @@ fn slice<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     if length < *end as usize {
         return fail(format!("cannot slice({start}, {end}), list is length {length}"));
     }
+    call.budget.visit((*end - *start) as usize)?;
     let kept: Result<_, _> = (*start as usize..*end as usize).filter_map(|index| list.get(index)).collect();
     Ok(Value::list(kept?))
 }
 
-fn check_comparable(elements: &[Value<'_>]) -> Result<(), Box<EvaluationError>> {
+fn check_comparable(elements: &[Value<'_>], budget: &CostBudget<'_>) -> Result<(), Box<EvaluationError>> {
     let Some(first) = elements.first() else {
         return Ok(());
     };
-    if compare::compare(first, first).is_err() && !matches!(first, Value::Double(_)) {
+    if compare::compare(first, first, budget).is_err() && !matches!(first, Value::Double(_)) {
         return fail("list elements must be comparable");
     }
     let name = first.type_of();
@@ -206,16 +211,41 @@ fn sort<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let [Value::List(list)] = call.args else {
         return call.no_such_overload();
     };
+    call.budget.visit(list.len())?;
     let mut elements = list.to_vec()?;
-    check_comparable(&elements)?;
-    elements.sort_by(|a, b| compare::compare(a, b).unwrap_or(Ordering::Equal));
+    check_comparable(&elements, call.budget)?;
+    sort_by(&mut elements, |element| element, call.budget)?;
     Ok(Value::list(elements))
+}
+
+/// Sorts by keys, and stops comparing when the budget is exhausted.
+fn sort_by<'a, T>(
+    elements: &mut [T],
+    key: impl Fn(&T) -> &Value<'a>,
+    budget: &CostBudget<'_>,
+) -> Result<(), Box<EvaluationError>> {
+    let mut failure = None;
+    elements.sort_by(|a, b| {
+        if failure.is_some() {
+            return Ordering::Equal;
+        }
+        match compare::compare(key(a), key(b), budget) {
+            Ok(ordering) => ordering,
+            Err(error) => {
+                // Values without an order are as good as equal.
+                failure = Some(error).filter(|error| !matches!(**error, EvaluationError::Failed(_)));
+                Ordering::Equal
+            }
+        }
+    });
+    failure.map_or(Ok(()), Err)
 }
 
 fn sort_by_keys<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let [Value::List(list), Value::List(keys)] = call.args else {
         return call.no_such_overload();
     };
+    call.budget.visit(list.len() + keys.len())?;
     let elements = list.to_vec()?;
     let keys = keys.to_vec()?;
     if elements.len() != keys.len() {
@@ -225,9 +255,9 @@ fn sort_by_keys<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {elements} and {keys} elements respectively"
         ));
     }
-    check_comparable(&keys)?;
+    check_comparable(&keys, call.budget)?;
     let mut pairs: Vec<_> = keys.into_iter().zip(elements).collect();
-    pairs.sort_by(|a, b| compare::compare(&a.0, &b.0).unwrap_or(Ordering::Equal));
+    sort_by(&mut pairs, |(key, _)| key, call.budget)?;
     Ok(Value::list(pairs.into_iter().map(|(_, element)| element).collect()))
 }
 
@@ -238,6 +268,7 @@ fn range<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     if *count > MAX_ELEMENTS {
         return Err(Box::new(EvaluationError::CostLimitExceeded));
     }
+    call.budget.visit(usize::try_from(*count).unwrap_or(0))?;
     Ok(Value::list((0..*count).map(Value::Int).collect()))
 }
 

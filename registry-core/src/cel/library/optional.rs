@@ -50,6 +50,7 @@ fn unwrap<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     };
     let mut unwrapped = Vec::new();
     for element in list.iter() {
+        call.budget.visit(1)?;
         match element? {
             Value::Optional(Some(value)) => unwrapped.push(value.as_ref().clone()),
             Value::Optional(None) => {}

@@ -1,16 +1,11 @@
 //! Regular expressions in RE2's syntax.
 
+use std::ops::Range;
+
 use super::{Call, Native, list_of_texts};
 use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
-use crate::schema::go_regexp::{self, Limits};
-
-/// The states that matching keeps may be as large as the expression: they are kept for one evaluation only.
-const LIMITS: Limits = Limits { compiled_bytes: 4 << 20, cached_bytes: 4 << 20 };
-
-/// Estimated size up to which compiling a pattern costs nothing.
-const FREE_SIZE: u64 = 100;
-/// The cost of compiling what is larger, for each unit of its estimated size.
-const COST_OF_SIZE: u64 = 4;
+use crate::budget::Budget;
+use crate::schema::go_regexp::{MatchError, Pattern};
 
 pub(super) fn native(name: &str) -> Option<Native> {
     Some(match name {
@@ -20,54 +15,59 @@ pub(super) fn native(name: &str) -> Option<Native> {
     })
 }
 
-/// Compiles a regular expression of Go's syntax. The message of an error is Go's as far as it is known.
-///
-/// # Errors
-/// Fails if it is malformed, uses what Go does not have, or is too large.
-pub(crate) fn compile(pattern: &str) -> Result<regex::Regex, String> {
-    go_regexp::compile_within(LIMITS, pattern)
-}
-
-/// Calls a function with the compiled pattern and the text.
+/// Calls a function with the pattern.
 fn with_pattern<T>(
-    call: &mut Call<'_, '_>,
+    call: &Call<'_, '_>,
     pattern: &str,
     prefix: &str,
-    apply: impl FnOnce(&regex::Regex) -> T,
+    apply: impl FnOnce(&Pattern, &Budget) -> Result<T, MatchError>,
 ) -> Result<T, Box<EvaluationError>> {
-    match call.pattern {
-        Some(known) if known.text == pattern => Ok(apply(&known.regex)),
-        _ => {
-            call.budget.charge(compile_cost(pattern))?;
-            match compile(pattern) {
-                Ok(compiled) => Ok(apply(&compiled)),
-                Err(message) => fail(format!("{prefix}{message}")),
+    let made;
+    let pattern = match call.pattern {
+        Some(known) if known.text() == pattern => known,
+        _ => match Pattern::parse(pattern) {
+            Ok(parsed) => {
+                made = parsed;
+                &made
             }
-        }
+            Err(message) => return fail(format!("{prefix}{message}")),
+        },
+    };
+    match call.budget.with_request(|request| apply(pattern, request)) {
+        Ok(outcome) => Ok(outcome),
+        Err(MatchError::TooLarge(message)) => fail(format!("{prefix}{message}")),
+        Err(MatchError::Exhausted(exhausted)) => Err(Box::new(exhausted.into())),
     }
-}
-
-/// Returns the cost of compiling a pattern that is known only when it is evaluated: Kubernetes' costs leave it out, and a
-/// short pattern may be large compiled. Usual patterns cost nothing.
-fn compile_cost(pattern: &str) -> u64 {
-    go_regexp::size(pattern).saturating_sub(FREE_SIZE).saturating_mul(COST_OF_SIZE)
 }
 
 pub(super) fn matches<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
         [Value::String(text), Value::String(pattern)] => {
-            with_pattern(call, pattern.as_str(), "", |regex| Value::Bool(regex.is_match(text.as_str())))
+            let is_match = with_pattern(call, pattern.as_str(), "", |pattern, request| {
+                pattern.is_match(text.as_str(), request)
+            });
+            is_match.map(Value::Bool)
         }
         _ => call.no_such_overload(),
     }
 }
 
+/// Returns the places of matches.
+fn places(
+    call: &Call<'_, '_>,
+    text: &str,
+    pattern: &str,
+    limit: usize,
+) -> Result<Vec<Range<usize>>, Box<EvaluationError>> {
+    with_pattern(call, pattern, "Illegal regex: ", |pattern, request| pattern.find_all(text, limit, request))
+}
+
 fn find<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
         [Value::String(text), Value::String(pattern)] => {
-            with_pattern(call, pattern.as_str(), "Illegal regex: ", |regex| {
-                Value::string(regex.find(text.as_str()).map_or("", |found| found.as_str()))
-            })
+            let text = text.as_str();
+            let found = places(call, text, pattern.as_str(), 1)?.into_iter().next();
+            Ok(Value::string(found.and_then(|place| text.get(place)).unwrap_or_default()))
         }
         _ => call.no_such_overload(),
     }
@@ -81,7 +81,7 @@ fn find_all<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         }
         _ => return call.no_such_overload(),
     };
-    with_pattern(call, pattern.as_str(), "Illegal regex: ", |regex| {
-        list_of_texts(regex.find_iter(text.as_str()).take(limit).map(|found| found.as_str().to_owned()))
-    })
+    let text = text.as_str();
+    let found = places(call, text, pattern.as_str(), limit)?;
+    Ok(list_of_texts(found.into_iter().map(|place| text.get(place).unwrap_or_default().to_owned())))
 }

@@ -176,6 +176,7 @@ fn join<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     };
     let mut joined = String::new();
     for (index, element) in list.iter().enumerate() {
+        call.budget.visit(1)?;
         let element = element?;
         let Some(text) = element.as_str() else {
             return fail(format!("join: invalid input: {element}"));
@@ -217,6 +218,7 @@ fn reverse<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
         [Value::String(text)] => Ok(Value::string(text.as_str().chars().rev().collect::<String>())),
         [Value::List(list)] => {
+            call.budget.visit(list.len())?;
             let mut elements = list.to_vec()?;
             elements.reverse();
             Ok(Value::list(elements))

@@ -57,7 +57,7 @@ impl<'a> Machine<'a, '_> {
             return None;
         };
         let activation = self.activation;
-        Some(activation.composed_at(*place)?.value(field, activation))
+        Some(activation.composed_at(*place)?.value(field, activation, self.budget))
     }
 
     pub(super) fn has(&mut self, operand: NodeId, field: &'a Name) -> Evaluated<'a> {

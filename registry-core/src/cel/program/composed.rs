@@ -6,11 +6,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::{Activation, CostBudget, Program, RUNTIME_COST_BUDGET};
 use crate::cel::syntax::ast::Name;
 use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
+use crate::budget::Budget;
 
 /// Maximum number of nodes around each other, over all variables that select each other. Each takes some of the stack.
 const MAX_DEPTH: u32 = 500;
@@ -40,7 +40,6 @@ pub(super) struct Composed<'a> {
     cost: Cell<u64>,
     /// The cost that they may have.
     limit: Cell<u64>,
-    deadline: Cell<Option<Instant>>,
 }
 
 /// The budget for all expressions of a policy is spent. Not retryable.
@@ -127,7 +126,6 @@ impl<'a> Composed<'a> {
             values: RefCell::new(vec![None; variables.variables.len()]),
             cost: Cell::new(0),
             limit: Cell::new(RUNTIME_COST_BUDGET),
-            deadline: Cell::new(None),
         }
     }
 
@@ -136,8 +134,13 @@ impl<'a> Composed<'a> {
         self.place
     }
 
-    /// The value of a variable.
-    pub(super) fn value(&self, name: &Name, activation: &Activation<'a>) -> Evaluated<'a> {
+    /// The value of a variable, computed within a budget if it is not known yet.
+    pub(super) fn value(
+        &self,
+        name: &Name,
+        activation: &Activation<'a>,
+        budget: &CostBudget<'_>,
+    ) -> Evaluated<'a> {
         let variables: &'a CompositedVariables = self.variables;
         let Some(place) = variables.places.get(name).copied() else {
             return fail(format!("no such key: {name}"));
@@ -149,14 +152,19 @@ impl<'a> Composed<'a> {
         let Some(variable) = variables.variables.get(place) else {
             return fail(format!("no such key: {name}"));
         };
-        let value = self.compute(variable, activation);
+        let value = self.compute(variable, activation, budget);
         if let Some(kept) = self.values.borrow_mut().get_mut(place) {
             *kept = Some(value.clone());
         }
         value
     }
 
-    fn compute(&self, variable: &'a Variable, activation: &Activation<'a>) -> Evaluated<'a> {
+    fn compute(
+        &self,
+        variable: &'a Variable,
+        activation: &Activation<'a>,
+        outer: &CostBudget<'_>,
+    ) -> Evaluated<'a> {
         let name = &variable.name;
         let program = match &variable.program {
             Ok(program) => program,
@@ -168,8 +176,8 @@ impl<'a> Composed<'a> {
         if self.cost.get() > self.limit.get() {
             return Err(Box::new(EvaluationError::CostLimitExceeded));
         }
-        let mut budget = budget(self.deadline.get());
-        let value = program.evaluate(activation, &mut budget);
+        let budget = outer.another();
+        let value = program.evaluate(activation, &budget);
         self.cost.set(self.cost.get().saturating_add(budget.spent()));
         value.or_else(|error| match error {
             EvaluationError::Interrupted => Err(Box::new(error)),
@@ -178,20 +186,11 @@ impl<'a> Composed<'a> {
     }
 }
 
-/// The budget of one evaluation.
-fn budget(deadline: Option<Instant>) -> CostBudget {
-    let budget = CostBudget::default();
-    match deadline {
-        Some(deadline) => budget.with_deadline(deadline),
-        None => budget,
-    }
-}
-
 // === impl Program: several expressions ===
 
 impl Program {
     /// Evaluates one of several expressions, the costs of which are limited together: takes the cost from what remains,
-    /// that of variables that were computed for it included.
+    /// that of variables that were computed for it included. The work is taken from the budget of the request.
     ///
     /// # Errors
     /// Fails if more is spent than remains.
@@ -199,16 +198,15 @@ impl Program {
         &'a self,
         activation: &Activation<'a>,
         remaining: &mut u64,
-        deadline: Option<Instant>,
+        request: &Budget,
     ) -> Result<Result<Value<'a>, EvaluationError>, OutOfBudget> {
         let composed = activation.composed();
         if let Some(composed) = composed {
             composed.cost.set(0);
             composed.limit.set(*remaining);
-            composed.deadline.set(deadline);
         }
-        let mut budget = budget(deadline);
-        let result = self.evaluate(activation, &mut budget);
+        let budget = CostBudget::default().within(request);
+        let result = self.evaluate(activation, &budget);
         let of_variables = composed.map_or(0, |composed| composed.cost.get());
         let spent = of_variables.saturating_add(budget.spent());
         *remaining = remaining.checked_sub(spent).ok_or(OutOfBudget)?;

@@ -13,7 +13,7 @@ use crate::cel::value::{
 pub(super) struct Machine<'a, 'r> {
     pub(super) program: &'a Program,
     pub(super) activation: &'r Activation<'a>,
-    pub(super) budget: &'r mut CostBudget,
+    pub(super) budget: &'r CostBudget<'r>,
     pub(super) slots: Vec<Slot<'a>>,
 }
 
@@ -48,7 +48,7 @@ impl Program {
     pub fn evaluate<'a>(
         &'a self,
         activation: &Activation<'a>,
-        budget: &mut CostBudget,
+        budget: &CostBudget<'_>,
     ) -> Result<Value<'a>, EvaluationError> {
         let slots = if self.slots == 0 { Vec::new() } else { vec![Slot::Empty; self.slots] };
         let mut machine = Machine { program: self, activation, budget, slots };
@@ -66,6 +66,7 @@ fn is_final(error: &EvaluationError) -> bool {
 impl<'a> Machine<'a, '_> {
     pub(super) fn eval(&mut self, id: NodeId) -> Evaluated<'a> {
         let program: &'a Program = self.program;
+        self.budget.tick(1)?;
         match program.node(id) {
             Node::Constant(value) => Ok(value.clone()),
             Node::Variable(place) => {
@@ -88,7 +89,8 @@ impl<'a> Machine<'a, '_> {
             },
             Node::Binary { operator, operands, cost } => {
                 let (left, right) = self.operands(*operands, *cost)?;
-                let result = super::operators::binary(*operator, &left, &right);
+                self.visit_texts([&left, &right])?;
+                let result = super::operators::binary(*operator, &left, &right, self.budget);
                 let charge = cost.of_two(&left, &right);
                 self.budget.charge(charge)?;
                 self.charge_made(result.as_ref().ok(), cost.is_fixed())?;
@@ -108,6 +110,24 @@ impl<'a> Machine<'a, '_> {
             Node::Fold(fold) => self.fold(fold),
             _ => self.eval_aggregate(id),
         }
+    }
+
+    /// Counts the work on texts, which operators and functions read, and whose characters their costs count.
+    fn visit_texts<'v>(
+        &self,
+        values: impl IntoIterator<Item = &'v Value<'a>>,
+    ) -> Result<(), Box<EvaluationError>>
+    where
+        'a: 'v,
+    {
+        for value in values {
+            match value {
+                Value::String(text) => self.budget.visit_text(text.as_str().len())?,
+                Value::Bytes(bytes) => self.budget.visit_text(bytes.len())?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Charges for what an operator has made: the costs of operators on operands of unknown types do not depend on sizes, so
@@ -132,14 +152,16 @@ impl<'a> Machine<'a, '_> {
         match program.node(id) {
             Node::Call { function, native, args, cost, pattern } => {
                 let args = self.arguments(args, *cost)?;
+                self.visit_texts(&args)?;
                 if cost.is_known_before() {
-                    self.budget.charge(cost.of(&args, None))?;
+                    self.budget.charge(cost.of(&args, None, self.budget)?)?;
                 }
                 let mut call =
                     Call { function, args: &args, pattern: pattern.as_deref(), budget: self.budget };
                 let result = native(&mut call);
+                self.visit_texts(result.as_ref().ok())?;
                 if !cost.is_known_before() {
-                    self.budget.charge(cost.of(&args, result.as_ref().ok()))?;
+                    self.budget.charge(cost.of(&args, result.as_ref().ok(), self.budget)?)?;
                 }
                 result
             }
@@ -188,7 +210,7 @@ impl<'a> Machine<'a, '_> {
         let Some(failure) = failure else {
             return Ok(values);
         };
-        self.budget.charge(cost.of(&values, None))?;
+        self.budget.charge(cost.of(&values, None, self.budget)?)?;
         Err(failure)
     }
 
@@ -316,10 +338,15 @@ impl<'a> Machine<'a, '_> {
         self.budget.charge(ATTRIBUTE_COST + if is_constant { 0 } else { LIST_COST } + 1)?;
         match self.take(slot)? {
             Value::List(List::Owned(mut elements)) => {
+                // A list that something else has too is copied.
+                if Arc::get_mut(&mut elements).is_none() {
+                    self.budget.visit(elements.len())?;
+                }
                 Arc::make_mut(&mut elements).push(element);
                 Ok(Value::List(List::Owned(elements)))
             }
             Value::List(list) => {
+                self.budget.visit(list.len())?;
                 let mut elements = list.to_vec()?;
                 elements.push(element);
                 Ok(Value::list(elements))
@@ -337,9 +364,15 @@ impl<'a> Machine<'a, '_> {
         };
         let added = match (key, value) {
             (Some(key), value) => vec![(key, value)],
-            (None, Value::Map(map)) => map.entries()?,
+            (None, Value::Map(map)) => {
+                self.budget.visit(map.len())?;
+                map.entries()?
+            }
             (None, _) => return no_such_overload(),
         };
+        if Arc::get_mut(&mut entries).is_none() {
+            self.budget.visit(entries.len())?;
+        }
         let target = Arc::make_mut(&mut entries);
         for (key, value) in added {
             let Some(index) = key.to_key() else {

@@ -30,6 +30,7 @@ impl<'a> Machine<'a, '_> {
                 }
             }
             Value::Map(map) => {
+                self.budget.visit(map.len())?;
                 for key in map.keys() {
                     let second = fold.second.and_then(|_| map.get(&key));
                     if !self.fold_step(fold, Ok(key), second)? {
@@ -49,7 +50,7 @@ impl<'a> Machine<'a, '_> {
         first: Evaluated<'a>,
         second: Option<Evaluated<'a>>,
     ) -> Result<bool, Box<EvaluationError>> {
-        self.budget.step()?;
+        self.budget.tick(1)?;
         self.set(fold.first, to_slot(first));
         if let (Some(slot), Some(value)) = (fold.second, second) {
             self.set(slot, to_slot(value));

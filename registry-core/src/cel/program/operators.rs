@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::Binary;
+use super::{Binary, CostBudget};
 use crate::cel::value::{Evaluated, EvaluationError, List, Value, compare, fail, no_such_overload};
 
 /// Maximum length of a list that is made of two.
@@ -12,24 +12,29 @@ const INT_OVERFLOW: &str = "integer overflow";
 const UINT_OVERFLOW: &str = "unsigned integer overflow";
 
 /// Applies an operator.
-pub(super) fn binary<'a>(operator: Binary, left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
+pub(super) fn binary<'a>(
+    operator: Binary,
+    left: &Value<'a>,
+    right: &Value<'a>,
+    budget: &CostBudget<'_>,
+) -> Evaluated<'a> {
     match operator {
-        Binary::Add => add(left, right),
+        Binary::Add => add(left, right, budget),
         Binary::Subtract => subtract(left, right),
         Binary::Multiply | Binary::Divide | Binary::Modulo => multiplicative(operator, left, right),
-        Binary::Equal => compare::equal(left, right).map(Value::Bool),
-        Binary::NotEqual => not_equal(left, right),
-        Binary::Less => ordered(operator, left, right, Ordering::is_lt),
-        Binary::LessEqual => ordered(operator, left, right, Ordering::is_le),
-        Binary::Greater => ordered(operator, left, right, Ordering::is_gt),
-        Binary::GreaterEqual => ordered(operator, left, right, Ordering::is_ge),
-        Binary::In => is_in(left, right),
+        Binary::Equal => compare::equal(left, right, budget).map(Value::Bool),
+        Binary::NotEqual => not_equal(left, right, budget),
+        Binary::Less => ordered(operator, left, right, budget, Ordering::is_lt),
+        Binary::LessEqual => ordered(operator, left, right, budget, Ordering::is_le),
+        Binary::Greater => ordered(operator, left, right, budget, Ordering::is_gt),
+        Binary::GreaterEqual => ordered(operator, left, right, budget, Ordering::is_ge),
+        Binary::In => is_in(left, right, budget),
     }
 }
 
 /// Values that cannot be compared are not equal, which is no error as it is for `==`.
-fn not_equal<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
-    match compare::equal(left, right) {
+fn not_equal<'a>(left: &Value<'a>, right: &Value<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
+    match compare::equal(left, right, budget) {
         Ok(equal) => Ok(Value::Bool(!equal)),
         Err(error) if matches!(*error, EvaluationError::Failed(_)) => Ok(Value::Bool(true)),
         Err(error) => Err(error),
@@ -40,12 +45,13 @@ fn ordered<'a>(
     operator: Binary,
     left: &Value<'a>,
     right: &Value<'a>,
+    budget: &CostBudget<'_>,
     holds: fn(Ordering) -> bool,
 ) -> Evaluated<'a> {
     if !supports(operator, left) {
         return refuse(operator, left);
     }
-    compare::compare(left, right).map(|ordering| Value::Bool(holds(ordering)))
+    compare::compare(left, right, budget).map(|ordering| Value::Bool(holds(ordering)))
 }
 
 /// Whether a type has an operator for some values on its right.
@@ -76,11 +82,11 @@ fn refuse<'a>(operator: Binary, left: &Value<'a>) -> Evaluated<'a> {
     fail(format!("no such overload: {}", operator.function()))
 }
 
-fn is_in<'a>(element: &Value<'a>, container: &Value<'a>) -> Evaluated<'a> {
+fn is_in<'a>(element: &Value<'a>, container: &Value<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
     match container {
         Value::List(list) => {
             for other in list.iter() {
-                if compare::equal(element, &other?)? {
+                if compare::equal(element, &other?, budget)? {
                     return Ok(Value::Bool(true));
                 }
             }
@@ -102,7 +108,7 @@ fn checked<'a, T>(
     }
 }
 
-fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
+fn add<'a>(left: &Value<'a>, right: &Value<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => checked(a.checked_add(*b), Value::Int, INT_OVERFLOW),
         (Value::Uint(a), Value::Uint(b)) => checked(a.checked_add(*b), Value::Uint, UINT_OVERFLOW),
@@ -116,7 +122,7 @@ fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
             Ok(Value::string(joined))
         }
         (Value::Bytes(a), Value::Bytes(b)) => Ok(Value::Bytes(Arc::from([a.as_ref(), b.as_ref()].concat()))),
-        (Value::List(a), Value::List(b)) => add_lists(a, b),
+        (Value::List(a), Value::List(b)) => add_lists(a, b, budget),
         (Value::Duration(a), Value::Duration(b)) => checked(a.checked_add(*b), Value::Duration, INT_OVERFLOW),
         (Value::Duration(span), Value::Timestamp(time)) | (Value::Timestamp(time), Value::Duration(span)) => {
             checked(time.add(*span), Value::Timestamp, "timestamp overflow")
@@ -125,14 +131,14 @@ fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {
     }
 }
 
-fn add_lists<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<'a> {
+fn add_lists<'a>(first: &List<'a>, second: &List<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
     if second.is_empty() {
         return Ok(Value::List(first.clone()));
     }
     if first.len() + second.len() > MAX_ELEMENTS {
         return Err(Box::new(EvaluationError::CostLimitExceeded));
     }
-    compare::concatenate(first, second)
+    compare::concatenate(first, second, budget)
 }
 
 fn subtract<'a>(left: &Value<'a>, right: &Value<'a>) -> Evaluated<'a> {

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::runtime_cost::CallCost;
-use super::{Activation, Binary, CostBudget, Fold, Node, NodeId, Pattern, Program};
+use super::{Activation, Binary, CostBudget, Fold, Node, NodeId, Program};
 use crate::cel::checker::{Checked, Reference};
 use crate::cel::library;
 use crate::cel::syntax::ast::{Comprehension, Expr, ExprId, Literal, Name, operators};
 use crate::cel::types::Type;
 use crate::cel::value::{Key, List, Text, Value};
+use crate::schema::go_regexp::Pattern;
 
 struct Planner<'c> {
     checked: &'c Checked,
@@ -167,7 +168,7 @@ impl Planner<'_> {
         };
         let activation = Activation::new(&program.variables);
         let value =
-            program.evaluate(&activation, &mut CostBudget::default()).map(|value| library::to_static(&value));
+            program.evaluate(&activation, &CostBudget::default()).map(|value| library::to_static(&value));
         self.nodes = program.nodes;
         value.map_err(|error| error.to_string())
     }
@@ -286,8 +287,7 @@ impl Planner<'_> {
         if let ("matches" | "find" | "findAll", [_, regex, ..]) = (function, args.as_slice())
             && let Some(Node::Constant(Value::String(text))) = self.nodes.get(regex.0 as usize)
         {
-            let regex = library::regex::compile(text.as_str())?;
-            pattern = Some(Arc::new(Pattern { text: text.as_str().to_owned(), regex }));
+            pattern = Some(Arc::new(Pattern::parse(text.as_str())?));
         }
         let is_conversion = matches!(
             function,

@@ -2,7 +2,8 @@
 
 use crate::cel::cost::{ceil_factor, selector_cost};
 use crate::cel::library::Foreign;
-use crate::cel::value::Value;
+use crate::cel::program::CostBudget;
+use crate::cel::value::{EvaluationError, Value};
 
 /// How the cost of a call follows from its arguments and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,8 +142,20 @@ impl CallCost {
         matches!(self, Self::Fixed(_))
     }
 
-    /// The cost of a call.
-    pub(super) fn of(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
+    /// The cost of a call. The work of counting is taken from the budget.
+    pub(super) fn of(
+        self,
+        args: &[Value<'_>],
+        result: Option<&Value<'_>>,
+        budget: &CostBudget<'_>,
+    ) -> Result<u64, Box<EvaluationError>> {
+        match (self, args.first()) {
+            (Self::Elements, Some(list)) => traversal(list, budget),
+            _ => Ok(self.of_sizes(args, result)),
+        }
+    }
+
+    fn of_sizes(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
         let size = |index: usize| args.get(index).map_or(1, Value::cost_size);
         match self {
             Self::Traversal { factor: 1 } => ceil_factor(size(0), 0.1),
@@ -152,7 +165,7 @@ impl CallCost {
                 ceil_factor(size(0).saturating_add(1), 0.1).saturating_mul(ceil_factor(size(1), 0.25))
             }
             Self::Contains => ceil_factor(size(0), 0.1).saturating_mul(ceil_factor(size(1), 0.1)),
-            Self::Elements => args.first().map_or(0, traversal),
+            Self::Elements => 0,
             Self::ContainsIp { parse } => {
                 ceil_factor(2 * size(0), 0.1) + if parse { ceil_factor(size(1), 0.1) } else { 0 }
             }
@@ -195,15 +208,27 @@ impl CallCost {
 }
 
 /// What it costs to look at all parts of a value.
-fn traversal(value: &Value<'_>) -> u64 {
+fn traversal(value: &Value<'_>, budget: &CostBudget<'_>) -> Result<u64, Box<EvaluationError>> {
+    budget.visit(1)?;
+    let mut total: u64 = 0;
     match value {
-        Value::String(text) => (text.as_str().len() as f64 * 0.1) as u64,
-        Value::Bytes(bytes) => (bytes.len() as f64 * 0.1) as u64,
-        Value::List(list) => list.iter().map(|item| item.as_ref().map_or(1, traversal)).sum(),
+        Value::String(text) => total = (text.as_str().len() as f64 * 0.1) as u64,
+        Value::Bytes(bytes) => total = (bytes.len() as f64 * 0.1) as u64,
+        Value::List(list) => {
+            for item in list.iter() {
+                total = total.saturating_add(item.map_or(Ok(1), |item| traversal(&item, budget))?);
+            }
+        }
         Value::Map(map) => match map.entries() {
-            Ok(entries) => entries.iter().map(|(key, value)| traversal(key) + traversal(value)).sum(),
-            Err(_) => 1,
+            Ok(entries) => {
+                for (key, value) in entries {
+                    total = total.saturating_add(traversal(&key, budget)?);
+                    total = total.saturating_add(traversal(&value, budget)?);
+                }
+            }
+            Err(_) => total = 1,
         },
-        _ => 1,
+        _ => total = 1,
     }
+    Ok(total)
 }

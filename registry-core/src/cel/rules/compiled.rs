@@ -11,6 +11,7 @@ use crate::cel::declarations::Libraries;
 use crate::cel::environment::{CompileFailure, Environment};
 use crate::cel::program::Program;
 use crate::cel::types::{DeclType, Type};
+use crate::budget::Budget;
 
 /// A rule as a schema declares it.
 #[derive(Debug)]
@@ -60,11 +61,16 @@ fn variables(libraries: Libraries) -> Environment {
 }
 
 /// Compiles a rule and its message expression, each in an environment of its own.
-pub(super) fn compile(rule: &Rule, rules: &Environments<'_>, messages: &Environments<'_>) -> CompiledRule {
+pub(super) fn compile(
+    rule: &Rule,
+    rules: &Environments<'_>,
+    messages: &Environments<'_>,
+    budget: &Budget,
+) -> CompiledRule {
     if rule.expression.trim().is_empty() {
         return CompiledRule::Empty;
     }
-    let program = match rules.of(rule).compile(&rule.expression) {
+    let program = match rules.of(rule).compile(&rule.expression, budget) {
         Ok(program) => program,
         Err(failure) => return CompiledRule::Failed(failure.to_string()),
     };
@@ -72,16 +78,17 @@ pub(super) fn compile(rule: &Rule, rules: &Environments<'_>, messages: &Environm
         return CompiledRule::Failed("cel expression must evaluate to a bool".to_owned());
     }
     let has_message = !rule.message_expression.is_empty();
-    let message = has_message.then(|| compile_message(rule, messages.of(rule)));
+    let message = has_message.then(|| compile_message(rule, messages.of(rule), budget));
     let uses_old_self = program.references("oldSelf");
     CompiledRule::Compiled(Box::new(RulePrograms { rule: program, uses_old_self, message }))
 }
 
-fn compile_message(rule: &Rule, environment: &Environment) -> Result<Program, String> {
-    match environment.compile(&rule.message_expression) {
+fn compile_message(rule: &Rule, environment: &Environment, budget: &Budget) -> Result<Program, String> {
+    match environment.compile(&rule.message_expression, budget) {
         Ok(program) if *program.output_type() == Type::String => Ok(program),
         Ok(_) => Err("messageExpression must evaluate to a string".to_owned()),
         Err(CompileFailure::Errors(errors)) => Err(format!("messageExpression compilation failed: {errors}")),
+        Err(CompileFailure::Exhausted(exhausted)) => Err(exhausted.to_string()),
         Err(CompileFailure::Instantiation(error)) => {
             Err(format!("messageExpression instantiation failed: {error}"))
         }

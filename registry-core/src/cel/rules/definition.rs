@@ -12,9 +12,10 @@ use super::compiled::{CompiledRule, Environments, Rule, RulePrograms, compile};
 use super::cost::{EXPRESSION_LIMIT, TotalCost, exceeded};
 use super::tree::{SELF_TYPE, is_embedded};
 use crate::api::validation::{ErrorList, FieldError, FieldErrorKind, FieldPath};
+use crate::cel::program::Program;
 use crate::cel::schema::{declare, escape, max_cardinality};
 use crate::cel::types::{DeclType, Shape};
-use crate::schema::go_regexp;
+use crate::budget::Budget;
 
 mod declaration;
 
@@ -64,7 +65,8 @@ enum Known<'s> {
 }
 
 /// The state of a check.
-struct Findings {
+struct Findings<'b> {
+    budget: &'b Budget,
     schema: ErrorList,
     rules: ErrorList,
     total: TotalCost,
@@ -80,7 +82,7 @@ pub fn check_definition(schema: &Value, path: &FieldPath, stored: Option<&Value>
         let expressions = Arc::new(StoredExpressions::of([stored]));
         check = check.with_stored_expressions(expressions).with_unchanged_schema(stored == schema);
     }
-    check.check(schema, path)
+    check.check(schema, path, &Budget::unlimited())
 }
 
 // === impl StoredExpressions ===
@@ -135,9 +137,10 @@ impl<'a> DefinitionCheck<'a> {
         self
     }
 
-    /// Checks the rules of a schema at a path.
-    pub fn check(&self, schema: &Value, path: &FieldPath) -> ErrorList {
+    /// Checks the rules of a schema at a path, within the budget of the request.
+    pub fn check(&self, schema: &Value, path: &FieldPath, budget: &Budget) -> ErrorList {
         let mut findings = Findings {
+            budget,
             schema: ErrorList::default(),
             rules: ErrorList::default(),
             total: TotalCost::default(),
@@ -174,7 +177,7 @@ impl<'a> DefinitionCheck<'a> {
         self.invalid_fields.contains(&path) || below('.') || below('[')
     }
 
-    fn check_schema(&self, scope: Scope<'_>, findings: &mut Findings) {
+    fn check_schema(&self, scope: Scope<'_>, findings: &mut Findings<'_>) {
         let errors_before = findings.schema.0.len();
         let has_rules = rules(scope.schema).next().is_some();
         let own = scope.declare(has_rules);
@@ -196,7 +199,7 @@ impl<'a> DefinitionCheck<'a> {
         }
     }
 
-    fn check_expressions(&self, scope: Scope<'_>, findings: &mut Findings) {
+    fn check_expressions(&self, scope: Scope<'_>, findings: &mut Findings<'_>) {
         let validations = scope.path.child("x-kubernetes-validations");
         let Known::Type(declared) = scope.declared else {
             let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
@@ -216,20 +219,24 @@ impl<'a> DefinitionCheck<'a> {
         for (index, source) in rules(scope.schema).enumerate() {
             let rule = Rule::new(source, scope.schema);
             let path = validations.index(index);
-            if !findings.take_pattern_size(&rule) {
+            let is_stored_rule = self.stored.rules.contains(rule.expression.as_ref());
+            let is_stored_message = self.stored.messages.contains(rule.message_expression.as_ref());
+            let environment = |is_stored: bool| if is_stored { &stored } else { &new };
+            let environments = (environment(is_stored_rule), environment(is_stored_message));
+            let compiled = compile(&rule, environments.0, environments.1, findings.budget);
+            if findings.budget.check_complete().is_err() {
+                return;
+            }
+            if !findings.take_pattern_size(&compiled) {
                 let detail = "the regular expressions in rules are too large together";
                 findings.rules.push(FieldError::forbidden(path.child("rule"), detail));
                 continue;
             }
-            let is_stored_rule = self.stored.rules.contains(rule.expression.as_ref());
-            let is_stored_message = self.stored.messages.contains(rule.message_expression.as_ref());
-            let environment = |is_stored: bool| if is_stored { &stored } else { &new };
-            let compiled = compile(&rule, environment(is_stored_rule), environment(is_stored_message));
             self.observe_costs(&compiled, times, &path, findings);
             let compiled = if compiled.has_errors() {
                 // Again, so that messages name the types as Kubernetes does. One renamed type serves all rules.
                 let environments = Environments::for_new(shown.get_or_init(|| renamed(declared)));
-                compile(&rule, &environments, &environments)
+                compile(&rule, &environments, &environments, findings.budget)
             } else {
                 compiled
             };
@@ -239,7 +246,13 @@ impl<'a> DefinitionCheck<'a> {
     }
 
     /// Adds the estimated costs of a rule, and reports those that exceed the limit of a single one.
-    fn observe_costs(&self, compiled: &CompiledRule, times: u64, path: &FieldPath, findings: &mut Findings) {
+    fn observe_costs(
+        &self,
+        compiled: &CompiledRule,
+        times: u64,
+        path: &FieldPath,
+        findings: &mut Findings<'_>,
+    ) {
         let programs = match compiled {
             CompiledRule::Compiled(programs) => Some(programs.as_ref()),
             CompiledRule::Empty | CompiledRule::Failed(_) => None,
@@ -263,15 +276,14 @@ impl<'a> DefinitionCheck<'a> {
 
 // === impl Findings ===
 
-impl Findings {
-    /// Takes the size of a rule's regular expressions from what those of all rules may have. Returns whether that much was
-    /// left. The whole rule is measured if there may be expressions in it: they are compiled together with the rule.
-    fn take_pattern_size(&mut self, rule: &Rule) -> bool {
-        let expressions = [&rule.expression, &rule.message_expression];
-        let has_pattern = |text: &str| text.contains("matches") || text.contains("find");
-        let with_patterns = expressions.into_iter().filter(|text| has_pattern(text));
-        let size = with_patterns.map(|text| go_regexp::size(text)).fold(0, u64::saturating_add);
-        let left = self.pattern_size_left.checked_sub(size);
+impl Findings<'_> {
+    /// Takes the size of a rule's regular expressions from what those of all rules may have: they are kept compiled. Returns
+    /// whether that much was left.
+    fn take_pattern_size(&mut self, compiled: &CompiledRule) -> bool {
+        let CompiledRule::Compiled(programs) = compiled else { return true };
+        let message = programs.message.iter().filter_map(|message| message.as_ref().ok());
+        let sizes = std::iter::once(&programs.rule).chain(message).map(Program::pattern_size);
+        let left = self.pattern_size_left.checked_sub(sizes.fold(0, u64::saturating_add));
         self.pattern_size_left = left.unwrap_or(self.pattern_size_left);
         left.is_some()
     }
@@ -290,7 +302,7 @@ fn renamed(declared: &DeclType) -> DeclType {
 }
 
 /// Reports why expressions do not compile.
-fn report(compiled: &CompiledRule, source: &Value, path: &FieldPath, findings: &mut Findings) {
+fn report(compiled: &CompiledRule, source: &Value, path: &FieldPath, findings: &mut Findings<'_>) {
     let mut invalid = |name: &str, detail: &str| {
         let error = FieldError::invalid(path.child(name), source.clone(), detail);
         findings.rules.push(error.shown_as(declaration::shown(source)));
@@ -312,7 +324,7 @@ fn check_old_self(
     source: &Value,
     scope: Scope<'_>,
     path: &FieldPath,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let uses_old_self = matches!(compiled, CompiledRule::Compiled(programs) if programs.uses_old_self);
     if let (true, Some(list)) = (uses_old_self, scope.uncorrelatable) {

@@ -1,6 +1,7 @@
 //! Behavior of rules for objects and definitions.
 
 use super::*;
+use crate::budget::Budget;
 use serde_json::json;
 
 fn strings(errors: &ErrorList) -> Vec<String> {
@@ -192,10 +193,16 @@ fn errors_of_the_schema_hide_those_of_expressions_above() {
     let wrong = FieldPath::new("schema").child("properties").key("ab").child("pattern");
     let wrong = ErrorList::from(crate::api::validation::FieldError::forbidden(wrong, ""));
     let check = DefinitionCheck::default().with_schema_errors(&wrong);
-    let found = strings(&check.check(&schema, &FieldPath::new("schema")));
+    let found = strings(&check.check(&schema, &FieldPath::new("schema"), &Budget::default()));
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("schema.properties[a].x-kubernetes-validations[0].rule: "), "{found:?}");
-    assert!(check.clone().without_expressions().check(&schema, &FieldPath::new("schema")).is_empty());
+    assert!(
+        check
+            .clone()
+            .without_expressions()
+            .check(&schema, &FieldPath::new("schema"), &Budget::default())
+            .is_empty()
+    );
 }
 
 #[test]

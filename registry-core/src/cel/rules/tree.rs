@@ -8,6 +8,7 @@ use super::compiled::{CompiledRule, Environments, Rule, compile};
 use crate::cel::schema::{declare, escape};
 use crate::cel::syntax::ast::Name;
 use crate::cel::types::{DeclType, Shape};
+use crate::budget::Budget;
 
 /// The name of the type of `self` while rules are evaluated. Messages that show it are made when a definition is checked.
 pub(super) const SELF_TYPE: &str = "selfType";
@@ -193,7 +194,10 @@ impl NodeRules {
     pub(super) fn compiled(&self, declared: &DeclType) -> &[CompiledRule] {
         self.compiled.get_or_init(|| {
             let environments = Environments::for_stored(declared);
-            self.rules.iter().map(|rule| compile(rule, &environments, &environments)).collect()
+            self.rules
+                .iter()
+                .map(|rule| compile(rule, &environments, &environments, &Budget::unlimited()))
+                .collect()
         })
     }
 }

@@ -26,8 +26,8 @@ const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 pub(super) struct Exhausted;
 
 /// The state of the evaluation of the rules for one object.
-pub(super) struct Walk<'b> {
-    budget: &'b mut RuleBudget,
+pub(super) struct Walk<'b, 'r> {
+    budget: &'b mut RuleBudget<'r>,
     errors: &'b mut ErrorList,
     ratcheted: ErrorList,
 }
@@ -60,8 +60,8 @@ enum Message {
 
 // === impl Walk ===
 
-impl<'b> Walk<'b> {
-    pub(super) fn new(budget: &'b mut RuleBudget, errors: &'b mut ErrorList) -> Self {
+impl<'b, 'r> Walk<'b, 'r> {
+    pub(super) fn new(budget: &'b mut RuleBudget<'r>, errors: &'b mut ErrorList) -> Self {
         Self { budget, errors, ratcheted: ErrorList::default() }
     }
 
@@ -168,10 +168,10 @@ impl<'b> Walk<'b> {
         activation: &Activation<'a>,
     ) -> (Result<CelValue<'a>, EvaluationError>, i64) {
         let mut cost = CostBudget::new(PER_CALL_LIMIT);
-        if let Some(deadline) = self.budget.deadline {
-            cost = cost.with_deadline(deadline);
+        if let Some(request) = self.budget.request {
+            cost = cost.within(request);
         }
-        let result = program.evaluate(activation, &mut cost);
+        let result = program.evaluate(activation, &cost);
         (result, i64::try_from(cost.spent()).unwrap_or(i64::MAX))
     }
 

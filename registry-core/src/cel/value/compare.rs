@@ -1,21 +1,32 @@
 //! Equality and order of values, and how they print.
 
 use std::cmp::Ordering;
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value as Json;
 
 use super::{Evaluated, EvaluationError, List, Map, Value, fail, json, no_such_overload};
+use crate::cel::program::CostBudget;
 use crate::cel::schema::escape;
 use crate::cel::types::{DeclType, ListKind, ObjectType, Shape};
 
+/// Number of bytes of a text that are counted as a part of a value.
+const BYTES_PER_VISIT: usize = 64;
+
 /// Whether two values are equal. Values of different types are not, but numbers are by their value.
-pub(crate) fn equal<'a>(first: &Value<'a>, second: &Value<'a>) -> Result<bool, Box<EvaluationError>> {
+pub(crate) fn equal<'a>(
+    first: &Value<'a>,
+    second: &Value<'a>,
+    budget: &CostBudget<'_>,
+) -> Result<bool, Box<EvaluationError>> {
+    budget.visit(1)?;
     Ok(match (first, second) {
         (Value::Null, Value::Null) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
-        (Value::String(a), Value::String(b)) => a == b,
+        (Value::String(a), Value::String(b)) => {
+            budget.visit_text(a.as_str().len().min(b.as_str().len()))?;
+            a == b
+        }
         (Value::Bytes(a), Value::Bytes(b)) => a == b,
         (Value::Duration(a), Value::Duration(b)) => a == b,
         (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
@@ -25,36 +36,40 @@ pub(crate) fn equal<'a>(first: &Value<'a>, second: &Value<'a>) -> Result<bool, B
         // Kubernetes' own types compare with themselves only.
         (Value::Foreign(_), _) => return no_such_overload(),
         (Value::Optional(a), Value::Optional(b)) => match (a, b) {
-            (Some(a), Some(b)) => equal(a, b)?,
+            (Some(a), Some(b)) => equal(a, b, budget)?,
             (a, b) => a.is_none() && b.is_none(),
         },
-        (Value::List(a), Value::List(b)) => equal_lists(a, b)?,
-        (Value::Map(a), Value::Map(b)) => equal_maps(a, b)?,
+        (Value::List(a), Value::List(b)) => equal_lists(a, b, budget)?,
+        (Value::Map(a), Value::Map(b)) => equal_maps(a, b, budget)?,
         (a, b) => compare_numbers(a, b) == Some(Ordering::Equal),
     })
 }
 
-fn equal_lists<'a>(first: &List<'a>, second: &List<'a>) -> Result<bool, Box<EvaluationError>> {
+fn equal_lists<'a>(
+    first: &List<'a>,
+    second: &List<'a>,
+    budget: &CostBudget<'_>,
+) -> Result<bool, Box<EvaluationError>> {
     if first.len() != second.len() {
         return Ok(false);
     }
     match first.kind() {
         ListKind::Atomic => {
             for (a, b) in first.iter().zip(second.iter()) {
-                if !equal(&a?, &b?)? {
+                if !equal(&a?, &b?, budget)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         }
         ListKind::Set => {
-            let others = Members::of(second, &ListKind::Set)?;
-            all(first, |element| others.contains(element))
+            let others = Members::of(second, &ListKind::Set, budget)?;
+            all(first, |element| others.contains(element, budget))
         }
         kind @ ListKind::Map(_) => {
-            let others = Members::of(second, kind)?;
-            all(first, |element| match others.same(element)? {
-                Some(other) => equal(element, other),
+            let others = Members::of(second, kind, budget)?;
+            all(first, |element| match others.same(element, budget)? {
+                Some(other) => equal(element, other, budget),
                 None => Ok(false),
             })
         }
@@ -80,67 +95,85 @@ struct Members<'a, 'k> {
 }
 
 impl<'a, 'k> Members<'a, 'k> {
-    fn of(list: &List<'a>, kind: &'k ListKind) -> Result<Self, Box<EvaluationError>> {
+    fn of(
+        list: &List<'a>,
+        kind: &'k ListKind,
+        budget: &CostBudget<'_>,
+    ) -> Result<Self, Box<EvaluationError>> {
         let mut members = Self { kind, by_identity: std::collections::BTreeMap::new() };
         for element in list.iter() {
-            members.add(element?);
+            members.add(element?, budget)?;
         }
         Ok(members)
     }
 
-    fn add(&mut self, element: Value<'a>) {
-        self.by_identity.entry(self.identity(&element)).or_default().push(element);
+    fn add(&mut self, element: Value<'a>, budget: &CostBudget<'_>) -> Result<(), Box<EvaluationError>> {
+        let identity = self.identity(&element, budget)?;
+        budget.take_bytes(identity.len())?;
+        self.by_identity.entry(identity).or_default().push(element);
+        Ok(())
     }
 
     /// A text that is equal for elements that are the same.
-    fn identity(&self, element: &Value<'a>) -> String {
+    fn identity(&self, element: &Value<'a>, budget: &CostBudget<'_>) -> Result<String, Box<EvaluationError>> {
         match (self.kind, element) {
             (ListKind::Map(keys), Value::Map(Map::Json(fields, _))) => {
                 let values =
                     keys.iter().map(|key| fields.get(key).map(ToString::to_string).unwrap_or_default());
-                values.collect::<Vec<_>>().join("\u{0}")
+                let identity = values.collect::<Vec<_>>().join("\u{0}");
+                budget.visit(1 + identity.len() / BYTES_PER_VISIT)?;
+                Ok(identity)
             }
-            (_, element) => element.to_string(),
+            (_, element) => element.print(budget),
         }
     }
 
-    fn contains(&self, element: &Value<'a>) -> Result<bool, Box<EvaluationError>> {
-        for other in self.by_identity.get(&self.identity(element)).into_iter().flatten() {
-            if equal(element, other)? {
+    fn contains(&self, element: &Value<'a>, budget: &CostBudget<'_>) -> Result<bool, Box<EvaluationError>> {
+        for other in self.by_identity.get(&self.identity(element, budget)?).into_iter().flatten() {
+            if equal(element, other, budget)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn same(&self, element: &Value<'a>) -> Result<Option<&Value<'a>>, Box<EvaluationError>> {
-        Ok(self.by_identity.get(&self.identity(element)).and_then(|others| others.first()))
+    fn same(
+        &self,
+        element: &Value<'a>,
+        budget: &CostBudget<'_>,
+    ) -> Result<Option<&Value<'a>>, Box<EvaluationError>> {
+        Ok(self.by_identity.get(&self.identity(element, budget)?).and_then(|others| others.first()))
     }
 }
 
 /// Joins two lists by what makes their elements the same: of a set and of a list with keys, the second's elements
 /// replace those of the first and the others follow.
-pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<'a> {
+pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
+    budget.visit(first.len() + second.len())?;
     let mut joined = first.to_vec()?;
     match first.kind() {
         ListKind::Atomic => joined.extend(second.to_vec()?),
         ListKind::Set => {
-            let mut members = Members::of(first, &ListKind::Set)?;
+            let mut members = Members::of(first, &ListKind::Set, budget)?;
             for element in second.iter() {
                 let element = element?;
-                if !members.contains(&element)? {
-                    members.add(element.clone());
+                if !members.contains(&element, budget)? {
+                    members.add(element.clone(), budget)?;
                     joined.push(element);
                 }
             }
         }
         kind @ ListKind::Map(_) => {
             let empty = Members { kind, by_identity: std::collections::BTreeMap::new() };
-            let mut places: std::collections::BTreeMap<String, usize> =
-                joined.iter().enumerate().map(|(place, element)| (empty.identity(element), place)).collect();
+            let mut places: std::collections::BTreeMap<String, usize> = std::collections::BTreeMap::new();
+            for (place, element) in joined.iter().enumerate() {
+                let identity = empty.identity(element, budget)?;
+                budget.take_bytes(identity.len())?;
+                places.insert(identity, place);
+            }
             for element in second.iter() {
                 let element = element?;
-                let identity = empty.identity(&element);
+                let identity = empty.identity(&element, budget)?;
                 match places.get(&identity).and_then(|place| joined.get_mut(*place)) {
                     Some(place) => *place = element,
                     None => {
@@ -159,18 +192,23 @@ pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>) -> Evaluated<
     })
 }
 
-fn equal_maps<'a>(first: &Map<'a>, second: &Map<'a>) -> Result<bool, Box<EvaluationError>> {
+fn equal_maps<'a>(
+    first: &Map<'a>,
+    second: &Map<'a>,
+    budget: &CostBudget<'_>,
+) -> Result<bool, Box<EvaluationError>> {
     if let Map::Json(fields, DeclType { shape: Shape::Object(object), .. }) = first {
-        return equal_objects(fields, object, second);
+        return equal_objects(fields, object, second, budget);
     }
     if first.len() != second.len() {
         return Ok(false);
     }
+    budget.visit(first.len())?;
     for (key, value) in first.entries()? {
         let Some(other) = second.get(&key) else {
             return Ok(false);
         };
-        if !equal(&value, &other?)? {
+        if !equal(&value, &other?, budget)? {
             return Ok(false);
         }
     }
@@ -182,7 +220,9 @@ fn equal_objects<'a>(
     fields: &'a serde_json::Map<String, Json>,
     object: &'a ObjectType,
     second: &Map<'a>,
+    budget: &CostBudget<'_>,
 ) -> Result<bool, Box<EvaluationError>> {
+    budget.visit(object.fields().count())?;
     let others = match second {
         Map::Json(others, _) => Some(*others),
         Map::Owned(_) | Map::Object(..) => None,
@@ -197,7 +237,7 @@ fn equal_objects<'a>(
         let value = value.filter(|value| !value.is_null());
         let value = value.map(|value| json::adapt(value, &field.declared)).transpose()?;
         let is_same = match (value, second.get(&Value::string(name)).transpose()?) {
-            (Some(value), Some(other)) => equal(&value, &other)?,
+            (Some(value), Some(other)) => equal(&value, &other, budget)?,
             (None, None) => true,
             _ => false,
         };
@@ -244,7 +284,15 @@ fn compare_double(double: f64, whole: i128) -> Option<Ordering> {
 }
 
 /// The order of two values of one type, or of two numbers.
-pub(crate) fn compare(first: &Value<'_>, second: &Value<'_>) -> Result<Ordering, Box<EvaluationError>> {
+pub(crate) fn compare(
+    first: &Value<'_>,
+    second: &Value<'_>,
+    budget: &CostBudget<'_>,
+) -> Result<Ordering, Box<EvaluationError>> {
+    budget.visit(1)?;
+    if let (Value::String(a), Value::String(b)) = (first, second) {
+        budget.visit_text(a.as_str().len().min(b.as_str().len()))?;
+    }
     Ok(match (first, second) {
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::String(a), Value::String(b)) => a.cmp(b),
@@ -280,46 +328,4 @@ pub(crate) fn format_double(number: f64) -> String {
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{digits}e{sign}{:02}", exponent.abs())
-}
-
-impl fmt::Display for Value<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => f.write_str("null"),
-            Self::Bool(value) => write!(f, "{value}"),
-            Self::Int(number) => write!(f, "{number}"),
-            Self::Uint(number) => write!(f, "{number}"),
-            Self::Double(number) => f.write_str(&format_double(*number)),
-            Self::String(text) => write!(f, "{text}"),
-            Self::Bytes(bytes) => write!(f, "{}", String::from_utf8_lossy(bytes)),
-            Self::Duration(nanoseconds) => f.write_str(&super::time::format_duration(*nanoseconds)),
-            Self::Timestamp(time) => write!(f, "{time}"),
-            Self::Type(of) => f.write_str(of.name()),
-            Self::Optional(None) => f.write_str("optional.none()"),
-            Self::Optional(Some(value)) => write!(f, "optional({value})"),
-            Self::Foreign(foreign) => write!(f, "{foreign}"),
-            Self::List(list) => {
-                f.write_str("[")?;
-                for (index, element) in list.iter().enumerate() {
-                    let comma = if index == 0 { "" } else { ", " };
-                    match element {
-                        Ok(element) => write!(f, "{comma}{element}")?,
-                        Err(error) => write!(f, "{comma}{error}")?,
-                    }
-                }
-                f.write_str("]")
-            }
-            Self::Map(map) => {
-                f.write_str("{")?;
-                for (index, key) in map.keys().into_iter().enumerate() {
-                    let comma = if index == 0 { "" } else { ", " };
-                    match map.get(&key) {
-                        Some(Ok(value)) => write!(f, "{comma}{key}: {value}")?,
-                        _ => write!(f, "{comma}{key}")?,
-                    }
-                }
-                f.write_str("}")
-            }
-        }
-    }
 }

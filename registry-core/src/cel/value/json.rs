@@ -5,7 +5,8 @@ use std::sync::Arc;
 use base64::Engine;
 use serde_json::Value as Json;
 
-use super::{Evaluated, Map, Text, Timestamp, Value, fail, time};
+use super::{Evaluated, EvaluationError, Map, Text, Timestamp, Value, fail, time};
+use crate::cel::program::CostBudget;
 use crate::cel::types::{DeclType, Shape};
 use crate::cel::value::List;
 
@@ -106,33 +107,80 @@ fn mismatch(shape: &Shape, json: &Json) -> String {
 
 // === impl Value: to JSON ===
 
+/// Memory that a value in JSON takes beside its text.
+const BYTES_PER_VALUE: usize = 64;
+
 impl Value<'_> {
     /// The value as JSON; `None` for what JSON cannot say: types, absent values, keys that are no text.
-    pub fn to_json(&self) -> Option<Json> {
-        Some(match self {
+    ///
+    /// # Errors
+    /// Fails if the budget is exhausted: parts that values share are copied each time.
+    pub fn to_json(&self, budget: &CostBudget<'_>) -> Result<Option<Json>, EvaluationError> {
+        self.json(budget).map_err(|error| *error)
+    }
+
+    fn json(&self, budget: &CostBudget<'_>) -> Result<Option<Json>, Box<EvaluationError>> {
+        budget.visit(1)?;
+        budget.take_bytes(BYTES_PER_VALUE)?;
+        let text = |text: String| {
+            budget.take_bytes(text.len())?;
+            Ok(Some(Json::String(text)))
+        };
+        Ok(Some(match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::Bool(*value),
             Self::Int(number) => Json::from(*number),
             Self::Uint(number) => Json::from(*number),
             Self::Double(number) => Json::from(*number),
-            Self::String(text) => Json::String(text.as_str().to_owned()),
-            Self::Bytes(bytes) => Json::String(base64::engine::general_purpose::STANDARD.encode(bytes)),
-            Self::Duration(nanoseconds) => Json::String(time::format_duration(*nanoseconds)),
-            Self::Timestamp(time) => Json::String(time.to_string()),
-            Self::List(List::Json(items, _)) => Json::Array((*items).clone()),
+            Self::String(value) => return text(value.as_str().to_owned()),
+            Self::Bytes(bytes) => return text(base64::engine::general_purpose::STANDARD.encode(bytes)),
+            Self::Duration(nanoseconds) => return text(time::format_duration(*nanoseconds)),
+            Self::Timestamp(time) => return text(time.to_string()),
+            Self::List(List::Json(items, _)) => {
+                items.iter().try_for_each(|item| take_json(item, budget))?;
+                Json::Array((*items).clone())
+            }
             Self::List(list) => {
-                let items: Option<_> = list.iter().map(|item| item.ok()?.to_json()).collect();
-                Json::Array(items?)
+                let mut items = Vec::new();
+                for item in list.iter() {
+                    let Ok(item) = item else { return Ok(None) };
+                    let Some(item) = item.json(budget)? else { return Ok(None) };
+                    items.push(item);
+                }
+                Json::Array(items)
             }
-            Self::Map(Map::Json(fields, _)) => Json::Object((*fields).clone()),
+            Self::Map(Map::Json(fields, _)) => {
+                fields.values().try_for_each(|value| take_json(value, budget))?;
+                Json::Object((*fields).clone())
+            }
             Self::Map(map) => {
-                let entry =
-                    |(key, value): (Value<'_>, Value<'_>)| Some((key.as_str()?.to_owned(), value.to_json()?));
-                let fields: Option<_> = map.entries().ok()?.into_iter().map(entry).collect();
-                Json::Object(fields?)
+                let Ok(entries) = map.entries() else { return Ok(None) };
+                let mut fields = serde_json::Map::new();
+                for (key, value) in entries {
+                    let (Some(key), Some(value)) = (key.as_str(), value.json(budget)?) else {
+                        return Ok(None);
+                    };
+                    fields.insert(key.to_owned(), value);
+                }
+                Json::Object(fields)
             }
-            Self::Optional(Some(value)) => value.to_json()?,
-            Self::Type(_) | Self::Optional(None) | Self::Foreign(_) => return None,
-        })
+            Self::Optional(Some(value)) => return value.json(budget),
+            Self::Type(_) | Self::Optional(None) | Self::Foreign(_) => return Ok(None),
+        }))
+    }
+}
+
+/// Takes what a copy of a JSON value needs.
+fn take_json(value: &Json, budget: &CostBudget<'_>) -> Result<(), Box<EvaluationError>> {
+    budget.visit(1)?;
+    budget.take_bytes(BYTES_PER_VALUE)?;
+    match value {
+        Json::String(text) => budget.take_bytes(text.len()),
+        Json::Array(items) => items.iter().try_for_each(|item| take_json(item, budget)),
+        Json::Object(fields) => fields.iter().try_for_each(|(key, value)| {
+            budget.take_bytes(key.len())?;
+            take_json(value, budget)
+        }),
+        _ => Ok(()),
     }
 }

@@ -115,8 +115,16 @@ impl Store {
         errors.append(self.check_by_hooks(context, write).await?);
         let keeps_status = !self.resource.has_status || strategy.keeps_status_on_create();
         let sent = as_sent(context, object, |root| keeps_status || root != "status");
-        errors.append(strategy.validate(context, sent.as_ref().unwrap_or(object)));
-        validate_value(strategy, context, object, None, false, &mut errors);
+        let before = errors.0.len();
+        loop {
+            errors.append(strategy.validate(context, sent.as_ref().unwrap_or(object)));
+            validate_value(strategy, context, object, None, false, &mut errors);
+            if !context.budget.repeated_elsewhere().await {
+                break;
+            }
+            errors.0.truncate(before);
+        }
+        context.budget.check_complete()?;
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, object.name(), &errors));
         }

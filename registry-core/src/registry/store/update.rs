@@ -146,8 +146,16 @@ impl Store {
         errors.append(self.check_by_hooks(context, write).await?);
         let is_partial = rules.changes_only().is_some();
         let sent = as_sent(context, new, |root| !is_partial && (root == "status") == rules.is_status());
-        errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
-        validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
+        let before = errors.0.len();
+        loop {
+            errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
+            validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
+            if !context.budget.repeated_elsewhere().await {
+                break;
+            }
+            errors.0.truncate(before);
+        }
+        context.budget.check_complete()?;
         if !errors.is_empty() {
             return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
         }

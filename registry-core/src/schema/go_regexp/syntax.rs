@@ -8,27 +8,34 @@ use std::fmt::Write;
 
 mod class;
 mod escape;
+mod operand;
+mod properties;
+
+use operand::{MAX_HEIGHT, MAX_SIZE, Open, Operand, Times};
 
 /// Maximum number of repetitions, those of nested repetitions multiplied.
 const MAX_REPETITIONS: u32 = 1_000;
 
-/// Part of a pattern that is not complete yet: the pattern itself, or a group.
-#[derive(Default)]
-struct Open {
-    /// Whether there is something that an operator can repeat.
-    has_operand: bool,
-    /// The repetitions of the last operand and of those in it, multiplied.
-    last_repetitions: u32,
-    /// The largest number of repetitions of any operand.
-    max_repetitions: u32,
+/// A pattern in the syntax of the `regex` crate.
+pub(super) struct Translated {
+    pub(super) text: String,
+    /// The size that Go's program for the pattern has at most, in instructions.
+    pub(super) size: u64,
+    /// The number of Unicode properties.
+    pub(super) properties: u64,
+    /// Whether a part of it ignores case.
+    pub(super) ignores_case: bool,
 }
 
-struct Translator<'p, 't> {
+struct Translator<'p> {
     whole: &'p str,
     rest: &'p str,
     out: String,
-    /// The Unicode properties as they are written, such as `\p{Greek}`: the crate knows which exist.
-    properties: &'t mut Vec<&'p str>,
+    /// The number of Unicode properties, such as `\p{Greek}`.
+    properties: u64,
+    ignores_case: bool,
+    /// Whether no named class can follow, because none ends.
+    has_no_named_class: bool,
     /// The parts that contain this place, the outermost first.
     outer: Vec<Open>,
     current: Open,
@@ -40,15 +47,15 @@ struct Translator<'p, 't> {
     ends_with_repetition: bool,
 }
 
-/// Writes a pattern in the syntax of the `regex` crate. Errors have Go's reasons.
-///
-/// The Unicode properties up to the end, or to the error, are added to `properties`.
-pub(super) fn translate<'p>(pattern: &'p str, properties: &mut Vec<&'p str>) -> Result<String, String> {
+/// Writes a pattern in the syntax of the `regex` crate, in linear time. Errors have Go's reasons.
+pub(super) fn translate(pattern: &str) -> Result<Translated, String> {
     let mut translator = Translator {
         whole: pattern,
         rest: pattern,
         out: String::with_capacity(pattern.len()),
-        properties,
+        properties: 0,
+        ignores_case: false,
+        has_no_named_class: false,
         outer: Vec::new(),
         current: Open::default(),
         flags: String::new(),
@@ -62,22 +69,19 @@ pub(super) fn translate<'p>(pattern: &'p str, properties: &mut Vec<&'p str>) -> 
     if !translator.outer.is_empty() {
         return Err(format!("missing closing ): `{pattern}`"));
     }
-    Ok(translator.out)
-}
-
-// === impl Open ===
-
-impl Open {
-    fn add_operand(&mut self, repetitions: u32) {
-        self.has_operand = true;
-        self.last_repetitions = repetitions;
-        self.max_repetitions = self.max_repetitions.max(repetitions);
-    }
+    let whole = translator.current.as_operand();
+    translator.check_limits(whole)?;
+    Ok(Translated {
+        text: translator.out,
+        size: whole.size,
+        properties: translator.properties,
+        ignores_case: translator.ignores_case,
+    })
 }
 
 // === impl Translator ===
 
-impl<'p> Translator<'p, '_> {
+impl<'p> Translator<'p> {
     fn advance(&mut self, bytes: usize) -> &'p str {
         let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.rest = rest;
@@ -117,24 +121,25 @@ impl<'p> Translator<'p, '_> {
         self.write_flags();
         self.ends_with_repetition = false;
         match character {
-            '(' => self.open_group("(", 1),
+            // What groups match is asked for nowhere.
+            '(' => self.open_group("(?:", 1, true),
             ')' => return self.close_group(),
             '|' => {
                 self.copy(1);
-                self.current.has_operand = false;
+                self.current.begin_alternative();
             }
             '[' => {
                 self.class()?;
-                self.current.add_operand(1);
+                self.current.add_operand(Operand::CHARACTER);
             }
             '\\' => self.escape()?,
             '{' => {
                 self.replace(1, r"\{");
-                self.current.add_operand(1);
+                self.current.add_operand(Operand::CHARACTER);
             }
             other => {
                 self.copy(other.len_utf8());
-                self.current.add_operand(1);
+                self.current.add_operand(Operand::CHARACTER);
             }
         }
         Ok(())
@@ -146,9 +151,20 @@ impl<'p> Translator<'p, '_> {
         self.out.push_str(written);
     }
 
-    fn open_group(&mut self, written: &str, length: usize) {
+    fn open_group(&mut self, written: &str, length: usize, captures: bool) {
         self.replace(length, written);
-        self.outer.push(std::mem::take(&mut self.current));
+        self.outer.push(std::mem::replace(&mut self.current, Open::group(captures)));
+    }
+
+    /// Checks the limits of Go.
+    fn check_limits(&self, operand: Operand) -> Result<(), String> {
+        if operand.size > MAX_SIZE {
+            return Err(format!("expression too large: `{}`", self.whole));
+        }
+        if operand.height > MAX_HEIGHT {
+            return Err(format!("expression nests too deeply: `{}`", self.whole));
+        }
+        Ok(())
     }
 
     fn close_group(&mut self) -> Result<(), String> {
@@ -156,8 +172,9 @@ impl<'p> Translator<'p, '_> {
             return Err(format!("unexpected ): `{}`", self.whole));
         };
         self.copy(1);
-        let inner = std::mem::replace(&mut self.current, outer);
-        self.current.add_operand(inner.max_repetitions.max(1));
+        let group = std::mem::replace(&mut self.current, outer).as_operand();
+        self.check_limits(group)?;
+        self.current.add_operand(group);
         Ok(())
     }
 
@@ -181,7 +198,7 @@ impl<'p> Translator<'p, '_> {
         }
         self.write_flags();
         self.ends_with_repetition = false;
-        self.open_group("(", end + 1);
+        self.open_group("(?:", end + 1, true);
         Ok(())
     }
 
@@ -200,6 +217,7 @@ impl<'p> Translator<'p, '_> {
                     if !flags.contains(letter) {
                         flags.push(letter);
                     }
+                    self.ignores_case |= letter == 'i';
                 }
                 '-' if off.is_none() => off = Some(String::new()),
                 ':' | ')' if !off.as_ref().is_some_and(String::is_empty) => {
@@ -217,7 +235,7 @@ impl<'p> Translator<'p, '_> {
         if end == ':' {
             self.write_flags();
             self.ends_with_repetition = false;
-            self.open_group(&format!("(?{flags}:"), 0);
+            self.open_group(&format!("(?{flags}:"), 0, false);
         } else if !flags.is_empty() {
             // Writing to a string cannot fail.
             let _ = write!(self.flags, "(?{flags})");
@@ -225,7 +243,7 @@ impl<'p> Translator<'p, '_> {
     }
 
     /// Writes a repetition operator with the mark for few repetitions.
-    fn repeat(&mut self, length: usize, times: Option<u32>) -> Result<(), String> {
+    fn repeat(&mut self, length: usize, times: Option<Times>) -> Result<(), String> {
         let start = self.rest;
         let operator = self.advance(length);
         let mark = if self.rest.starts_with('?') { self.advance(1) } else { "" };
@@ -237,11 +255,12 @@ impl<'p> Translator<'p, '_> {
             let operator = self.taken_since(start);
             return Err(format!("missing argument to repetition operator: `{operator}`"));
         }
-        let repetitions = self.current.last_repetitions.saturating_mul(times.unwrap_or(1));
-        if times.is_some_and(|times| times > 1) && repetitions > MAX_REPETITIONS {
+        let repeated = self.current.last.repeated(times);
+        if times.is_some_and(|times| times.most > 1) && repeated.repetitions > MAX_REPETITIONS {
             return Err(format!("invalid repeat count: `{}`", self.taken_since(start)));
         }
-        self.current.add_operand(repetitions);
+        self.check_limits(repeated)?;
+        self.current.replace_operand(repeated);
         // A question mark behind another operator would be its mark for few repetitions.
         let is_after_repetition = self.ends_with_repetition && operator == "?";
         self.out.push_str(if is_after_repetition { "{0,1}" } else { operator });
@@ -251,12 +270,15 @@ impl<'p> Translator<'p, '_> {
         Ok(())
     }
 
-    /// The length of `{n}`, `{n,}` or `{n,m}` at this place, and how often it repeats at most, or at least if there is no
-    /// maximum; `None` if the brace is none of them.
-    fn counted_repetition(&self) -> Result<Option<(usize, u32)>, String> {
-        let Some((inner, _)) = self.rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+    /// The length of `{n}`, `{n,}` or `{n,m}` at this place, and how often it repeats; `None` if the brace is none of them.
+    fn counted_repetition(&self) -> Result<Option<(usize, Times)>, String> {
+        let Some(rest) = self.rest.strip_prefix('{') else { return Ok(None) };
+        // Only what can be a repetition is searched: a pattern may have a brace at each character.
+        let end = rest.find(|letter: char| letter != ',' && !letter.is_ascii_digit()).unwrap_or(rest.len());
+        let (inner, rest) = rest.split_at(end);
+        if !rest.starts_with('}') {
             return Ok(None);
-        };
+        }
         let (min, max) = inner.split_once(',').map_or((inner, Some(inner)), |(min, max)| (min, Some(max)));
         let max = max.filter(|max| !max.is_empty());
         let is_number = |text: &str| {
@@ -271,14 +293,16 @@ impl<'p> Translator<'p, '_> {
         if min > MAX_REPETITIONS || max.is_some_and(|max| max > MAX_REPETITIONS || max < min) {
             return Err(format!("invalid repeat count: `{{{inner}}}`"));
         }
-        Ok(Some((inner.len() + 2, max.unwrap_or(min.max(1)))))
+        let times = Times { least: min, most: max.unwrap_or(min.max(1)), is_open: max.is_none() };
+        Ok(Some((inner.len() + 2, times)))
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test ends at what is missing")]
 mod tests {
-    use super::super::compile;
+    use super::super::Pattern;
+    use crate::budget::Budget;
 
     #[test]
     fn patterns_match_as_in_go() {
@@ -314,7 +338,8 @@ mod tests {
             (r"^(?)a$", "a", true),
         ];
         for (pattern, text, expected) in cases {
-            assert_eq!(compile(pattern).unwrap().is_match(text), expected, "{pattern} {text}");
+            let parsed = Pattern::parse(pattern).unwrap();
+            assert_eq!(parsed.is_match(text, &Budget::default()), Ok(expected), "{pattern} {text}");
         }
     }
 
@@ -349,7 +374,7 @@ mod tests {
             ("*a", "missing argument to repetition operator: `*`"),
         ];
         for (pattern, reason) in cases {
-            assert_eq!(compile(pattern).unwrap_err(), format!("error parsing regexp: {reason}"));
+            assert_eq!(Pattern::parse(pattern).unwrap_err(), format!("error parsing regexp: {reason}"));
         }
     }
 }

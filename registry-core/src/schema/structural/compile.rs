@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::schema::go_regexp::Pattern;
 use crate::schema::types::ListKind;
 
 use super::formats::Format;
 use super::node::{
-    Accepted, Additional, Combined, Flags, FormatRule, Kind, Node, NodeId, NumberRules, Pattern, Rules,
-    SizeRules, TextRules, Tree,
+    Accepted, Additional, Combined, Flags, FormatRule, Kind, Node, NodeId, NumberRules, Rules, SizeRules,
+    TextRules, Tree,
 };
 use super::{metadata, prune};
 
@@ -213,7 +214,7 @@ fn number_rules(schema: &JsonMap) -> Option<NumberRules> {
 
 fn text_rules(schema: &JsonMap) -> Option<TextRules> {
     let length = |key: &str| schema.get(key).and_then(Value::as_i64);
-    let pattern = text(schema, "pattern").map(Pattern::new);
+    let pattern = text(schema, "pattern").map(|text| (text.into(), Pattern::parse(text)));
     let rules = TextRules { least: length("minLength"), most: length("maxLength"), pattern };
     (rules.least.is_some() || rules.most.is_some() || rules.pattern.is_some()).then_some(rules)
 }

@@ -4,15 +4,14 @@
 //! them have is behind a pointer.
 
 use std::collections::HashSet;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::schema::types::ListKind;
 
 use super::formats::Format;
-use crate::schema::go_regexp;
+use crate::schema::go_regexp::Pattern;
 
 /// The nodes of a schema.
 #[derive(Debug, Default)]
@@ -113,14 +112,8 @@ pub(super) struct NumberRules {
 pub(super) struct TextRules {
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
-    pub(super) pattern: Option<Pattern>,
-}
-
-/// A regular expression, compiled when it is first used.
-#[derive(Debug)]
-pub(super) struct Pattern {
-    pub(super) text: Box<str>,
-    regex: OnceLock<Result<Regex, String>>,
+    /// The regular expression; one that is malformed, which an earlier version accepted, matches nothing.
+    pub(super) pattern: Option<(Box<str>, Result<Pattern, String>)>,
 }
 
 /// Bounds of the number of elements and properties.
@@ -281,25 +274,6 @@ impl Flags {
     /// Returns the flags that are in both.
     pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
-    }
-}
-
-// === impl Pattern ===
-
-impl Pattern {
-    pub(super) fn new(text: &str) -> Self {
-        Self { text: text.into(), regex: OnceLock::new() }
-    }
-
-    /// Whether the expression matches anywhere in the text.
-    ///
-    /// # Errors
-    /// Fails if the expression is malformed or too large.
-    pub(super) fn is_match(&self, text: &str) -> Result<bool, &str> {
-        match self.regex.get_or_init(|| go_regexp::compile(&self.text)) {
-            Ok(regex) => Ok(regex.is_match(text)),
-            Err(message) => Err(message),
-        }
     }
 }
 

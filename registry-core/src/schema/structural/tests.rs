@@ -25,14 +25,14 @@ fn spec(schema: &Value) -> StructuralSchema {
 /// Returns the errors of a spec, sorted.
 fn errors(schema: &Value, value: Value) -> Vec<String> {
     let mut errors = ErrorList::default();
-    spec(schema).validate(&FieldPath::root(), &wrapped("spec", value), &mut errors);
+    spec(schema).validate(&FieldPath::root(), &wrapped("spec", value), &Budget::default(), &mut errors);
     texts(&errors)
 }
 
 fn update_errors(schema: &Value, old: Value, new: Value) -> Vec<String> {
     let mut errors = ErrorList::default();
     let (old, new) = (wrapped("spec", old), wrapped("spec", new));
-    spec(schema).validate_update(&FieldPath::root(), &new, &old, &mut errors);
+    spec(schema).validate_update(&FieldPath::root(), &new, &old, &Budget::default(), &mut errors);
     texts(&errors)
 }
 
@@ -246,7 +246,13 @@ fn the_type_of_an_object_is_never_ratcheted() {
         StructuralSchema::compile(&object(&json!({"kind": {"type": "string", "maxLength": 1}})), false);
     let value = json!({"kind": "Thing"});
     let mut errors = ErrorList::default();
-    schema.validate_update(&FieldPath::root(), &value, &json!({"kind": "Thing", "old": 1}), &mut errors);
+    schema.validate_update(
+        &FieldPath::root(),
+        &value,
+        &json!({"kind": "Thing", "old": 1}),
+        &Budget::default(),
+        &mut errors,
+    );
     assert_eq!(texts(&errors), ["kind: Too long: may not be more than 1 bytes"]);
 }
 
@@ -255,8 +261,8 @@ fn a_subresource_is_validated_alone() {
     let schema = object(&json!({"status": object(&json!({"a": {"type": "integer"}}))}));
     let status = StructuralSchema::compile(&schema, false).property("status").unwrap();
     let mut errors = ErrorList::default();
-    status.validate(&FieldPath::new("status"), &json!({"a": "x"}), &mut errors);
-    status.validate(&FieldPath::new("status"), &json!([]), &mut errors);
+    status.validate(&FieldPath::new("status"), &json!({"a": "x"}), &Budget::default(), &mut errors);
+    status.validate(&FieldPath::new("status"), &json!([]), &Budget::default(), &mut errors);
     assert_eq!(
         texts(&errors),
         [

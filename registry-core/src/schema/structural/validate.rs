@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 
 use crate::api::{ErrorList, FieldPath};
+use crate::budget::Budget;
 
 use super::correlate::{Before, Correlation};
 use super::node::{Additional, Combined, Flags, Kind, Node, NodeId, Rules, SizeRules, Tree};
@@ -30,8 +31,9 @@ struct Findings<'a> {
     matches: usize,
 }
 
-struct Walk<'a> {
+struct Walk<'a, 'b> {
     tree: &'a Tree,
+    budget: &'b Budget,
     /// Present for updates.
     correlation: Option<Correlation<'a>>,
 }
@@ -44,22 +46,27 @@ struct Subject<'a> {
 }
 
 /// Validates a new value.
-pub(super) fn create(tree: &Tree, root: NodeId, path: &FieldPath, value: &Value, errors: &mut ErrorList) {
-    let walk = Walk { tree, correlation: None };
+pub(super) fn create(
+    (tree, root): (&Tree, NodeId),
+    path: &FieldPath,
+    value: &Value,
+    budget: &Budget,
+    errors: &mut ErrorList,
+) {
+    let walk = Walk { tree, budget, correlation: None };
     let findings = walk.value(root, Subject { value, before: None }, &Place::root());
     fault::report(&findings.faults, path, errors);
 }
 
 /// Validates a changed value.
 pub(super) fn update(
-    tree: &Tree,
-    root: NodeId,
+    (tree, root): (&Tree, NodeId),
     path: &FieldPath,
-    new: &Value,
-    old: &Value,
+    (new, old): (&Value, &Value),
+    budget: &Budget,
     errors: &mut ErrorList,
 ) {
-    let walk = Walk { tree, correlation: Some(Correlation::new(tree)) };
+    let walk = Walk { tree, budget, correlation: Some(Correlation::new(tree)) };
     let before = Before { value: old, node: root };
     let findings = walk.ratcheted(root, Subject { value: new, before: Some(before) }, &Place::root());
     fault::report(&findings.faults, path, errors);
@@ -96,7 +103,7 @@ impl<'a> Findings<'a> {
 
 // === impl Walk ===
 
-impl<'a> Walk<'a> {
+impl<'a> Walk<'a, '_> {
     /// Validates a value, and drops the faults if the update does not change it.
     fn ratcheted(&self, id: NodeId, subject: Subject<'a>, place: &Place<'_>) -> Findings<'a> {
         let mut findings = self.value(id, subject, place);
@@ -123,7 +130,7 @@ impl<'a> Walk<'a> {
         }
         findings.matches += 2;
         match subject.value {
-            Value::String(text) => scalars::check_text(node, text, place, &mut findings),
+            Value::String(text) => scalars::check_text(node, text, place, self.budget, &mut findings),
             Value::Number(number) => scalars::check_number(node, number, place, &mut findings),
             Value::Array(list) => {
                 self.list(node, list, subject.before, place, &mut findings);

@@ -4,6 +4,7 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::expressions::Expressions;
@@ -42,19 +43,19 @@ impl ObjectStrategy for MutatingPolicyStrategy {
         matching::warnings_of_name(new)
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        check(object, None)
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        check(object, None, &context.budget)
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        check(new, Some(old))
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        check(new, Some(old), &context.budget)
     }
 }
 
-fn check(object: &Object, old: Option<&Object>) -> ErrorList {
+fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = Field::of(object, "spec");
-    let mut expressions = Expressions::of_policy(&spec, old).with_variables();
+    let mut expressions = Expressions::of_policy(&spec, old, budget).with_variables();
     matching::check_policy(&spec, old, &mut expressions, &mut errors);
     matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
     expressions.check_variables(&spec.get("variables"), &mut errors);

@@ -6,6 +6,7 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 
 use crate::admissionregistration::expressions::Expressions;
@@ -58,12 +59,12 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
         matching::warnings_of_name(new)
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        check(object, None)
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        check(object, None, &context.budget)
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        check(new, Some(old))
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        check(new, Some(old), &context.budget)
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
@@ -82,11 +83,11 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
     }
 }
 
-fn check(object: &Object, old: Option<&Object>) -> ErrorList {
+fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = Field::of(object, "spec");
     let variables = spec.get("variables");
-    let mut expressions = Expressions::of_policy(&spec, old);
+    let mut expressions = Expressions::of_policy(&spec, old, budget);
     if !variables.is_empty() {
         expressions = expressions.with_variables();
     }

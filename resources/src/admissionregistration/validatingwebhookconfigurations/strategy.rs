@@ -37,15 +37,15 @@ impl ObjectStrategy for ValidatingWebhookStrategy {
         matching::warnings_of_name(new)
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::of(object, "webhooks"), None, &mut errors);
+        matching::check_webhooks(&Field::of(object, "webhooks"), None, &context.budget, &mut errors);
         errors
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::of(new, "webhooks"), Some(old), &mut errors);
+        matching::check_webhooks(&Field::of(new, "webhooks"), Some(old), &context.budget, &mut errors);
         errors
     }
 }

@@ -6,6 +6,7 @@ use registry_core::RequestContext;
 use registry_core::api::validation::FieldErrorKind;
 use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, Object};
 use registry_core::cel::{RuleBudget, ValidationRules};
+use registry_core::context::Budget;
 use registry_core::resource::{ObjectStrategy, WrittenValue};
 use serde_json::Value;
 
@@ -118,9 +119,9 @@ impl ObjectStrategy for CustomStrategy {
         }
         let mut errors = ErrorList::default();
         if write.is_status {
-            own.validate_status(compiled, write, &mut errors);
+            own.validate_status(compiled, write, &context.budget, &mut errors);
         } else {
-            own.validate_whole(compiled, write, &mut errors);
+            own.validate_whole(compiled, write, &context.budget, &mut errors);
         }
         if let Some(rules) = &compiled.rules {
             validate_rules(rules, context, write, &mut errors);
@@ -157,12 +158,18 @@ impl ObjectStrategy for CustomStrategy {
 
 impl VersionRules {
     /// Validates a write of the whole object.
-    fn validate_whole(&self, compiled: &CompiledSchema, write: WrittenValue<'_>, errors: &mut ErrorList) {
+    fn validate_whole(
+        &self,
+        compiled: &CompiledSchema,
+        write: WrittenValue<'_>,
+        budget: &Budget,
+        errors: &mut ErrorList,
+    ) {
         let root = FieldPath::root();
         if let Some(schema) = &compiled.structural {
             match write.old {
-                None => schema.validate(&root, write.new, errors),
-                Some(old) => schema.validate_update(&root, write.new, old, errors),
+                None => schema.validate(&root, write.new, budget, errors),
+                Some(old) => schema.validate_update(&root, write.new, old, budget, errors),
             }
         }
         if let Some(scale) = &self.scale {
@@ -176,11 +183,17 @@ impl VersionRules {
     }
 
     /// Validates a write of the status.
-    fn validate_status(&self, compiled: &CompiledSchema, write: WrittenValue<'_>, errors: &mut ErrorList) {
+    fn validate_status(
+        &self,
+        compiled: &CompiledSchema,
+        write: WrittenValue<'_>,
+        budget: &Budget,
+        errors: &mut ErrorList,
+    ) {
         if let (Some(schema), Some(status)) = (&compiled.status, write.new.get("status")) {
             let path = FieldPath::new("status");
             let old = write.old.and_then(|old| old.get("status")).unwrap_or(&Value::Null);
-            schema.validate_update(&path, status, old, errors);
+            schema.validate_update(&path, status, old, budget, errors);
         }
         if let Some(scale) = &self.scale {
             scale.validate_status(write.new, errors);
@@ -211,10 +224,7 @@ fn validate_rules(
         errors.push(FieldError::invalid(root, Value::Null, NOT_CHECKED));
         return;
     }
-    let mut budget = RuleBudget::default();
-    if let Some(deadline) = context.budget.deadline() {
-        budget = budget.with_deadline(deadline);
-    }
+    let mut budget = RuleBudget::default().within(&context.budget);
     for error in rules.validate(&root, write.new, write.old, &mut budget, errors).0 {
         context.warn(error.to_string());
     }

@@ -50,7 +50,7 @@ pub(super) fn read(object: &Object) -> (Approval, String) {
 }
 
 /// Checks that an API that needs approval has it. What was so before may remain.
-pub(super) fn check(new: &Object, old: Option<&Object>, findings: &mut Findings) {
+pub(super) fn check(new: &Object, old: Option<&Object>, findings: &mut Findings<'_>) {
     if !is_protected(view::text(new.0.get("spec"), "group")) {
         return;
     }

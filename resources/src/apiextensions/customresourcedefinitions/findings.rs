@@ -5,6 +5,7 @@
 
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::codec::json::escape_for_pages;
+use registry_core::context::Budget;
 use serde_json::Value;
 
 /// Maximum total length of the collected errors' texts, in bytes.
@@ -21,7 +22,9 @@ pub(super) struct Place {
 }
 
 /// The errors found so far.
-pub(super) struct Findings {
+pub(super) struct Findings<'b> {
+    /// The budget of the request.
+    budget: &'b Budget,
     errors: Vec<FieldError>,
     bytes_left: usize,
     pattern_size_left: u64,
@@ -63,10 +66,15 @@ impl Place {
 
 // === impl Findings ===
 
-impl Findings {
+impl<'b> Findings<'b> {
     /// Creates an empty collection.
-    pub(super) fn new() -> Self {
-        Self { errors: Vec::new(), bytes_left: MAX_BYTES, pattern_size_left: MAX_PATTERN_SIZE }
+    pub(super) fn new(budget: &'b Budget) -> Self {
+        Self { budget, errors: Vec::new(), bytes_left: MAX_BYTES, pattern_size_left: MAX_PATTERN_SIZE }
+    }
+
+    /// Returns the budget of the request.
+    pub(super) fn budget(&self) -> &'b Budget {
+        self.budget
     }
 
     /// Returns the number of errors.
@@ -191,7 +199,8 @@ mod tests {
 
     #[test]
     fn very_many_long_errors_stay_within_the_limit() {
-        let mut findings = Findings::new();
+        let budget = Budget::default();
+        let mut findings = Findings::new(&budget);
         let place = Place::new("spec").key(&"x".repeat(100_000));
         for _ in 0..100_000 {
             findings.required(&place, "because");
@@ -202,7 +211,8 @@ mod tests {
 
     #[test]
     fn values_are_shown_as_go_writes_them() {
-        let mut findings = Findings::new();
+        let budget = Budget::default();
+        let mut findings = Findings::new(&budget);
         findings.invalid_value(&Place::new("a"), Some(&serde_json::json!({"b": "<&>"})), "wrong");
         let list = findings.into_list();
         assert_eq!(list.0[0].body(), r#"Invalid value: {"b":"\u003c\u0026\u003e"}: wrong"#);

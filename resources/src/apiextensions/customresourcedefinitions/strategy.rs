@@ -41,16 +41,16 @@ impl ObjectStrategy for DefinitionStrategy {
         add_stored_version(new);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        validation::validate(object)
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        validation::validate(object, &context.budget)
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        validation::validate_update(new, old)
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        validation::validate_update(new, old, &context.budget)
     }
 
-    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
-        validation::validate_status_update(new)
+    fn validate_status_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        validation::validate_status_update(new, &context.budget)
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {

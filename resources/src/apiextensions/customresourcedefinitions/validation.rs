@@ -2,6 +2,7 @@
 
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::context::Budget;
 
 use super::approval;
 use super::findings::{Findings, Place};
@@ -27,23 +28,23 @@ use ratcheting::Options;
 pub(super) use structural::why_not_structural;
 
 /// Validates a new definition.
-pub(super) fn validate(new: &Object) -> ErrorList {
-    let mut findings = Findings::new();
+pub(super) fn validate(new: &Object, budget: &Budget) -> ErrorList {
+    let mut findings = Findings::new(budget);
     names::check_object_name(new, &mut findings);
     check(new, None, &Options::for_creation(), &mut findings);
     findings.into_list()
 }
 
 /// Validates a changed definition. What was stored before the rules were tightened may remain.
-pub(super) fn validate_update(new: &Object, old: &Object) -> ErrorList {
-    let mut findings = Findings::new();
+pub(super) fn validate_update(new: &Object, old: &Object, budget: &Budget) -> ErrorList {
+    let mut findings = Findings::new(budget);
     check(new, Some(old), &Options::for_update(new, old), &mut findings);
     findings.into_list()
 }
 
 /// Validates a changed status.
-pub(super) fn validate_status_update(new: &Object) -> ErrorList {
-    let mut findings = Findings::new();
+pub(super) fn validate_status_update(new: &Object, budget: &Budget) -> ErrorList {
+    let mut findings = Findings::new(budget);
     check_status(new, &mut findings);
     findings.into_list()
 }
@@ -53,7 +54,7 @@ pub(super) fn is_valid_bundle(bundle: &str) -> bool {
     conversion::why_bad_bundle(bundle).is_none()
 }
 
-fn check(new: &Object, old: Option<&Object>, options: &Options<'_>, findings: &mut Findings) {
+fn check(new: &Object, old: Option<&Object>, options: &Options<'_>, findings: &mut Findings<'_>) {
     let view = Spec::of(new);
     let place = Place::new("spec");
     spec::check(&view, options, &place, findings);
@@ -66,13 +67,13 @@ fn check(new: &Object, old: Option<&Object>, options: &Options<'_>, findings: &m
     check_preserve_unknown_fields(&view, old, &place, findings);
 }
 
-fn check_status(new: &Object, findings: &mut Findings) {
+fn check_status(new: &Object, findings: &mut Findings<'_>) {
     let accepted = view::get(new.0.get("status"), "acceptedNames");
     names::check(accepted, &Place::new("status").child("acceptedNames"), findings);
 }
 
 /// Checks that all versions in which objects are stored are still there.
-fn check_stored_versions(new: &Object, view: &Spec<'_>, findings: &mut Findings) {
+fn check_stored_versions(new: &Object, view: &Spec<'_>, findings: &mut Findings<'_>) {
     let place = Place::new("status").child("storedVersions");
     let stored = view::get(new.0.get("status"), "storedVersions");
     let names = view::list(new.0.get("status"), "storedVersions");
@@ -105,7 +106,7 @@ fn check_preserve_unknown_fields(
     view: &Spec<'_>,
     old: Option<&Object>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let did = old.is_some_and(|old| Spec::of(old).preserves_unknown_fields());
     if view.preserves_unknown_fields() && !did {

@@ -3,6 +3,7 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 
 use crate::resource::{requests, selectors};
@@ -13,19 +14,19 @@ use crate::support::semantic;
 pub(super) struct DeviceClassStrategy;
 
 impl ObjectStrategy for DeviceClassStrategy {
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        check(object, None)
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        check(object, None, &context.budget)
     }
 
-    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        check(new, Some(old))
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        check(new, Some(old), &context.budget)
     }
 }
 
-fn check(object: &Object, old: Option<&Object>) -> ErrorList {
+fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = Field::of(object, "spec");
-    selectors::check(&spec.get("selectors"), &mut errors);
+    selectors::check(&spec.get("selectors"), budget, &mut errors);
     let configurations = spec.get("config");
     let is_stored = old.is_some_and(|old| {
         semantic::equal(configurations.value(), Field::of(old, "spec").get("config").value())

@@ -21,9 +21,9 @@ impl ObjectStrategy for ResourceClaimStrategy {
         defaulting::with_at(object, &["spec", "devices"], requests::apply_defaults);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        requests::check(&Field::of(object, "spec").get("devices"), &mut errors);
+        requests::check(&Field::of(object, "spec").get("devices"), &context.budget, &mut errors);
         errors
     }
 

@@ -18,11 +18,11 @@ impl ObjectStrategy for ResourceClaimTemplateStrategy {
         defaulting::with_at(object, &["spec", "spec", "devices"], requests::apply_defaults);
     }
 
-    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let spec = Field::of(object, "spec");
         let mut errors = ErrorList::default();
         validation::check_claim_metadata(&spec.get("metadata"), &mut errors);
-        requests::check(&spec.get("spec").get("devices"), &mut errors);
+        requests::check(&spec.get("spec").get("devices"), &context.budget, &mut errors);
         errors
     }
 

@@ -7,6 +7,7 @@ use std::time::Instant;
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
 use registry_core::cel::{CompositedVariables, Program, RUNTIME_COST_BUDGET};
+use registry_core::context::Budget;
 use registry_core::registry::InstalledPath;
 use serde_json::Value;
 
@@ -81,7 +82,7 @@ impl Mutator {
         for variable in elements("variables") {
             let (name, expression) = (text(variable, "/name"), text(variable, "/expression"));
             // One with errors fails when it is selected.
-            let _ = compiler.compile_variable(&name, &expression, uses, Age::Stored);
+            let _ = compiler.compile_variable(&name, &expression, (uses, Age::Stored), &Budget::unlimited());
         }
         let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
         let of_patches = Uses { patches: true, ..uses };
@@ -91,7 +92,8 @@ impl Mutator {
                 _ => (PatchKind::ApplyConfiguration, "/applyConfiguration/expression", Returns::Object),
             };
             let expression = text(mutation, path);
-            let program = compiler.compile(&expression, returns, of_patches, Age::Stored);
+            let program =
+                compiler.compile(&expression, returns, (of_patches, Age::Stored), &Budget::unlimited());
             Mutation { kind, expression, program: program.map_err(|failure| failure.to_string()) }
         });
         let mutations: Vec<Mutation> = mutations.collect();
@@ -152,7 +154,7 @@ impl Mutator {
             let patch = self.evaluate(mutation, write, subject);
             // Other tasks run between policies.
             tokio::task::yield_now().await;
-            if !write.decide_pending().await {
+            if !write.has_to_repeat().await {
                 break patch.map_err(Failure::Refused)?;
             }
         };
@@ -173,12 +175,12 @@ impl Mutator {
         }
         let mut remaining = RUNTIME_COST_BUDGET;
         let value = program
-            .evaluate_within(&activation, &mut remaining, write.context.budget.deadline())
+            .evaluate_within(&activation, &mut remaining, &write.context.budget)
             .map_err(|spent| spent.to_string())?
             .map_err(|error| format!("expression '{}' resulted in error: {error}", mutation.expression))?;
         match mutation.kind {
-            PatchKind::ApplyConfiguration => Patch::configuration(&value),
-            PatchKind::JsonPatch => Patch::operations(&value),
+            PatchKind::ApplyConfiguration => Patch::configuration(&value, &write.context.budget),
+            PatchKind::JsonPatch => Patch::operations(&value, &write.context.budget),
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use registry_core::api::{Object, StatusError};
 use registry_core::apply::merge_configuration;
-use registry_core::cel::{List, Map as EvaluatedMap, Value as Evaluated};
-use registry_core::context::Budget;
+use registry_core::cel::{CostBudget, List, Map as EvaluatedMap, Value as Evaluated};
+use registry_core::context::{Budget, Exhausted};
 use registry_core::patch::PatchError;
 use registry_core::patch::json::JsonPatch;
 use registry_core::registry::InstalledPath;
@@ -29,9 +29,9 @@ impl Patch {
     ///
     /// # Errors
     /// Fails with Kubernetes' message if a part has the name of another field's type, or cannot be written.
-    pub(super) fn configuration(value: &Evaluated<'_>) -> Result<Self, String> {
-        check_names(value)?;
-        match value.to_json() {
+    pub(super) fn configuration(value: &Evaluated<'_>, budget: &Budget) -> Result<Self, String> {
+        check_names(value, budget)?;
+        match to_json(value, budget)? {
             Some(Value::Object(fields)) => Ok(Self::Configuration(fields)),
             _ => Err("unsupported return type from ApplyConfiguration expression".to_owned()),
         }
@@ -41,17 +41,23 @@ impl Patch {
     ///
     /// # Errors
     /// Fails with Kubernetes' message if an element is something else, or cannot be written.
-    pub(super) fn operations(value: &Evaluated<'_>) -> Result<Self, String> {
+    pub(super) fn operations(value: &Evaluated<'_>, budget: &Budget) -> Result<Self, String> {
         let Evaluated::List(List::Owned(elements)) = value else {
             return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
         };
-        let operations: Result<Vec<Value>, String> = elements.iter().map(operation).collect();
+        let operations: Result<Vec<Value>, String> =
+            elements.iter().map(|element| operation(element, budget)).collect();
         let patch = JsonPatch::parse(&Value::Array(operations?)).map_err(|error| error.to_string())?;
         Ok(Self::Operations(patch))
     }
 }
 
-fn operation(element: &Evaluated<'_>) -> Result<Value, String> {
+/// Returns a value as JSON. The parts that it shares are copied each time.
+fn to_json(value: &Evaluated<'_>, budget: &Budget) -> Result<Option<Value>, String> {
+    value.to_json(&CostBudget::default().within(budget)).map_err(|error| error.to_string())
+}
+
+fn operation(element: &Evaluated<'_>, budget: &Budget) -> Result<Value, String> {
     let Evaluated::Map(EvaluatedMap::Object(entries, _)) = element else {
         return Err(
             "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch".to_owned()
@@ -62,9 +68,9 @@ fn operation(element: &Evaluated<'_>) -> Result<Value, String> {
         let name = key.as_str().unwrap_or_default();
         if name == "value" {
             if matches!(value, Evaluated::Map(EvaluatedMap::Object(..))) {
-                check_names(value)?;
+                check_names(value, budget)?;
             }
-            let json = value.to_json().ok_or_else(|| {
+            let json = to_json(value, budget)?.ok_or_else(|| {
                 "JSONPath valueExpression evaluated to a type that could not marshal to JSON".to_owned()
             })?;
             operation.insert(name.to_owned(), json);
@@ -83,36 +89,50 @@ fn operation(element: &Evaluated<'_>) -> Result<Value, String> {
 }
 
 /// Checks that the parts of an object have the types of their fields: `Object.spec` below `spec`.
-fn check_names(value: &Evaluated<'_>) -> Result<(), String> {
+fn check_names(value: &Evaluated<'_>, budget: &Budget) -> Result<(), String> {
     let Evaluated::Map(EvaluatedMap::Object(_, of)) = value else { return Ok(()) };
     let mut mismatches = Vec::new();
-    collect_mismatches(value, of.name(), &mut mismatches);
+    collect_mismatches(value, of.name(), budget, &mut mismatches)
+        .map_err(|exhausted| exhausted.to_string())?;
     if mismatches.is_empty() { Ok(()) } else { Err(format!("type mismatch: {}", mismatches.join("\n"))) }
 }
 
-fn collect_mismatches(value: &Evaluated<'_>, expected: &str, found: &mut Vec<String>) {
+fn collect_mismatches(
+    value: &Evaluated<'_>,
+    expected: &str,
+    budget: &Budget,
+    found: &mut Vec<String>,
+) -> Result<(), Exhausted> {
+    budget.take_steps(1)?;
     match value {
         Evaluated::Map(EvaluatedMap::Object(entries, of)) => {
             let name = of.name();
             if name != expected {
-                found.push(format!(
+                let mismatch = format!(
                     "unexpected type name {name:?}, expected {expected:?}, which matches field name path from root Object \
                      type"
-                ));
+                );
+                budget.take_bytes(mismatch.len())?;
+                found.push(mismatch);
             }
             for (key, value) in entries.values() {
                 let field = key.as_str().unwrap_or_default();
-                collect_mismatches(value, &format!("{expected}.{field}"), found);
+                collect_mismatches(value, &format!("{expected}.{field}"), budget, found)?;
             }
         }
         Evaluated::Map(EvaluatedMap::Owned(entries)) => {
-            entries.values().for_each(|(_, value)| collect_mismatches(value, expected, found));
+            return entries
+                .values()
+                .try_for_each(|(_, value)| collect_mismatches(value, expected, budget, found));
         }
         Evaluated::List(List::Owned(elements)) => {
-            elements.iter().for_each(|element| collect_mismatches(element, expected, found));
+            return elements
+                .iter()
+                .try_for_each(|element| collect_mismatches(element, expected, budget, found));
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// Applies a patch to an object of the kind of a path. Returns the object in the form of its schema, with defaults; `None`

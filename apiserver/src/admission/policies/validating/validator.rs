@@ -9,6 +9,7 @@ use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARI
 use registry_core::cel::{
     Activation, CompositedVariables, OutOfBudget, Program, RUNTIME_COST_BUDGET, Value as Evaluated,
 };
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use crate::admission::conditions::{MatchConditions, Verdict};
@@ -97,13 +98,13 @@ impl Validator {
             let _ = compiler.compile_variable(
                 text(variable, "name"),
                 text(variable, "expression"),
-                uses,
-                Age::Stored,
+                (uses, Age::Stored),
+                &Budget::unlimited(),
             );
         }
         let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
         let mut compile = |source: &str, returns: Returns, uses: Uses| {
-            let program = compiler.compile(source, returns, uses, Age::Stored);
+            let program = compiler.compile(source, returns, (uses, Age::Stored), &Budget::unlimited());
             program.map_err(|failure| format!("compilation error: {failure}"))
         };
         let validations = elements(spec, "validations").map(|validation| {
@@ -176,7 +177,7 @@ impl Validator {
             if outcome.time > MAX_UNINTERRUPTED {
                 tokio::task::yield_now().await;
             }
-            if !write.decide_pending().await {
+            if !write.has_to_repeat().await {
                 return outcome;
             }
         }
@@ -238,7 +239,7 @@ impl Validator {
                     continue;
                 }
             };
-            match program.evaluate_within(activation, remaining, write.context.budget.deadline())? {
+            match program.evaluate_within(activation, remaining, &write.context.budget)? {
                 Ok(value) if value.as_bool() == Some(true) => {}
                 Ok(_) => failures.push((index, Failure::False)),
                 Err(error) => {
@@ -261,11 +262,11 @@ impl Validator {
         let mut annotations = Vec::new();
         for annotation in &self.annotations {
             let result = match &annotation.program {
-                Ok(program) => program
-                    .evaluate_within(activation, &mut remaining, write.context.budget.deadline())?
-                    .map_err(|error| {
-                        format!("expression '{}' resulted in error: {error}", annotation.expression)
-                    }),
+                Ok(program) => {
+                    program.evaluate_within(activation, &mut remaining, &write.context.budget)?.map_err(
+                        |error| format!("expression '{}' resulted in error: {error}", annotation.expression),
+                    )
+                }
                 Err(failure) => Err(failure.clone()),
             };
             match result {
@@ -316,7 +317,7 @@ impl Validation {
     ) -> Result<Denial, String> {
         let made = match &self.message_program {
             Some(Ok(program)) => program
-                .evaluate_within(activation, remaining, write.context.budget.deadline())
+                .evaluate_within(activation, remaining, &write.context.budget)
                 .map_err(|spent| format!("failed messageExpression: {spent}"))?
                 .ok()
                 .and_then(|value| made_message(&value)),

@@ -1,6 +1,7 @@
 //! Classes of characters.
 
 use super::Translator;
+use super::properties::Property;
 
 /// The names that a class may contain as `[:name:]`.
 const NAMED: [&str; 14] = [
@@ -21,7 +22,7 @@ pub(super) fn letter_class(letter: char) -> Option<(&'static str, bool)> {
     })
 }
 
-impl<'p> Translator<'p, '_> {
+impl<'p> Translator<'p> {
     /// Writes a class of one letter, which may also be a member of another class.
     pub(super) fn letter_class(&mut self, letter: char) {
         if let Some((members, is_negated)) = letter_class(letter) {
@@ -48,12 +49,19 @@ impl<'p> Translator<'p, '_> {
         let written = self.taken_since(start);
         let (name, is_negated) =
             name.strip_prefix('^').map_or((name, is_negated), |name| (name, !is_negated));
-        if name.is_empty() || name.contains(['=', ':', '!', '{', '\\']) {
+        let Some(property) = Property::find(name) else {
             return Err(format!("invalid character class range: `{written}`"));
-        }
-        self.properties.push(written);
-        for part in [if is_negated { r"\P{" } else { r"\p{" }, name, "}"] {
-            self.out.push_str(part);
+        };
+        self.properties += 1;
+        match property {
+            // Texts have no surrogates, and the syntax that is written has no name for them.
+            Property::Surrogates if is_negated => self.out.push_str(r"[\x{0}-\x{10FFFF}]"),
+            Property::Surrogates => self.out.push_str(r"[^\x{0}-\x{10FFFF}]"),
+            Property::Named(name) => {
+                for part in [if is_negated { r"\P{" } else { r"\p{" }, name, "}"] {
+                    self.out.push_str(part);
+                }
+            }
         }
         Ok(())
     }
@@ -75,7 +83,7 @@ impl<'p> Translator<'p, '_> {
     }
 
     fn class_item(&mut self, class: &'p str) -> Result<(), String> {
-        if self.rest.starts_with("[:") && self.named_class()? {
+        if !self.has_no_named_class && self.rest.starts_with("[:") && self.named_class()? {
             return Ok(());
         }
         let letter = self.rest.strip_prefix('\\').and_then(|rest| rest.chars().next());
@@ -93,7 +101,11 @@ impl<'p> Translator<'p, '_> {
     /// Copies `[:name:]`. Returns whether there is one: without its end the bracket is a character.
     fn named_class(&mut self) -> Result<bool, String> {
         let inner = self.rest.get(2..).unwrap_or_default();
-        let Some(end) = inner.find(":]") else { return Ok(false) };
+        let Some(end) = inner.find(":]") else {
+            // Not searched for again: a class may have an opening bracket at each character.
+            self.has_no_named_class = true;
+            return Ok(false);
+        };
         let name = inner.get(..end).unwrap_or_default();
         if !NAMED.contains(&name.strip_prefix('^').unwrap_or(name)) {
             return Err(format!("invalid character class range: `[:{name}:]`"));

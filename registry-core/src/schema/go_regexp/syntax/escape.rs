@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use super::Translator;
 use super::class::letter_class;
+use super::{Operand, Translator};
 
-impl Translator<'_, '_> {
+impl Translator<'_> {
     /// Translates an escape outside of a class.
     pub(super) fn escape(&mut self) -> Result<(), String> {
         match self.rest.chars().nth(1) {
@@ -26,7 +26,7 @@ impl Translator<'_, '_> {
                 self.push_character(character);
             }
         }
-        self.current.add_operand(1);
+        self.current.add_operand(Operand::CHARACTER);
         Ok(())
     }
 
@@ -36,8 +36,11 @@ impl Translator<'_, '_> {
         let (quoted, rest) = self.rest.split_once(r"\E").unwrap_or((self.rest, ""));
         self.rest = rest;
         if !quoted.is_empty() {
-            self.out.push_str(&regex::escape(quoted));
-            self.current.add_operand(1);
+            // Operators repeat the last character only, as they do in the syntax that is written.
+            for character in quoted.chars() {
+                self.push_character(character);
+                self.current.add_operand(Operand::CHARACTER);
+            }
         }
     }
 

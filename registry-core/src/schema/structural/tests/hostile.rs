@@ -29,13 +29,13 @@ fn a_schema_can_have_many_nodes() {
         schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
         assert_eq!(value["spec"].as_object().unwrap().len(), 100_000);
         let mut errors = ErrorList::default();
-        schema.structural().unwrap().validate(&FieldPath::root(), &value, &mut errors);
+        schema.structural().unwrap().validate(&FieldPath::root(), &value, &Budget::default(), &mut errors);
         assert!(errors.0.len() > 1_000 && error_bytes(&errors) < 2 << 20);
         // What an object does not have costs nothing.
         let list: Vec<Value> = vec![json!({}); 10_000];
         let lists = json!({"type": "array", "items": {"type": "object", "properties": {}}});
         let mut errors = ErrorList::default();
-        spec(&lists).validate(&FieldPath::root(), &json!({"spec": list}), &mut errors);
+        spec(&lists).validate(&FieldPath::root(), &json!({"spec": list}), &Budget::default(), &mut errors);
         assert!(errors.is_empty());
     });
 }
@@ -76,7 +76,7 @@ fn a_list_can_have_many_duplicates() {
         schema.validate_lists(&FieldPath::root(), &value, None, &mut errors);
         assert!(errors.0.len() > 1_000 && error_bytes(&errors) < 2 << 20);
         let mut errors = ErrorList::default();
-        schema.validate_update(&FieldPath::root(), &value, &value.clone(), &mut errors);
+        schema.validate_update(&FieldPath::root(), &value, &value.clone(), &Budget::default(), &mut errors);
         assert!(errors.is_empty(), "nothing changed");
         let set = json!({"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}});
         let same = json!({"spec": vec!["a"; 100_000]});
@@ -95,7 +95,7 @@ fn long_keys_are_not_repeated_for_every_error() {
         let mut value = Map::new();
         value.insert("k".repeat(1 << 20), vec![json!(1); 100_000].into());
         let mut found = ErrorList::default();
-        spec(&map).validate(&FieldPath::root(), &json!({"spec": value}), &mut found);
+        spec(&map).validate(&FieldPath::root(), &json!({"spec": value}), &Budget::default(), &mut found);
         assert!(!found.is_empty() && error_bytes(&found) < 8 << 20);
         // Resources and sets below a long key.
         let resource = json!({"type": "object", "x-kubernetes-embedded-resource": true});

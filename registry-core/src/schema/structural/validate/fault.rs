@@ -32,7 +32,7 @@ pub(super) enum What<'a> {
     /// The string has too few characters.
     TooShort { least: i64, text: &'a str },
     /// The string does not match; `error`: the pattern cannot be compiled.
-    Pattern { pattern: &'a str, error: Option<&'a str>, text: &'a str },
+    Pattern { pattern: &'a str, error: Option<String>, text: &'a str },
     /// The number is outside of a range: `relation` and `bound` describe it.
     Range { relation: &'static str, bound: Num, value: Num },
     /// The number is not a multiple.

@@ -10,6 +10,7 @@ use super::super::node::{Kind, Node, NumberRules};
 use super::fault::What;
 use super::place::Place;
 use super::{Findings, rules};
+use crate::budget::Budget;
 
 /// The largest whole number below which all whole numbers are floating point numbers.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
@@ -181,12 +182,26 @@ fn truncated(number: f64) -> i64 {
 // === strings ===
 
 /// Checks the length, pattern and format of a string. At most one fault is found of the first two.
-pub(super) fn check_text<'a>(node: &'a Node, text: &'a str, place: &Place<'_>, findings: &mut Findings<'a>) {
+pub(super) fn check_text<'a>(
+    node: &'a Node,
+    text: &'a str,
+    place: &Place<'_>,
+    budget: &Budget,
+    findings: &mut Findings<'a>,
+) {
     findings.matches += 1;
     let Some(rules) = rules(node) else { return };
     if let Some(rules) = &rules.text {
         let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
-        let matches = || rules.pattern.as_ref().map(|pattern| (pattern, pattern.is_match(text)));
+        let matches = || {
+            rules.pattern.as_ref().map(|(written, pattern)| {
+                let outcome = match pattern {
+                    Ok(pattern) => pattern.is_match(text, budget).map_err(|error| error.to_string()),
+                    Err(message) => Err(message.clone()),
+                };
+                (written, outcome)
+            })
+        };
         if let Some(most) = rules.most.filter(|most| length() > *most) {
             findings.add(place, What::TooLong { most });
         } else if let Some(least) = rules.least.filter(|least| length() < *least) {
@@ -194,7 +209,7 @@ pub(super) fn check_text<'a>(node: &'a Node, text: &'a str, place: &Place<'_>, f
         } else if let Some((pattern, outcome)) = matches()
             && outcome != Ok(true)
         {
-            findings.add(place, What::Pattern { pattern: &pattern.text, error: outcome.err(), text });
+            findings.add(place, What::Pattern { pattern, error: outcome.err(), text });
         }
     }
     if let Some(rule) = rules.format.as_deref().filter(|rule| rule.format.is_text()) {

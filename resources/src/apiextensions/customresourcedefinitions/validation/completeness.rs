@@ -5,7 +5,7 @@ use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 
 /// Checks the restrictions at the root of a schema.
-pub(super) fn check(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     check_values(schema, schema, place, place, findings);
 }
 
@@ -15,7 +15,7 @@ fn check_values(
     described: Schema<'_>,
     described_at: &Place,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     if let Some(not) = restriction.child("not") {
         check_nested(not, Some(described), described_at, &place.child("not"), findings);
@@ -33,7 +33,7 @@ fn check_nested(
     described: Option<Schema<'_>>,
     described_at: &Place,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let Some(described) = described else {
         findings.required_with(described_at, place.bytes(), || {

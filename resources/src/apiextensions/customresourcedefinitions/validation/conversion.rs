@@ -21,7 +21,7 @@ const UNUSED: &str = "should not be set when strategy is not set to Webhook";
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Checks the conversion.
-pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     let Some(conversion) = spec.get("conversion") else { return };
     let conversion = Some(conversion);
     let strategy = view::text(conversion, "strategy");
@@ -61,7 +61,7 @@ fn is_review_version(version: &Value) -> bool {
     version.as_str().is_some_and(|version| REVIEW_VERSIONS.contains(&version))
 }
 
-fn check_client(client: Option<&Value>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
+fn check_client(client: Option<&Value>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     let url = view::get(client, "url");
     let service = view::get(client, "service");
     let mut errors = ErrorList::default();
@@ -84,7 +84,7 @@ fn check_client(client: Option<&Value>, options: &Options<'_>, place: &Place, fi
     }
 }
 
-fn check_service(service: Option<&Value>, place: &Place, findings: &mut Findings) {
+fn check_service(service: Option<&Value>, place: &Place, findings: &mut Findings<'_>) {
     for field in ["namespace", "name"] {
         if view::text(service, field).is_empty() {
             // As in Kubernetes, each error names the other field.
@@ -103,7 +103,12 @@ fn check_service(service: Option<&Value>, place: &Place, findings: &mut Findings
     findings.append(&path, errors);
 }
 
-fn check_review_versions(versions: Option<&Value>, must_know: bool, place: &Place, findings: &mut Findings) {
+fn check_review_versions(
+    versions: Option<&Value>,
+    must_know: bool,
+    place: &Place,
+    findings: &mut Findings<'_>,
+) {
     let list = versions.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     if list.is_empty() {
         findings.required(place, "");

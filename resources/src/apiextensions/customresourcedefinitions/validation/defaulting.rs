@@ -26,16 +26,16 @@ struct Compiled<'a> {
 }
 
 /// The state of the check of a resource's schema: the root, or an embedded resource.
-struct Check<'a, 'f> {
+struct Check<'a, 'f, 'b> {
     resource: Compiled<'a>,
     must_be_pruned: bool,
     steps: Vec<Step<'a>>,
-    rules: &'f mut DefaultRules,
-    findings: &'f mut Findings,
+    rules: &'f mut DefaultRules<'b>,
+    findings: &'f mut Findings<'b>,
 }
 
 /// Checks that the defaults in a structural schema are valid, and have no unknown fields.
-pub(super) fn check(schema: Schema<'_>, must_be_pruned: bool, place: &Place, findings: &mut Findings) {
+pub(super) fn check(schema: Schema<'_>, must_be_pruned: bool, place: &Place, findings: &mut Findings<'_>) {
     if !schema.any(&|schema| schema.get("default").is_some()) {
         return;
     }
@@ -43,16 +43,16 @@ pub(super) fn check(schema: Schema<'_>, must_be_pruned: bool, place: &Place, fin
     let mut root = schema.to_map();
     root.insert(EMBEDDED.to_owned(), Value::Bool(true));
     let form = StructuralSchema::compile(&Value::Object(root), false);
-    let mut rules = DefaultRules::default();
+    let mut rules = DefaultRules::new(findings.budget());
     check_resource(Compiled { schema, form }, must_be_pruned, place, &mut rules, findings);
 }
 
-fn check_resource(
+fn check_resource<'b>(
     resource: Compiled<'_>,
     must_be_pruned: bool,
     place: &Place,
-    rules: &mut DefaultRules,
-    findings: &mut Findings,
+    rules: &mut DefaultRules<'b>,
+    findings: &mut Findings<'b>,
 ) {
     let compiled = resource.clone();
     let mut check = Check { resource, must_be_pruned, steps: Vec::new(), rules, findings };
@@ -62,7 +62,7 @@ fn check_resource(
 
 // === impl Check ===
 
-impl<'a> Check<'a, '_> {
+impl<'a> Check<'a, '_, '_> {
     /// Checks a schema below the resource.
     fn visit(&mut self, compiled: Compiled<'a>, is_in_meta: bool, place: &Place) {
         if compiled.schema.is_true(EMBEDDED) {
@@ -110,7 +110,7 @@ impl<'a> Check<'a, '_> {
         };
         if is_plausible {
             let mut errors = ErrorList::default();
-            compiled.form.validate(place.path(), default, &mut errors);
+            compiled.form.validate(place.path(), default, self.findings.budget(), &mut errors);
             if errors.is_empty() {
                 let schema = compiled.schema.value();
                 self.rules.validate(schema, self.steps.is_empty(), default, &place, self.findings);

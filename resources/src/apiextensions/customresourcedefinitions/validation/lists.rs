@@ -1,5 +1,6 @@
 //! Checks what a schema says about how lists and maps are merged.
 
+use registry_core::context::Budget;
 use std::collections::HashSet;
 
 use serde_json::Value;
@@ -14,7 +15,7 @@ const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
 /// Checks one schema, without those below it.
-pub(super) fn check(schema: Schema<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(schema: Schema<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     if schema.get(MAP_TYPE).is_some() {
         check_kind(schema, "object", "must be object if x-kubernetes-map-type is specified", place, findings);
         let map_type = schema.text(MAP_TYPE);
@@ -56,12 +57,13 @@ pub(super) fn is_set_of_divisible(schema: Schema<'_>) -> bool {
 
 /// Whether a schema describes a list whose keys may be unset, or whose elements may be null.
 pub(super) fn has_unset_keys(schema: Schema<'_>) -> bool {
-    let mut findings = Findings::new();
+    let budget = Budget::unlimited();
+    let mut findings = Findings::new(&budget);
     check_keys_set(schema, &Place::new("schema"), &mut findings);
     findings.len() > 0
 }
 
-fn check_kind(schema: Schema<'_>, kind: &str, detail: &str, place: &Place, findings: &mut Findings) {
+fn check_kind(schema: Schema<'_>, kind: &str, detail: &str, place: &Place, findings: &mut Findings<'_>) {
     let place = place.child("type");
     if schema.kind().is_empty() {
         findings.required(&place, detail);
@@ -80,7 +82,7 @@ fn field_of_divisible(item: Schema<'_>) -> Option<&'static str> {
     }
 }
 
-fn check_set(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+fn check_set(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     if let Some(item) = schema.item().filter(|_| is_set_of_divisible(schema))
         && let Some(field) = field_of_divisible(item)
     {
@@ -91,7 +93,7 @@ fn check_set(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
 }
 
 /// Checks a list whose elements are identified by keys.
-fn check_keyed(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+fn check_keyed(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     let keys_place = place.child(LIST_KEYS);
     if !schema.has(LIST_KEYS) {
         findings.required(&keys_place, "must not be empty if x-kubernetes-list-type is map");
@@ -135,7 +137,7 @@ fn check_keyed(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
 }
 
 /// Checks that keys are required or have a default, and that neither they nor the elements can be null.
-fn check_keys_set(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+fn check_keys_set(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     let list_type = schema.text(LIST_TYPE);
     let Some(item) = schema.item().filter(|_| ["set", "map"].contains(&list_type)) else { return };
     let items_place = place.child("items");

@@ -11,7 +11,7 @@ use super::super::view::{self, Spec};
 const MAX_LABELS: usize = 100;
 
 /// Checks that the object is named after the resource that it defines.
-pub(super) fn check_object_name(new: &Object, findings: &mut Findings) {
+pub(super) fn check_object_name(new: &Object, findings: &mut Findings<'_>) {
     let spec = Spec::of(new);
     let required = format!("{}.{}", spec.name("plural"), spec.text("group"));
     if !new.name().is_empty() && new.name() != required {
@@ -21,7 +21,7 @@ pub(super) fn check_object_name(new: &Object, findings: &mut Findings) {
 }
 
 /// Checks the names of a resource; unset ones are allowed.
-pub(super) fn check(names: Option<&Value>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(names: Option<&Value>, place: &Place, findings: &mut Findings<'_>) {
     for field in ["plural", "singular"] {
         let name = view::text(names, field);
         if !name.is_empty() {
@@ -40,14 +40,14 @@ pub(super) fn check(names: Option<&Value>, place: &Place, findings: &mut Finding
 }
 
 /// Checks that a text is a label of a host name that starts with a letter.
-pub(super) fn check_label(text: &str, place: &Place, findings: &mut Findings) {
+pub(super) fn check_label(text: &str, place: &Place, findings: &mut Findings<'_>) {
     let complaints = formats::dns_1035_label(text);
     if !complaints.is_empty() {
         findings.invalid(place, text, complaints.join(","));
     }
 }
 
-fn check_labels(names: Option<&Value>, field: &str, place: &Place, findings: &mut Findings) {
+fn check_labels(names: Option<&Value>, field: &str, place: &Place, findings: &mut Findings<'_>) {
     let place = place.child(field);
     let labels = view::list(names, field);
     if labels.len() > MAX_LABELS {
@@ -58,7 +58,7 @@ fn check_labels(names: Option<&Value>, field: &str, place: &Place, findings: &mu
     }
 }
 
-fn check_kind(kind: &str, place: &Place, findings: &mut Findings) {
+fn check_kind(kind: &str, place: &Place, findings: &mut Findings<'_>) {
     let complaints = formats::dns_1035_label(&kind.to_lowercase());
     if !kind.is_empty() && !complaints.is_empty() {
         let detail = format!("may have mixed case, but should otherwise match: {}", complaints.join(","));

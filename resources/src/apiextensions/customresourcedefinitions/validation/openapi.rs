@@ -17,14 +17,14 @@ struct Scope<'o, 'a> {
 }
 
 /// Checks a schema and everything below it.
-pub(super) fn check(schema: Schema<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(schema: Schema<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     let scope = Scope { options, forbids_defaults: None, is_in_meta: false };
     scope.check(schema, true, place, findings);
 }
 
 impl Scope<'_, '_> {
     /// Checks a schema and everything below it.
-    fn check(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings) {
+    fn check(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings<'_>) {
         self.check_fields(schema, place, findings);
         if schema.is_true("uniqueItems") {
             let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
@@ -57,7 +57,7 @@ impl Scope<'_, '_> {
     }
 
     /// Checks the fields that need no other schema.
-    fn check_fields(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+    fn check_fields(self, schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
         let kind = schema.kind();
         if self.options.types_are_known && !kind.is_empty() && !TYPES.contains(&kind) {
             findings.unsupported(&place.child("type"), kind, &TYPES);
@@ -88,7 +88,7 @@ impl Scope<'_, '_> {
     }
 
     /// Fields that are not described are ignored, so a schema describes either fields or the values of a map.
-    fn check_additional(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+    fn check_additional(self, schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
         let Some(additional) = schema.additional("additionalProperties") else { return };
         let place = place.child("additionalProperties");
         if schema.has_properties() && !matches!(additional, Additional::Allowed(true)) {
@@ -103,7 +103,7 @@ impl Scope<'_, '_> {
         scope.check(additional, false, &place, findings);
     }
 
-    fn check_properties(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings) {
+    fn check_properties(self, schema: Schema<'_>, is_root: bool, place: &Place, findings: &mut Findings<'_>) {
         if !schema.has_properties() {
             return;
         }
@@ -127,7 +127,7 @@ impl Scope<'_, '_> {
         }
     }
 
-    fn check_alternatives(self, schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+    fn check_alternatives(self, schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
         if let Some(not) = schema.child("not") {
             self.check(not, false, &place.child("not"), findings);
         }

@@ -1,11 +1,12 @@
 //! Checks the regular expressions of a schema within a limit of work.
 //!
-//! `.{1000}` is compiled to thousands of states. What an expression will cost is estimated before it is compiled, and a
-//! definition whose expressions cost too much together, in a version or in all of them, is rejected.
+//! An expression is checked in time proportional to its length. It is compiled when a value is validated first, and kept as
+//! long as the definition: `.{1000}` has a thousand states. A definition whose expressions are too large together, in a
+//! version or in all of them, is therefore rejected.
 
 use std::collections::HashMap;
 
-use registry_core::schema::go_regexp;
+use registry_core::schema::go_regexp::Pattern;
 
 use super::super::findings::{Findings, Place};
 
@@ -31,7 +32,7 @@ impl<'a> Patterns<'a> {
     }
 
     /// Checks an expression.
-    pub(super) fn check(&mut self, pattern: &'a str, place: &Place, findings: &mut Findings) {
+    pub(super) fn check(&mut self, pattern: &'a str, place: &Place, findings: &mut Findings<'_>) {
         if !self.known.contains_key(pattern) {
             let fault = self.compile(pattern, findings);
             self.known.insert(pattern, fault);
@@ -42,12 +43,16 @@ impl<'a> Patterns<'a> {
         }
     }
 
-    fn compile(&mut self, pattern: &str, findings: &mut Findings) -> Option<String> {
-        let size = go_regexp::size(pattern).saturating_add(BASE_SIZE);
+    fn compile(&mut self, pattern: &str, findings: &mut Findings<'_>) -> Option<String> {
+        let parsed = match Pattern::parse(pattern) {
+            Ok(parsed) => parsed,
+            Err(reason) => return Some(reason),
+        };
+        let size = parsed.size().saturating_add(BASE_SIZE);
         match self.size_left.checked_sub(size) {
             Some(left) if findings.take_pattern_size(size) => {
                 self.size_left = left;
-                go_regexp::compile(pattern).err()
+                None
             }
             _ => Some("error parsing regexp: expression too large".to_owned()),
         }
@@ -56,13 +61,16 @@ impl<'a> Patterns<'a> {
 
 #[cfg(test)]
 mod tests {
+    use registry_core::context::Budget;
+
     use super::*;
 
     #[test]
     fn very_many_large_expressions_are_rejected_soon() {
         let texts: Vec<String> = (0..2_000).map(|number| format!("x{number}.{{999}}")).collect();
         let mut patterns = Patterns::new();
-        let mut findings = Findings::new();
+        let budget = Budget::default();
+        let mut findings = Findings::new(&budget);
         for text in &texts {
             patterns.check(text, &Place::new("pattern"), &mut findings);
         }

@@ -51,7 +51,7 @@ pub(super) fn check(
     validation: Option<&Value>,
     rules: &SchemaRules<'_, '_>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let value = view::get(validation, "openAPIV3Schema");
     let Some(schema) = Schema::of(value) else { return };
@@ -102,7 +102,7 @@ fn check_root_beside_status(
     schema: Schema<'_>,
     value: Option<&Value>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     for (name, _) in go_form::schema_fields().filter(|(_, json)| schema.get(json).is_some()) {
         if name == "Type" && schema.kind() != "object" {

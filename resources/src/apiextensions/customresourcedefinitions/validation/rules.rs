@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::cel::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules};
+use registry_core::context::Budget;
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
@@ -21,7 +22,7 @@ pub(super) fn validate_rules(
     stored: &Arc<StoredExpressions<'_>>,
     is_unchanged: bool,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let schema_errors = ErrorList(schema_errors.to_vec());
     let mut check = DefinitionCheck::default()
@@ -31,18 +32,23 @@ pub(super) fn validate_rules(
     if !has_expressions {
         check = check.without_expressions();
     }
-    findings.append(place, check.check(schema, place.path()));
+    let errors = check.check(schema, place.path(), findings.budget());
+    findings.append(place, errors);
 }
 
 /// Evaluates rules for the defaults in a schema, within a limit of cost for all of them.
-#[derive(Default)]
-pub(super) struct DefaultRules {
-    budget: RuleBudget,
+pub(super) struct DefaultRules<'b> {
+    budget: RuleBudget<'b>,
 }
 
 // === impl DefaultRules ===
 
-impl DefaultRules {
+impl<'b> DefaultRules<'b> {
+    /// Creates the limit of a request.
+    pub(super) fn new(request: &'b Budget) -> Self {
+        Self { budget: RuleBudget::default().within(request) }
+    }
+
     /// Evaluates the rules of a schema for its default. `is_resource`: the schema is that of a whole resource.
     pub(super) fn validate(
         &mut self,
@@ -50,7 +56,7 @@ impl DefaultRules {
         is_resource: bool,
         default: &Value,
         place: &Place,
-        findings: &mut Findings,
+        findings: &mut Findings<'_>,
     ) {
         if self.budget.is_exhausted() {
             return;

@@ -15,7 +15,7 @@ use super::{conversion, names, root, versions};
 const MAX_VERSIONS: usize = 100;
 
 /// Checks a spec.
-pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     check_group(spec.text("group"), &place.child("group"), findings);
     check_word(spec.text("scope"), &["Cluster", "Namespaced"], &place.child("scope"), findings);
     check_schemas_present(spec, options, place, findings);
@@ -49,7 +49,7 @@ pub(super) fn check_unchanged(
     old: &Spec<'_>,
     options: &Options<'_>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     const DETAIL: &str = "field is immutable";
     let names_place = place.child("names");
@@ -67,7 +67,7 @@ pub(super) fn check_unchanged(
 }
 
 /// Checks that a text is one of the accepted words.
-pub(super) fn check_word(text: &str, accepted: &[&str], place: &Place, findings: &mut Findings) {
+pub(super) fn check_word(text: &str, accepted: &[&str], place: &Place, findings: &mut Findings<'_>) {
     if text.is_empty() {
         findings.required(place, "");
     } else if !accepted.contains(&text) {
@@ -75,7 +75,7 @@ pub(super) fn check_word(text: &str, accepted: &[&str], place: &Place, findings:
     }
 }
 
-fn check_group(group: &str, place: &Place, findings: &mut Findings) {
+fn check_group(group: &str, place: &Place, findings: &mut Findings<'_>) {
     let complaints = formats::dns_subdomain(group);
     if group.is_empty() {
         findings.required(place, "");
@@ -86,7 +86,7 @@ fn check_group(group: &str, place: &Place, findings: &mut Findings) {
     }
 }
 
-fn check_schemas_present(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings) {
+fn check_schemas_present(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     if spec.shared.schema().is_some() {
         return;
     }
@@ -117,7 +117,7 @@ fn has_extensions(schema: Schema<'_>) -> bool {
 }
 
 /// Checks that versions have different names, and that one of them is stored.
-fn check_version_list(spec: &Spec<'_>, place: &Place, findings: &mut Findings) {
+fn check_version_list(spec: &Spec<'_>, place: &Place, findings: &mut Findings<'_>) {
     let versions_place = place.child("versions");
     if spec.versions.len() > MAX_VERSIONS {
         findings.too_many(&versions_place, spec.versions.len(), MAX_VERSIONS);
@@ -144,7 +144,7 @@ fn check_shared(
     is_structural: bool,
     options: &Options<'_>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let rules = root::SchemaRules {
         options,

@@ -2,6 +2,7 @@
 //! which only restrict values. (`apiserver/schema/validation.go`.)
 
 use registry_core::api::validation::ErrorList;
+use registry_core::context::Budget;
 use serde_json::{Value, json};
 
 use super::super::findings::{Findings, Place};
@@ -18,7 +19,7 @@ enum Level {
 }
 
 /// Checks a schema. Its errors are sorted by their texts.
-pub(super) fn check(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+pub(super) fn check(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     let start = findings.len();
     let mut walk = Walk { patterns: Patterns::new(), findings };
     walk.invariants(schema, Level::Root, place);
@@ -31,7 +32,8 @@ pub(super) fn is_violated(schema: Schema<'_>) -> bool {
     if schema.why_not_structural().is_some() {
         return true;
     }
-    let mut findings = Findings::new();
+    let budget = Budget::unlimited();
+    let mut findings = Findings::new(&budget);
     check(schema, &Place::new("schema"), &mut findings);
     findings.len() > 0
 }
@@ -45,20 +47,21 @@ pub(in super::super) fn why_not_structural(
     if let Some(reason) = schema.why_not_structural() {
         return Err(reason.to_owned());
     }
-    let mut findings = Findings::new();
+    let budget = Budget::unlimited();
+    let mut findings = Findings::new(&budget);
     check(schema, path, &mut findings);
     Ok(findings.into_list())
 }
 
 /// Collects the violations of a schema.
-struct Walk<'a, 'f> {
+struct Walk<'a, 'f, 'b> {
     patterns: Patterns<'a>,
-    findings: &'f mut Findings,
+    findings: &'f mut Findings<'b>,
 }
 
 // === impl Walk ===
 
-impl<'a> Walk<'a, '_> {
+impl<'a> Walk<'a, '_, '_> {
     fn invariants(&mut self, schema: Schema<'a>, level: Level, place: &Place) {
         let item = schema.item();
         if schema.kind() == "array" && item.is_none() {
@@ -145,7 +148,7 @@ fn is_int_or_string(schema: Schema<'_>) -> bool {
     }
 }
 
-fn check_extensions(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+fn check_extensions(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     if !schema.is_true("x-kubernetes-int-or-string") {
         return;
     }
@@ -157,7 +160,7 @@ fn check_extensions(schema: Schema<'_>, place: &Place, findings: &mut Findings) 
     }
 }
 
-fn check_type(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings) {
+fn check_type(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings<'_>) {
     let kind = schema.kind();
     let place_of_type = place.child("type");
     let is_embedded = schema.is_true("x-kubernetes-embedded-resource");
@@ -189,7 +192,7 @@ fn check_type(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Fi
 }
 
 /// Checks what is said about the fields that every Kubernetes object has.
-fn check_meta(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings) {
+fn check_meta(schema: Schema<'_>, level: Level, place: &Place, findings: &mut Findings<'_>) {
     let is_object = level == Level::Root || schema.is_true("x-kubernetes-embedded-resource");
     let properties = place.child("properties");
     for name in ["kind", "apiVersion"] {
@@ -220,7 +223,7 @@ fn restricts_metadata(metadata: Schema<'_>) -> bool {
 }
 
 /// Checks that a schema below `allOf`, `anyOf`, `oneOf` or `not` only restricts values.
-fn check_forbidden(schema: Schema<'_>, place: &Place, findings: &mut Findings) {
+fn check_forbidden(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
     const EMPTY: &str = "must be empty to be structural";
     const FALSE: &str = "must be false to be structural";
     const UNDEFINED: &str = "must be undefined to be structural";

@@ -23,7 +23,7 @@ pub(super) fn check_all(
     is_structural: bool,
     options: &Options<'_>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     // Of versions with the same name, the first one determines the subresources.
     let mut with_status = HashSet::new();
@@ -51,7 +51,12 @@ pub(super) fn check_all(
     }
 }
 
-fn check(version: &Version<'_>, rules: &root::SchemaRules<'_, '_>, place: &Place, findings: &mut Findings) {
+fn check(
+    version: &Version<'_>,
+    rules: &root::SchemaRules<'_, '_>,
+    place: &Place,
+    findings: &mut Findings<'_>,
+) {
     check_deprecation(version, &place.child("deprecationWarning"), findings);
     root::check(version.parts.validation, rules, &place.child("schema"), findings);
     check_subresources(version.parts.subresources, &place.child("subresources"), findings);
@@ -71,7 +76,7 @@ fn check(version: &Version<'_>, rules: &root::SchemaRules<'_, '_>, place: &Place
     }
 }
 
-fn check_deprecation(version: &Version<'_>, place: &Place, findings: &mut Findings) {
+fn check_deprecation(version: &Version<'_>, place: &Place, findings: &mut Findings<'_>) {
     let Some(warning) = version.deprecation_warning() else { return };
     if !version.deprecated {
         findings.invalid(place, warning, "can only be set for deprecated versions");
@@ -101,7 +106,7 @@ fn is_printable(letter: char) -> bool {
 }
 
 /// Checks subresources.
-pub(super) fn check_subresources(subresources: Option<&Value>, place: &Place, findings: &mut Findings) {
+pub(super) fn check_subresources(subresources: Option<&Value>, place: &Place, findings: &mut Findings<'_>) {
     let Some(scale) = view::get(subresources, "scale") else { return };
     let scale = Some(scale);
     for (field, parent) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
@@ -126,7 +131,7 @@ pub(super) fn check_subresources(subresources: Option<&Value>, place: &Place, fi
 }
 
 /// Checks the columns of tables.
-pub(super) fn check_columns(columns: &[Value], place: &Place, findings: &mut Findings) {
+pub(super) fn check_columns(columns: &[Value], place: &Place, findings: &mut Findings<'_>) {
     for (index, column) in columns.iter().enumerate() {
         let place = place.index(index);
         let column = Some(column);
@@ -156,7 +161,7 @@ pub(super) fn check_columns(columns: &[Value], place: &Place, findings: &mut Fin
 }
 
 /// Checks that a path starts with a dot; returns whether it does.
-fn check_simple_path(path: &str, place: &Place, findings: &mut Findings) -> bool {
+fn check_simple_path(path: &str, place: &Place, findings: &mut Findings<'_>) -> bool {
     let is_simple = path.starts_with('.');
     if !is_simple {
         findings.invalid(place, path, "must be a simple json path starting with .");
@@ -170,7 +175,7 @@ pub(super) fn check_selectable(
     schema: Option<Schema<'_>>,
     allows_too_many: bool,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     const DETAIL: &str = "must point to a field of type string, boolean or integer. Enum string fields and strings \
                           with formats are allowed.";
