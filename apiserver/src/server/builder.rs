@@ -37,7 +37,7 @@ use super::long_requests::LongRequests;
 use super::long_work::LongWork;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{CertificateRenewal, ServingTls};
-use super::{Lifecycle, Server, admission, kubeconfig, pki, post_start};
+use super::{Lifecycle, Server, admission, definitions, kubeconfig, pki, post_start};
 
 /// Builds a server.
 #[derive(Default)]
@@ -278,6 +278,7 @@ impl ServerBuilder {
         let entries = maps.iter().flat_map(|map| map.versions).flat_map(|version| version.entries);
         let resources: Vec<&'static ResourceDescription> = entries.map(|entry| entry.resource).collect();
         runtime_config.check(&resources)?;
+        definitions::check(&resources)?;
         let gates = self.options.feature_gates();
         let is_served = |resource: &ResourceDescription| {
             runtime_config.is_enabled(resource)
