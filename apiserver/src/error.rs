@@ -29,6 +29,9 @@ pub enum ServerError {
     /// Two storage maps use the same path, name or keys. Not retryable.
     #[error(transparent)]
     Maps(#[from] MapConflict),
+    /// The schema of an author's struct is wrong. Not retryable.
+    #[error("{0}")]
+    Definitions(String),
     /// The data directory is in use or cannot be written. Retryable as [`DataDirectoryError`] says.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),

@@ -28,6 +28,7 @@ mod builder;
 mod coalesced;
 mod connection;
 pub mod data_directory;
+mod definitions;
 mod dependencies;
 pub(crate) mod descriptors;
 mod extension;

@@ -15,6 +15,7 @@ use crate::api::{GroupVersionKind, Object};
 use crate::registry::storage_map::Subresource;
 use crate::resource::conversion::{ConversionError, Spoke};
 pub use crate::resource::field;
+use crate::resource::typed::{check, drop_absent};
 use crate::resource::{Resource, Strategy};
 use crate::rest::{Connecter, Getter, GracefulDeleter, NamedCreater, Patcher, Updater};
 use crate::schema::{FieldNumbers, Schema};
@@ -57,7 +58,7 @@ pub fn own_schema<T: HasSchema + HasJson>(
             typed::keep_flattened(&mut generated);
         }
         let schema = Schema::from_json_schema(&generated, kind);
-        let schema = if has_unions { schema.with_typed_check(typed::check::<T>) } else { schema };
+        let schema = if has_unions { schema.with_typed_check(check::<T>) } else { schema };
         match field_numbers {
             Some(lock) => schema.with_numbers(&T::schema_name(), &FieldNumbers::parse(lock)),
             None => schema,
@@ -97,7 +98,10 @@ where
     Target: MadeFrom<Source> + Serialize,
 {
     let source = object.view::<Source>().map_err(|error| ConversionError(error.to_string()))?;
-    Object::from_typed(&Target::made_from(source)?).map_err(|error| ConversionError(error.to_string()))
+    let converted = Target::made_from(source)?;
+    let mut converted = Object::from_typed(&converted).map_err(|error| ConversionError(error.to_string()))?;
+    drop_absent(&mut converted.0, &object.0);
+    Ok(converted)
 }
 
 /// Compiles only if `S` is a spoke of `H`.

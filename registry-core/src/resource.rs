@@ -24,7 +24,9 @@ mod description;
 mod extract;
 #[doc(hidden)]
 pub mod field;
+mod schema_rules;
 mod strategy;
+pub(crate) mod typed;
 mod versions;
 
 pub use cell::{Cell, CellValue, TableCell, duration_text};
@@ -32,6 +34,7 @@ pub use columns::{
     Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
 };
 pub use description::ResourceDescription;
+pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub use versions::Versions;
 
@@ -114,6 +117,8 @@ pub struct ResourceType {
 pub struct SchemaSource {
     compiled: Arc<dyn Fn() -> Schema + Send + Sync>,
     published: Option<Published>,
+    /// The rules of an author's struct, compiled on first use.
+    own_rules: Arc<OnceLock<Option<SchemaRules>>>,
 }
 
 /// What OpenAPI publishes of a custom kind: the schema of its definition instead of the compiled one.
@@ -216,7 +221,7 @@ impl fmt::Debug for ResourceType {
 impl SchemaSource {
     /// Creates a source that calls `schema` whenever the schema is needed; `schema` should cache its result.
     pub fn new(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
-        Self { compiled: Arc::new(schema), published: None }
+        Self { compiled: Arc::new(schema), published: None, own_rules: Arc::default() }
     }
 
     /// Like [`new`](Self::new), but calls `schema` once.
@@ -259,6 +264,15 @@ impl SchemaSource {
     /// Returns the schema.
     pub fn get(&self) -> Schema {
         (self.compiled)()
+    }
+
+    /// Returns the rules of an author's struct, by which the engine validates its objects; `None` for Kubernetes' own kinds
+    /// and for custom resources, whose strategies validate them.
+    pub fn own_rules(&self) -> Option<&SchemaRules> {
+        if self.is_custom() {
+            return None;
+        }
+        self.own_rules.get_or_init(|| self.get().definition().map(SchemaRules::of_definition)).as_ref()
     }
 
     /// Returns whether this is the schema of a custom kind, which has no types in Kubernetes' code.

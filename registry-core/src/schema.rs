@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::api::{ErrorList, FieldPath};
+use crate::api::ErrorList;
 use crate::budget::{Budget, Exhausted};
 
 mod conform;
 mod defaults;
+mod definition;
 mod descriptions;
 mod empty_fields;
 mod facts;
@@ -27,13 +28,12 @@ mod numbers;
 pub mod openapi;
 mod order;
 pub mod quantity;
-mod rules;
 mod scalars;
 mod structural;
 mod times;
 mod types;
-mod validate;
 
+pub use definition::Definition;
 pub use empty_fields::EmptyFields;
 pub use facts::FactsError;
 pub use numbers::FieldNumbers;
@@ -52,6 +52,8 @@ pub struct Schema {
     typed_check: Option<fn(&Value) -> ErrorList>,
     /// Present for custom kinds, which it serves instead of the types.
     structural: Option<Arc<StructuralSchema>>,
+    /// Present for the structs of authors, whose objects are validated by it.
+    definition: Option<Definition>,
     /// Whether all fields are written by name.
     fields_by_name: bool,
 }
@@ -97,7 +99,7 @@ impl ConformError {
 impl Schema {
     /// Creates the schema with this root type.
     fn of_type(table: Arc<TypeTable>, root: types::TypeId) -> Self {
-        Self { table, root, typed_check: None, structural: None, fields_by_name: false }
+        Self { table, root, typed_check: None, structural: None, definition: None, fields_by_name: false }
     }
 
     /// Returns the type of the whole object, to traverse the schema together with a value.
@@ -188,7 +190,7 @@ impl Schema {
         }
     }
 
-    /// Adds a check that runs when an object is [validated](Self::validate).
+    /// Adds a check of what the [definition](Self::definition) cannot express.
     #[must_use]
     pub fn with_typed_check(self, check: fn(&Value) -> ErrorList) -> Self {
         Self { typed_check: Some(check), ..self }
@@ -200,27 +202,15 @@ impl Schema {
         matches!(self.root().form(), Form::Struct(message) if !message.is_empty())
     }
 
-    /// Whether [`validate`](Self::validate) can return errors: only the schemas of compiled-in custom structs have
-    /// rules. Those of custom resources have their own [validation](Self::structural).
-    pub fn has_rules(&self) -> bool {
-        matches!(self.table.dialect, types::Dialect::JsonSchema) && self.structural.is_none()
+    /// Returns the definition of a compiled-in struct, by which its objects are validated. Kubernetes' own kinds have
+    /// code for this, and custom resources the definition that a client wrote.
+    pub const fn definition(&self) -> Option<&Definition> {
+        self.definition.as_ref()
     }
 
-    /// Checks a conformed object against the schema's rules other than types: required fields, ranges, lengths,
-    /// patterns, enums, distinct list keys. Kubernetes' own kinds have Go code for this, and no such rules.
-    pub fn validate(&self, value: &Value) -> ErrorList {
-        let mut errors = ErrorList::default();
-        if self.structural.is_some() {
-            return errors;
-        }
-        self.table.validate(self.root, value, &FieldPath::root(), &mut errors);
-        // Otherwise a value that violates a rule would be reported twice.
-        if let Some(check) = self.typed_check
-            && errors.is_empty()
-        {
-            errors.append(check(value));
-        }
-        errors
+    /// Checks an object that the definition accepts for what the definition cannot express: values of enums with data.
+    pub fn check_typed(&self, value: &Value) -> ErrorList {
+        self.typed_check.map_or_else(ErrorList::default, |check| check(value))
     }
 }
 

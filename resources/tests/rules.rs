@@ -397,7 +397,9 @@ const GREATEST: [&str; 10] = [
 fn is_stable_kind(path: &InstalledPath) -> bool {
     let version = path.resource.kind.version;
     let is_stable = !version.contains("alpha") && !version.contains("beta");
-    path.subresource.is_none() && path.capabilities.creater.is_some() && is_stable
+    // Kinds of one's own beside Kubernetes' were not recorded.
+    let is_kubernetes = path.resource.is_builtin;
+    path.subresource.is_none() && path.capabilities.creater.is_some() && is_stable && is_kubernetes
 }
 
 fn each_kind_has_a_table() {

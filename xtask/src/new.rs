@@ -139,7 +139,11 @@ fn next_steps(package: &Package, names: &Names) -> String {
         ));
     }
     steps.push(format!("edit {}: its spec, its status, its rules", names.kind));
-    steps.push("run `cargo xtask codegen`, which adds its paths to the storage map".to_owned());
+    steps.push(
+        "run `cargo xtask codegen`, which adds its paths to the storage map, and the numbers of its fields in protobuf to \
+         src/generated/field_numbers.lock: commit both, because stored and sent objects have these numbers"
+            .to_owned(),
+    );
     steps.push(format!("start the server and try `kubectl get {}`", names.plural));
     let numbered = steps.iter().zip(1..).map(|(step, number)| format!("  {number}. {step}"));
     numbered.collect::<Vec<_>>().join("\n")

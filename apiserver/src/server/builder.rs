@@ -29,7 +29,7 @@ use super::long_requests::LongRequests;
 use super::opening::{Checked, Opened};
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::CertificateRenewal;
-use super::{Lifecycle, Server, admission, kubeconfig, post_start};
+use super::{Lifecycle, Server, admission, definitions, kubeconfig, post_start};
 
 /// Builds a server.
 #[derive(Default)]
@@ -260,7 +260,9 @@ impl ServerBuilder {
         let maps = self.all_maps();
         check_together(&maps)?;
         check_declarations(&maps)?;
-        Ok(self.options.runtime_config().check(&self.declared())?)
+        let resources = self.declared();
+        definitions::check(&resources)?;
+        Ok(self.options.runtime_config().check(&resources)?)
     }
 
     /// Installs the resources of every map that are enabled.

@@ -13,6 +13,7 @@
 
 mod aggregator;
 mod authentication;
+mod authored;
 mod authorization;
 mod authorization_webhook;
 mod bootstrap_policy;

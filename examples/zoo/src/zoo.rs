@@ -2,3 +2,4 @@
 
 pub mod enclosure;
 pub mod enclosure_v1beta1;
+pub mod handover;

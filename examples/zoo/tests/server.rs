@@ -81,3 +81,33 @@ async fn operators_may_disable_the_plug_in() {
     kubectl.run_with_input("create -f -", NORTH).await;
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn enclosures_are_handed_over() {
+    let server = TestServer::builder().memory().storage_map(&zoo::STORAGE_MAP).start().await.unwrap();
+    let kubectl = server.kubectl();
+    kubectl.run_with_input("apply -f -", NORTH).await;
+    let path = "/apis/zoo.example.dev/v1/namespaces/default/enclosures/north/handover";
+    let to = |keeper: &str| {
+        format!(
+            r#"{{"apiVersion": "zoo.example.dev/v1", "kind": "Enclosure", "metadata": {{"name": "north"}},
+                "spec": {{"species": "lion", "animals": 9, "keeper": "{keeper}"}}}}"#
+        )
+    };
+    let replace = format!("replace --raw {path} -f -");
+    kubectl.run_with_input(&replace, &to("ada")).await;
+    // The keeper changed, and nothing else.
+    let spec = kubectl.run("get enc north -o jsonpath={.spec}").await;
+    assert_eq!(spec, r#"{"animals":2,"keeper":"ada","species":"penguin"}"#);
+    for (keeper, reason) in [
+        ("", "spec.keeper: Required value: somebody has to take it over"),
+        ("nobody", "spec.keeper: Invalid value: somebody has to look after the animals"),
+    ] {
+        let output = kubectl.output(&replace, &to(keeper)).await;
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!output.status.success() && text.contains(reason), "{text}");
+    }
+    let verbs = kubectl.run("get --raw /apis/zoo.example.dev/v1").await;
+    assert!(verbs.contains(r#""name":"enclosures/handover""#), "{verbs}");
+    server.stop().await;
+}

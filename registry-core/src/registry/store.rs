@@ -164,15 +164,6 @@ impl Store {
         self.blank_status.get_or_init(make).as_ref()
     }
 
-    /// Validates against the schema. Kubernetes' own kinds have code for this instead.
-    fn schema_errors(&self, object: &mut Object) -> ErrorList {
-        let schema = self.resource.schema();
-        if !schema.has_rules() {
-            return ErrorList::default();
-        }
-        lend(object, |value| schema.validate(value))
-    }
-
     fn operation<'a>(
         &self,
         context: &RequestContext,
@@ -217,6 +208,31 @@ impl Storage for Store {
 
 fn unreadable(entry: &StoredObject, error: &DecodeError) -> StatusError {
     StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
+}
+
+/// Validates a write by the definition of the author's struct. Kubernetes' own kinds have code for this instead.
+pub(super) fn validate_definition(
+    resource: &ResourceType,
+    context: &RequestContext,
+    new: &mut Object,
+    old: Option<&mut Object>,
+    is_status: bool,
+    errors: &mut ErrorList,
+) {
+    let Some(rules) = resource.schema.own_rules() else { return };
+    let validate = |write: WrittenValue<'_>| {
+        rules.validate(context, write, |errors| {
+            // Otherwise a value that violates the schema would be reported twice.
+            if errors.is_empty() {
+                errors.append(resource.schema().check_typed(write.new));
+            }
+        })
+    };
+    let found = lend(new, |new| match old {
+        None => validate(WrittenValue { new, old: None, is_status, errors }),
+        Some(old) => lend(old, |old| validate(WrittenValue { new, old: Some(old), is_status, errors })),
+    });
+    errors.append(found);
 }
 
 /// Validates a write by the schema that the strategy has, if it has one. Adds to the errors found before.

@@ -11,10 +11,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::api::object::ViewError;
 use crate::api::validation::names::NameRule;
 use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{DeleteOptions, Object, PropagationPolicy};
 use crate::context::RequestContext;
+
+use super::typed::{check, edit};
 
 /// Hooks that operate on the untyped object. Every hook has a default, so a strategy implements only what differs.
 ///
@@ -28,6 +31,12 @@ pub trait ObjectStrategy: Send + Sync + 'static {
 
     /// Normalises a new object: clears fields that clients must not set, and sets fields that the server determines.
     fn prepare_for_create(&self, _context: &RequestContext, _object: &mut Object) {}
+
+    /// Whether the hooks can read an object. One that they cannot read is only validated by its schema, which says what is
+    /// wrong with it.
+    fn can_read(&self, _object: &Object) -> bool {
+        true
+    }
 
     /// Validates a new object.
     fn validate(&self, _context: &RequestContext, _object: &Object) -> ErrorList {
@@ -294,10 +303,14 @@ impl<S: Strategy> ObjectStrategy for S {
         edit::<S::Object>(object, |typed| Strategy::prepare_for_create(self, context, typed));
     }
 
+    fn can_read(&self, object: &Object) -> bool {
+        object.view::<S::Object>().is_ok()
+    }
+
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         match object.view() {
             Ok(typed) => Strategy::validate(self, context, &typed),
-            Err(mismatch) => unreadable(&mismatch),
+            Err(mismatch) => unreadable::<S::Object>(object, &mismatch),
         }
     }
 
@@ -314,7 +327,8 @@ impl<S: Strategy> ObjectStrategy for S {
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         match (new.view(), old.view()) {
             (Ok(new), Ok(old)) => Strategy::validate_update(self, context, &new, &old),
-            (Err(mismatch), _) | (_, Err(mismatch)) => unreadable(&mismatch),
+            (Err(mismatch), _) => unreadable::<S::Object>(new, &mismatch),
+            (_, Err(mismatch)) => unreadable::<S::Object>(old, &mismatch),
         }
     }
 
@@ -325,21 +339,17 @@ impl<S: Strategy> ObjectStrategy for S {
     fn validate_status_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         match (new.view(), old.view()) {
             (Ok(new), Ok(old)) => Strategy::validate_status_update(self, context, &new, &old),
-            (Err(mismatch), _) | (_, Err(mismatch)) => unreadable(&mismatch),
+            (Err(mismatch), _) => unreadable::<S::Object>(new, &mismatch),
+            (_, Err(mismatch)) => unreadable::<S::Object>(old, &mismatch),
         }
     }
 }
 
-/// Runs a typed change on an object. An object that cannot be deserialised is unchanged: validation rejects it next.
-fn edit<T: Serialize + DeserializeOwned>(object: &mut Object, change: impl FnOnce(&mut T)) {
-    let Ok(mut typed) = object.view::<T>() else { return };
-    change(&mut typed);
-    if let Ok(mut edited) = Object::from_typed(&typed) {
-        edited.set_type(object.api_version(), object.kind());
-        *object = edited;
+/// Returns the error of an object that cannot be deserialised, although the kind's schema accepts it.
+fn unreadable<T: DeserializeOwned>(object: &Object, mismatch: &ViewError) -> ErrorList {
+    let errors = check::<T>(&Value::Object(object.0.clone()));
+    if errors.is_empty() {
+        return FieldError::invalid(FieldPath::root(), Value::Null, mismatch.to_string()).into();
     }
-}
-
-fn unreadable(mismatch: &crate::api::object::ViewError) -> ErrorList {
-    FieldError::invalid(FieldPath::root(), Value::Null, mismatch.to_string()).into()
+    errors
 }

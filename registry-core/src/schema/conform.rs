@@ -81,7 +81,14 @@ impl Walk<'_> {
                 outcome
             }
             (TypeShape::Scalar(scalar), value) => {
-                scalars::conform(*scalar, value).map_err(|mismatch| place.explain(mismatch, value, ty))
+                let is_own = self.table.dialect == Dialect::JsonSchema;
+                scalars::conform(*scalar, value).map_err(|mismatch| match mismatch {
+                    // Go's message does not say which field it is about.
+                    Mismatch::Text(text) if is_own && *scalar == Scalar::Quantity => {
+                        place.explain(Mismatch::Text(format!("{place}: {text}")), value, ty)
+                    }
+                    other => place.explain(other, value, ty),
+                })
             }
             (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), value, ty)),
         }

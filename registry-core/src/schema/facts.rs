@@ -167,6 +167,7 @@ impl<'a> Reader<'a> {
             proto: numbers.collect::<Result<_, _>>().map_err(|_| "a protobuf number is none")?,
             atomic: if has('a') { Some(true) } else { has('g').then_some(false) },
             absent: Absent::Omit,
+            restrictions: None,
         })
     }
 

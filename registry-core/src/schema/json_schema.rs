@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::api::GroupVersionKind;
 
 use super::Schema;
+use super::definition::{Definition, type_name, without_nulls};
 use super::descriptions::TypeText;
 use super::types::{
     Absent, Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Struct, Type, TypeId,
@@ -63,7 +64,8 @@ impl Schema {
         };
         reader.table.kinds.clear();
         let root = reader.root(schema, kind);
-        Self::of_type(Arc::new(reader.table.finish()), root)
+        let definition = schema.is_object().then(|| Definition::new(schema));
+        Self { definition, ..Self::of_type(Arc::new(reader.table.finish()), root) }
     }
 }
 
@@ -146,7 +148,7 @@ impl<'a> Reader<'a> {
         if is_structure(schema) {
             return self.structure(schema, None);
         }
-        let (go_name, shape): (Arc<str>, TypeShape) = match rules::type_name(schema) {
+        let (go_name, shape): (Arc<str>, TypeShape) = match type_name(schema) {
             Some("array") => self.list(schema),
             Some("object") => self.map(schema),
             _ => {
@@ -154,9 +156,8 @@ impl<'a> Reader<'a> {
                 (go_name.into(), TypeShape::Scalar(scalar))
             }
         };
-        let rules = rules::rules(schema);
         let ty = Type::unnamed(go_name, shape);
-        self.push(Type { rules: (!rules.is_empty()).then(|| Box::new(rules)), ..ty })
+        self.push(Type { restrictions: restrictions(schema), ..ty })
     }
 
     fn list(&mut self, schema: &'a Map<String, Value>) -> (Arc<str>, TypeShape) {
@@ -220,6 +221,7 @@ impl<'a> Reader<'a> {
         if let Some(slot) = self.table.types.get_mut(id.0 as usize) {
             slot.shape = TypeShape::Struct(shape);
             slot.name.clone_from(&component);
+            slot.restrictions = restrictions(schema);
         }
         if let Some(component) = component {
             self.table.descriptions.insert(&component, text);
@@ -239,10 +241,23 @@ impl<'a> Reader<'a> {
                 .unwrap_or_default(),
             merge_key: text("x-kubernetes-patch-merge-key").map(Into::into),
             // A null default means that there is none.
-            default: find("default").filter(|default| !default.is_null()).cloned().map(Arc::new),
+            default: find("default")
+                .filter(|default| !default.is_null())
+                .map(|default| Arc::new(without_nulls(default.clone()))),
+            restrictions: if std::ptr::eq(outer, inner) && !outer.contains_key("$ref") {
+                None
+            } else {
+                restrictions(outer)
+            },
             ..own_field(name, ty)
         }
     }
+}
+
+/// Returns the restrictions of a schema, if it has any.
+fn restrictions(schema: &Map<String, Value>) -> Option<Box<Map<String, Value>>> {
+    let found = rules::restrictions(schema);
+    (!found.is_empty()).then(|| Box::new(found))
 }
 
 /// Creates a field of a custom struct: absent values remain absent, zeros remain zeros.
@@ -257,6 +272,7 @@ fn own_field(name: &str, ty: TypeId) -> Field {
         proto: Box::default(),
         atomic: None,
         absent: Absent::Omit,
+        restrictions: None,
     }
 }
 
@@ -277,7 +293,7 @@ fn unwrap(schema: &Value) -> &Map<String, Value> {
 /// Whether the schema describes an object with declared fields.
 fn is_structure(schema: &Map<String, Value>) -> bool {
     schema.contains_key("properties")
-        || (rules::type_name(schema) == Some("object") && !schema.contains_key("additionalProperties"))
+        || (type_name(schema) == Some("object") && !schema.contains_key("additionalProperties"))
 }
 
 fn is_atomic(schema: &Map<String, Value>) -> bool {

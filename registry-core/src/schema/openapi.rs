@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use super::Schema;
 use super::descriptions::TypeText;
-use super::rules::Rules;
 use super::types::{Field, ListKind, Scalar, Struct, Type, TypeId, TypeShape, TypeTable};
 
 pub use super::descriptions::{Descriptions, DescriptionsError};
@@ -61,6 +60,7 @@ impl Writer<'_> {
             TypeShape::Scalar(scalar) => named_scalar(*scalar, name),
             _ => Map::new(),
         };
+        put_restrictions(&mut schema, ty.restrictions.as_deref());
         if let Some(text) = text {
             put_text(&mut schema, text.about());
             if let Some(unions) = text.unions() {
@@ -110,6 +110,7 @@ impl Writer<'_> {
         let ty = self.table.get(field.ty);
         let mut extra = Map::new();
         put_text(&mut extra, text);
+        put_restrictions(&mut extra, field.restrictions.as_deref());
         if let Some(default) = field.default.as_deref().cloned().or_else(|| implied_default(field, ty)) {
             extra.insert("default".to_owned(), default);
         }
@@ -168,9 +169,7 @@ impl Writer<'_> {
                 map
             }
         };
-        if let Some(rules) = &ty.rules {
-            put_rules(&mut schema, rules, &ty.shape);
-        }
+        put_restrictions(&mut schema, ty.restrictions.as_deref());
         schema
     }
 }
@@ -232,29 +231,10 @@ fn plain_scalar(scalar: Scalar) -> Map<String, Value> {
     schema
 }
 
-fn put_rules(schema: &mut Map<String, Value>, rules: &Rules, shape: &TypeShape) {
-    let (least, most) = match shape {
-        TypeShape::List { .. } => ("minItems", "maxItems"),
-        TypeShape::Map { .. } | TypeShape::Struct(_) => ("minProperties", "maxProperties"),
-        _ => ("minLength", "maxLength"),
-    };
-    let bounds =
-        [(&rules.minimum, "minimum", "exclusiveMinimum"), (&rules.maximum, "maximum", "exclusiveMaximum")];
-    for (bound, key, exclusive_key) in bounds {
-        let Some(bound) = bound else { continue };
-        schema.insert(key.to_owned(), Value::Number(bound.number.clone()));
-        if bound.exclusive {
-            schema.insert(exclusive_key.to_owned(), true.into());
-        }
+fn put_restrictions(schema: &mut Map<String, Value>, restrictions: Option<&Map<String, Value>>) {
+    for (key, value) in restrictions.into_iter().flatten() {
+        schema.insert(key.clone(), value.clone());
     }
-    let numbers = [
-        (least, rules.least_length.map(Value::from)),
-        (most, rules.most_length.map(Value::from)),
-        ("multipleOf", rules.multiple_of.map(Value::from)),
-        ("pattern", rules.pattern.as_ref().map(|pattern| Value::from(&*pattern.text))),
-        ("enum", (!rules.accepted.is_empty()).then(|| rules.accepted.clone().into())),
-    ];
-    schema.extend(numbers.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
 }
 
 fn put_text(schema: &mut Map<String, Value>, text: Option<&str>) {

@@ -54,6 +54,12 @@ impl StructuralSchema {
         Self { tree: Arc::new(tree), root }
     }
 
+    /// Compiles the schema of a Rust type, which can contain itself.
+    pub(super) fn compile_recursive(schema: &Value) -> Self {
+        let (tree, root) = compile::compile_recursive(schema);
+        Self { tree: Arc::new(tree), root }
+    }
+
     /// Returns the schema of a property, so that the `status` subresource can be validated alone; `None` if the schema
     /// does not have it.
     pub fn property(&self, name: &str) -> Option<Self> {

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::descriptions::Descriptions;
-use super::rules::Rules;
 
 mod arena;
 mod walk;
@@ -63,8 +62,8 @@ pub(super) struct Type {
     pub(super) go_name: Arc<str>,
     /// The structure of the type.
     pub(super) shape: TypeShape,
-    /// The rules for its values.
-    pub(super) rules: Option<Box<Rules>>,
+    /// The restrictions of its values, as OpenAPI shows them.
+    pub(super) restrictions: Option<Box<Map<String, Value>>>,
     /// Whether it or a type below it has defaults.
     pub(super) has_defaults: bool,
     /// Whether it or a type below it has fields that are null in the stored form when they are empty.
@@ -163,6 +162,8 @@ pub(super) struct Field {
     /// Overrides whether server-side apply treats the field as one value.
     pub(super) atomic: Option<bool>,
     pub(super) absent: Absent,
+    /// The restrictions that the field adds to those of its type, as OpenAPI shows them.
+    pub(super) restrictions: Option<Box<Map<String, Value>>>,
 }
 
 /// Properties of a field from Go's struct tags.
@@ -220,7 +221,7 @@ static ANY: LazyLock<Type> =
 impl Type {
     /// Creates a type that is not a component.
     pub(super) fn unnamed(go_name: Arc<str>, shape: TypeShape) -> Self {
-        Self { name: None, go_name, shape, rules: None, has_defaults: false, has_nils: false }
+        Self { name: None, go_name, shape, restrictions: None, has_defaults: false, has_nils: false }
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod habits;
 pub(crate) mod list;
 pub(crate) mod path;
 pub(crate) mod scale;
+pub(crate) mod seconds;
 pub(crate) mod subresource;
 
 use darling::util::{Flag, Ignored, SpannedValue};
@@ -13,6 +14,7 @@ use darling::{FromDeriveInput, FromField, FromMeta, ast};
 use column::ColumnAttribute;
 use list::{PathList, TextList};
 use scale::ScaleAttribute;
+use seconds::Seconds;
 use subresource::SubresourceAttribute;
 
 /// Everything inside `#[resource(…)]` on a struct. Each field corresponds to a keyword of the grammar.
@@ -59,7 +61,7 @@ pub(crate) struct Attributes {
     // --- how it behaves
     pub(crate) returns_deleted_object: Flag,
     pub(crate) without_deletecollection: Flag,
-    pub(crate) ttl_seconds: Option<SpannedValue<u64>>,
+    pub(crate) ttl_seconds: Option<SpannedValue<Seconds>>,
     pub(crate) strategy: Option<syn::Path>,
     pub(crate) storage: Option<syn::Path>,
     #[darling(multiple)]

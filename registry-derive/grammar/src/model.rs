@@ -2,6 +2,7 @@
 
 pub(crate) mod names;
 mod own;
+mod schemas;
 mod validate;
 
 use darling::FromDeriveInput;
@@ -140,6 +141,7 @@ impl ResourceModel {
         }
         let attributes = Attributes::from_derive_input(input)?;
         let mut complaints = Complaints::default();
+        complaints.check_schemas(input);
         let model = Self::from_attributes(attributes, &mut complaints);
         match complaints.into_error() {
             Some(error) => Err(error),
@@ -184,7 +186,7 @@ impl ResourceModel {
             has_generation: attributes.generation.is_present()
                 || own && (has_status || attributes.scale.is_some()),
             scale: attributes.scale,
-            time_to_live_seconds: attributes.ttl_seconds.map(|seconds| *seconds),
+            time_to_live_seconds: attributes.ttl_seconds.map(|seconds| seconds.0),
             serves_deletecollection: !attributes.without_deletecollection.is_present(),
             returns_deleted_object: attributes.returns_deleted_object.is_present(),
             strategy: attributes.strategy,

@@ -25,4 +25,10 @@ pub struct Animals;
 #[resource(version = "v1")]
 pub enum Food {}
 
+#[derive(Resource)]
+#[resource(group = "zoo.example.dev", version = "v1", ttl_seconds = "1h")]
+pub struct Cage {
+    pub metadata: ObjectMeta,
+}
+
 fn main() {}

@@ -18,6 +18,8 @@ use registry_derive::Resource;
 
 use crate::support::printers;
 
+pub use validation::check_schema;
+
 /// `customresourcedefinitions` of `apiextensions.k8s.io/v1`.
 #[derive(Resource)]
 #[resource(

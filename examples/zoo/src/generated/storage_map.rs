@@ -2,7 +2,7 @@
 
 //! Every path of this crate: group → version → path → storage.
 
-use registry_core::registry::storage_map::{Main, Scale, Status};
+use registry_core::registry::storage_map::{Custom, Main, Scale, Status};
 
 registry_core::storage_map! {
     /// Every path of this crate.
@@ -10,6 +10,7 @@ registry_core::storage_map! {
         "zoo.example.dev" => {
             "v1" => {
                 "enclosures" => Main<crate::zoo::enclosure::Enclosure>,
+                "enclosures/handover" => Custom<crate::zoo::handover::Handover>,
                 "enclosures/scale" => Scale<crate::zoo::enclosure::Enclosure>,
                 "enclosures/status" => Status<crate::zoo::enclosure::Enclosure>,
             },

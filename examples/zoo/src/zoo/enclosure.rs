@@ -12,6 +12,8 @@ use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::handover::Handover;
+
 /// An enclosure for animals of one species.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 // JSON names follow Kubernetes' camelCase; the paths below use the Rust names and are translated by the same rule.
@@ -35,6 +37,8 @@ use serde::{Deserialize, Serialize};
     column("Keeper", spec.keeper, priority = 1),
     // Used by `kubectl scale enclosure north --replicas=3` and by horizontal pod autoscalers.
     scale(replicas = spec.animals, current = status.animals, selector = status.selector),
+    // Served at …/enclosures/north/handover, with permissions of its own.
+    subresource(Handover, verbs(get, update, patch)),
     // Validation and other behaviour specific to enclosures; optional.
     strategy = EnclosureStrategy
 )]
@@ -60,6 +64,13 @@ pub struct EnclosureSpec {
     #[serde(default)]
     pub animals: i32,
     /// The person responsible for the animals.
+    // Rules in CEL as in CustomResourceDefinitions, and other restrictions of single fields, are part of the schema.
+    #[schemars(
+        length(max = 63),
+        extend("x-kubernetes-validations" = [
+            {"rule": "self != 'nobody'", "message": "somebody has to look after the animals"},
+        ])
+    )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<String>,
 }
@@ -165,6 +176,6 @@ mod tests {
         let paths = crate::STORAGE_MAP.versions.iter().flat_map(|version| version.entries);
         let own = paths.filter(|path| path.resource.kind == Enclosure::TYPE.kind);
         let subresources: Vec<_> = own.map(|path| path.subresource).collect();
-        assert_eq!(subresources, [None, Some("scale"), Some("status")]);
+        assert_eq!(subresources, [None, Some("handover"), Some("scale"), Some("status")]);
     }
 }

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use crate::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError, UpdateOptions};
+use crate::api::{CreateOptions, DeleteOptions, ErrorList, ListOptions, Object, StatusError, UpdateOptions};
 use crate::context::RequestContext;
 use crate::registry::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
-use crate::registry::store::validate_value;
+use crate::registry::store::{validate_definition, validate_value};
 use crate::rest::{
     Answer, CollectionDeleter, Creater, GracefulDeleter, NamedCreater, UpdatedObject, Updater, ValidateObject,
 };
@@ -110,14 +110,18 @@ impl ObjectAdapter for VersionAdapter {
         &self,
         context: &RequestContext,
         new: &mut Object,
-        old: Option<&mut Object>,
+        mut old: Option<&mut Object>,
     ) -> Result<(), StatusError> {
         let strategy = self.spoke.strategy.as_ref();
-        let mut errors = match &old {
-            None => strategy.validate(context, new),
-            Some(old) if self.is_status => strategy.validate_status_update(context, new, old),
-            Some(old) => strategy.validate_update(context, new, old),
-        };
+        let mut errors = ErrorList::default();
+        validate_definition(&self.spoke, context, new, old.as_deref_mut(), self.is_status, &mut errors);
+        if errors.is_empty() || strategy.can_read(new) {
+            errors.append(match &old {
+                None => strategy.validate(context, new),
+                Some(old) if self.is_status => strategy.validate_status_update(context, new, old),
+                Some(old) => strategy.validate_update(context, new, old),
+            });
+        }
         validate_value(strategy, context, new, old, self.is_status, &mut errors);
         if errors.is_empty() {
             return Ok(());

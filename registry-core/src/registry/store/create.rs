@@ -13,7 +13,7 @@ use crate::storage::{StorageError, StoredObject};
 
 use super::generate_name::generate_name;
 use super::hooks::PreparedWrite;
-use super::{Store, as_sent, claimed_revision, validate_value};
+use super::{Store, as_sent, claimed_revision, validate_definition, validate_value};
 
 /// Number of attempts to generate a name: with a million names from one base, eight consecutive collisions happen in
 /// only one of a thousand creations.
@@ -110,14 +110,16 @@ impl Store {
         if strategy.requires_qualified_finalizers() {
             errors.append(validate_finalizer_names(object, &FieldPath::new("metadata").child("finalizers")));
         }
-        errors.append(self.schema_errors(object));
+        validate_definition(&self.resource, context, object, None, false, &mut errors);
         let write = PreparedWrite { new: object, old: None, is_status: false };
         errors.append(self.check_by_hooks(context, write).await?);
         let keeps_status = !self.resource.has_status || strategy.keeps_status_on_create();
         let sent = as_sent(context, object, |root| keeps_status || root != "status");
         let before = errors.0.len();
         loop {
-            errors.append(strategy.validate(context, sent.as_ref().unwrap_or(object)));
+            if errors.is_empty() || strategy.can_read(object) {
+                errors.append(strategy.validate(context, sent.as_ref().unwrap_or(object)));
+            }
             validate_value(strategy, context, object, None, false, &mut errors);
             if !context.budget.repeated_elsewhere().await {
                 break;

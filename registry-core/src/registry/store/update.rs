@@ -19,7 +19,10 @@ use crate::storage::{StoredObject, TryUpdate};
 use super::create::fill_system_fields;
 use super::hooks::{Pending, PreparedWrite};
 use super::keys::match_name;
-use super::{MainRules, Store, UpdateRules, as_sent, claimed_revision, set_resource_version, validate_value};
+use super::{
+    MainRules, Store, UpdateRules, as_sent, claimed_revision, set_resource_version, validate_definition,
+    validate_value,
+};
 
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -138,7 +141,7 @@ impl Store {
         // The name was validated by the kind's rule when the object was created, and cannot have changed.
         let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
-        errors.append(self.schema_errors(new));
+        validate_definition(&self.resource, context, new, Some(old), rules.is_status(), &mut errors);
         if self.strategy().repeats_metadata_errors() {
             errors.append(validate_object_meta_update(new, old, &path));
         }
@@ -148,7 +151,9 @@ impl Store {
         let sent = as_sent(context, new, |root| !is_partial && (root == "status") == rules.is_status());
         let before = errors.0.len();
         loop {
-            errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
+            if errors.is_empty() || self.strategy().can_read(new) {
+                errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
+            }
             validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
             if !context.budget.repeated_elsewhere().await {
                 break;

@@ -1,22 +1,31 @@
 //! Parses scalar types and rules of a JSON schema.
 
-use regex::Regex;
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
-use super::super::rules::{Bound, Pattern, Rules};
+use super::super::definition::{openapi_keywords, type_name};
 use super::super::types::Scalar;
 
-/// Returns the only type of a schema other than null.
-pub(super) fn type_name(schema: &Map<String, Value>) -> Option<&str> {
-    match schema.get("type")? {
-        Value::String(name) => Some(name),
-        Value::Array(names) => {
-            let mut real = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            real.next().filter(|_| real.next().is_none())
-        }
-        _ => None,
-    }
-}
+/// Keywords of schemas that restrict values, apart from `format`.
+const RESTRICTIONS: [&str; 18] = [
+    "allOf",
+    "anyOf",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "x-kubernetes-validations",
+];
 
 /// Returns the Go name and format of a schema that is neither a list nor an object.
 pub(super) fn scalar(schema: &Map<String, Value>) -> (&'static str, Scalar) {
@@ -41,19 +50,21 @@ pub(super) fn scalar(schema: &Map<String, Value>) -> (&'static str, Scalar) {
     }
 }
 
-/// Returns the schema's rules other than types.
-pub(super) fn rules(schema: &Map<String, Value>) -> Rules {
-    let length = |keys: [&str; 3]| keys.iter().find_map(|key| schema.get(*key)).and_then(Value::as_u64);
-    let pattern = schema.get("pattern").and_then(Value::as_str);
-    Rules {
-        accepted: choices(schema),
-        minimum: bound(schema, "minimum", "exclusiveMinimum"),
-        maximum: bound(schema, "maximum", "exclusiveMaximum").or_else(|| widest(schema)),
-        multiple_of: schema.get("multipleOf").and_then(Value::as_f64).filter(|step| *step > 0.0),
-        least_length: length(["minLength", "minItems", "minProperties"]),
-        most_length: length(["maxLength", "maxItems", "maxProperties"]),
-        pattern: pattern.map(|text| Pattern { text: text.to_owned(), regex: Regex::new(text).ok() }),
+/// Returns what a schema says about values apart from their types, as OpenAPI shows it.
+pub(super) fn restrictions(schema: &Map<String, Value>) -> Map<String, Value> {
+    let mut restrictions = openapi_keywords(schema);
+    restrictions.retain(|key, value| match key.as_str() {
+        "format" => value.as_str().is_some_and(|format| !["byte", "date-time"].contains(&format)),
+        key => RESTRICTIONS.contains(&key),
+    });
+    if type_name(schema) != Some("string") {
+        restrictions.remove("format");
     }
+    let accepted = choices(schema);
+    if !accepted.is_empty() {
+        restrictions.insert("enum".to_owned(), accepted.into());
+    }
+    restrictions
 }
 
 /// Returns the allowed values of an enum, from `enum` or from the `const` of each variant; empty if all are allowed.
@@ -71,24 +82,4 @@ fn choices(schema: &Map<String, Value>) -> Vec<Value> {
         }
     }
     accepted
-}
-
-/// Returns a bound in the form of OpenAPI (a flag makes it exclusive) or of JSON Schema (a separate number).
-fn bound(schema: &Map<String, Value>, key: &str, exclusive_key: &str) -> Option<Bound> {
-    let number = |key: &str| schema.get(key).and_then(Value::as_number).cloned();
-    match number(exclusive_key) {
-        Some(number) => Some(Bound { number, exclusive: true }),
-        None => Some(Bound { number: number(key)?, exclusive: super::flag(schema, exclusive_key) }),
-    }
-}
-
-/// Returns the maximum of Rust's unsigned types, which schemars expresses only by the format.
-fn widest(schema: &Map<String, Value>) -> Option<Bound> {
-    let most = match schema.get("format").and_then(Value::as_str)? {
-        "uint32" => u64::from(u32::MAX),
-        "uint16" => u64::from(u16::MAX),
-        "uint8" => u64::from(u8::MAX),
-        _ => return None,
-    };
-    Some(Bound { number: Number::from(most), exclusive: false })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::schema::definition::{RECURSIVE, SAME_AS};
 use crate::schema::go_regexp::Pattern;
 use crate::schema::types::ListKind;
 
@@ -22,14 +23,24 @@ struct Reader<'a> {
     tree: Tree,
     /// Names of properties, which are shared by all nodes.
     names: HashMap<&'a str, Arc<str>>,
+    /// The nodes of the types around the current one that contain themselves; `None` if there cannot be any.
+    recursive: Option<HashMap<&'a str, NodeId>>,
 }
 
 type JsonMap = Map<String, Value>;
 
 /// Compiles a schema; returns its nodes and the root.
 pub(super) fn compile(schema: &Value, preserves_unknown_fields: bool) -> (Tree, NodeId) {
-    let mut reader =
-        Reader { tree: Tree { preserves_unknown_fields, ..Tree::default() }, names: HashMap::new() };
+    let tree = Tree { preserves_unknown_fields, ..Tree::default() };
+    finish(Reader { tree, names: HashMap::new(), recursive: None }, schema)
+}
+
+/// Compiles a schema in which types can contain themselves.
+pub(super) fn compile_recursive(schema: &Value) -> (Tree, NodeId) {
+    finish(Reader { tree: Tree::default(), names: HashMap::new(), recursive: Some(HashMap::new()) }, schema)
+}
+
+fn finish<'a>(mut reader: Reader<'a>, schema: &'a Value) -> (Tree, NodeId) {
     let root = reader.node(schema, MAX_DEPTH);
     let mut tree = reader.tree;
     tree.nodes.shrink_to_fit();
@@ -68,6 +79,37 @@ impl<'a> Reader<'a> {
             let any = Flags::default().with(Flags::KEEPS_UNKNOWN, true);
             return self.tree.push(Node { flags: any, ..Node::default() });
         };
+        if let Some(known) = self.contained_type(schema) {
+            return known;
+        }
+        let reserved = self.reserve(schema);
+        let node = self.fields(schema, depth_left);
+        match reserved.and_then(|id| Some((id, self.tree.nodes.get_mut(id.0 as usize)?))) {
+            Some((id, place)) => {
+                *place = node;
+                id
+            }
+            None => self.tree.push(node),
+        }
+    }
+
+    /// Returns the node of a type around this one, if the schema is the same type.
+    fn contained_type(&self, schema: &JsonMap) -> Option<NodeId> {
+        self.recursive.as_ref()?.get(text(schema, SAME_AS)?).copied()
+    }
+
+    /// Creates the node of a type that contains itself before it is compiled. Until then it counts as one with
+    /// everything that a node inherits from those below it.
+    fn reserve(&mut self, schema: &'a JsonMap) -> Option<NodeId> {
+        let recursive = self.recursive.as_mut()?;
+        let name = text(schema, RECURSIVE)?;
+        let id = self.tree.push(Node { flags: Flags::INHERITED_UPWARDS, ..Node::default() });
+        recursive.insert(name, id);
+        Some(id)
+    }
+
+    /// Compiles the fields of a schema.
+    fn fields(&mut self, schema: &'a JsonMap, depth_left: usize) -> Node {
         let kind = kind(schema);
         let properties = self.properties(schema, depth_left);
         let additional = match schema.get("additionalProperties") {
@@ -92,7 +134,7 @@ impl<'a> Reader<'a> {
             rules,
         };
         node.flags = self.with_flags_from_below(&node);
-        self.tree.push(node)
+        node
     }
 
     fn with_flags_from_below(&self, node: &Node) -> Flags {

@@ -192,5 +192,6 @@ fn field(name: Arc<str>, ty: TypeId) -> Field {
         proto: Box::default(),
         atomic: None,
         absent: Absent::Omit,
+        restrictions: None,
     }
 }

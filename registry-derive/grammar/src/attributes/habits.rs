@@ -22,7 +22,8 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
     ),
     (
         &["rule", "validation"],
-        "rules are written in Rust, in `validate` of the type that `strategy = Type` names",
+        "rules are written in Rust, in `validate` of the type that `strategy = Type` names, or in CEL: \
+         `#[schemars(extend(\"x-kubernetes-validations\" = [{\"rule\": \"…\"}]))]` on the struct or field",
     ),
     (
         &[

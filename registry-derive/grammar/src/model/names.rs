@@ -103,3 +103,25 @@ pub(crate) fn is_storage_prefix(text: &str) -> bool {
             && segment.bytes().all(|byte| byte.is_ascii_graphic())
     })
 }
+
+/// Returns the known name that is most like a name, if it is a misspelling of it.
+pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let distances = known.into_iter().map(|known| (distance(name, known), known));
+    distances.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
+}
+
+/// Returns the number of letters to insert, remove or replace to turn a text into another one.
+fn distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.chars().enumerate() {
+        let mut next = vec![index + 1];
+        for ((place, other), pair) in to.iter().enumerate().zip(row.windows(2)) {
+            let [diagonal, above] = pair else { continue };
+            let left = next.get(place).copied().unwrap_or(usize::MAX);
+            next.push((diagonal + usize::from(letter != *other)).min(above + 1).min(left + 1));
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or_default()
+}

@@ -96,7 +96,7 @@ impl Complaints {
         self.check_selectable(&attributes.selectable.0, &attributes.index.0);
         self.check_columns(attributes);
         if let Some(seconds) = &attributes.ttl_seconds {
-            self.require(**seconds > 0, seconds.span(), "a time to live is at least one second");
+            self.require(seconds.0 > 0, seconds.span(), "a time to live is at least one second");
         }
         let mut seen = BTreeSet::new();
         for subresource in &attributes.subresource {
@@ -190,11 +190,14 @@ impl Complaints {
         let mut seen = BTreeSet::new();
         for index in indexes {
             let name = index.rust_name();
-            self.require(
-                selectable.iter().any(|field| field.rust_name() == name),
-                index.span(),
-                format!("only selectable fields can be indexed: add `{name}` to `selectable(…)`"),
-            );
+            let known: Vec<String> = selectable.iter().map(FieldPath::rust_name).collect();
+            if !known.contains(&name) {
+                let message = match names::nearest(&name, known.iter().map(String::as_str)) {
+                    Some(near) => format!("`{name}` is not selectable: did you mean `{near}`?"),
+                    None => format!("only selectable fields can be indexed: add `{name}` to `selectable(…)`"),
+                };
+                self.add(index.span(), message);
+            }
             self.require(seen.insert(name.clone()), index.span(), format!("`{name}` is indexed twice"));
             self.require(index.other().is_none(), index.span(), OR_IS_FOR_SELECTORS);
         }

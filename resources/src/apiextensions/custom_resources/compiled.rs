@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use registry_core::api::GroupVersionKind;
-use registry_core::cel::ValidationRules;
 use registry_core::codec::stored;
-use registry_core::schema::{Schema, StructuralSchema};
+use registry_core::resource::SchemaRules;
+use registry_core::schema::Schema;
 use registry_core::storage::StoredObject;
 use serde_json::{Map, Value};
 
@@ -23,12 +23,8 @@ pub(super) struct Compiled {
 pub(super) struct CompiledSchema {
     /// For decoding, defaults and field management.
     pub(super) schema: Schema,
-    /// For validation; the part of `schema` for it.
-    pub(super) structural: Option<Arc<StructuralSchema>>,
-    /// The schema of `status`, if there is one.
-    pub(super) status: Option<StructuralSchema>,
-    /// The rules in CEL, if there are any.
-    pub(super) rules: Option<ValidationRules>,
+    /// For validation.
+    pub(super) rules: SchemaRules,
     /// Why there is no schema, although there should be one.
     pub(super) failure: Option<String>,
 }
@@ -86,11 +82,8 @@ impl Compiled {
 
     fn compile(&self, schema: &Value, failure: Option<String>) -> CompiledSchema {
         let compiled = Schema::of_custom_resource(schema, self.preserve_unknown_fields, self.kind);
-        let structural = compiled.structural().cloned();
         CompiledSchema {
-            status: structural.as_ref().and_then(|structural| structural.property("status")),
-            structural,
-            rules: ValidationRules::compile(schema, true),
+            rules: SchemaRules::compile(schema, compiled.structural().cloned()),
             schema: compiled,
             failure,
         }

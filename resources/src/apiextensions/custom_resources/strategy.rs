@@ -5,18 +5,12 @@ use std::sync::Arc;
 use registry_core::RequestContext;
 use registry_core::api::validation::FieldErrorKind;
 use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, Object};
-use registry_core::cel::{RuleBudget, ValidationRules};
-use registry_core::context::Budget;
 use registry_core::resource::{ObjectStrategy, WrittenValue};
-use serde_json::Value;
 
-use super::compiled::{Compiled, CompiledSchema};
+use super::compiled::Compiled;
 use super::finalizers;
 use super::intern::Path;
 use super::scale::ScaleRules;
-
-const NOT_CHECKED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors \
-                           to complete validation";
 
 /// The rules of all versions of a kind.
 #[derive(Debug)]
@@ -117,16 +111,13 @@ impl ObjectStrategy for CustomStrategy {
         if let Some(failure) = &compiled.failure {
             return internal(failure).into();
         }
-        let mut errors = ErrorList::default();
-        if write.is_status {
-            own.validate_status(compiled, write, &context.budget, &mut errors);
-        } else {
-            own.validate_whole(compiled, write, &context.budget, &mut errors);
-        }
-        if let Some(rules) = &compiled.rules {
-            validate_rules(rules, context, write, &mut errors);
-        }
-        errors
+        compiled.rules.validate(context, write, |errors| {
+            let Some(scale) = &own.scale else { return };
+            if !write.is_status {
+                scale.validate_spec(write.new, errors);
+            }
+            scale.validate_status(write.new, errors);
+        })
     }
 
     fn requires_qualified_finalizers(&self) -> bool {
@@ -152,88 +143,6 @@ impl ObjectStrategy for CustomStrategy {
     fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"], &["spec"]]
     }
-}
-
-// === impl VersionRules ===
-
-impl VersionRules {
-    /// Validates a write of the whole object.
-    fn validate_whole(
-        &self,
-        compiled: &CompiledSchema,
-        write: WrittenValue<'_>,
-        budget: &Budget,
-        errors: &mut ErrorList,
-    ) {
-        let root = FieldPath::root();
-        if let Some(schema) = &compiled.structural {
-            match write.old {
-                None => schema.validate(&root, write.new, budget, errors),
-                Some(old) => schema.validate_update(&root, write.new, old, budget, errors),
-            }
-        }
-        if let Some(scale) = &self.scale {
-            scale.validate_spec(write.new, errors);
-            scale.validate_status(write.new, errors);
-        }
-        if let Some(schema) = &compiled.structural {
-            schema.validate_embedded(&root, write.new, errors);
-            schema.validate_lists(&root, write.new, write.old, errors);
-        }
-    }
-
-    /// Validates a write of the status.
-    fn validate_status(
-        &self,
-        compiled: &CompiledSchema,
-        write: WrittenValue<'_>,
-        budget: &Budget,
-        errors: &mut ErrorList,
-    ) {
-        if let (Some(schema), Some(status)) = (&compiled.status, write.new.get("status")) {
-            let path = FieldPath::new("status");
-            let old = write.old.and_then(|old| old.get("status")).unwrap_or(&Value::Null);
-            schema.validate_update(&path, status, old, budget, errors);
-        }
-        if let Some(scale) = &self.scale {
-            scale.validate_status(write.new, errors);
-        }
-        if let Some(schema) = &compiled.structural {
-            schema.validate_lists(&FieldPath::root(), write.new, write.old, errors);
-        }
-    }
-}
-
-/// Evaluates the rules, unless errors of types or sizes make that pointless. Errors that an update does not cause are
-/// warnings.
-fn validate_rules(
-    rules: &ValidationRules,
-    context: &RequestContext,
-    write: WrittenValue<'_>,
-    errors: &mut ErrorList,
-) {
-    // On update, the errors of the metadata do not count, as in Kubernetes.
-    let before = write.old.is_none().then_some(write.errors);
-    let root = FieldPath::root();
-    if errors
-        .0
-        .iter()
-        .chain(before.into_iter().flat_map(|before| &before.0))
-        .any(|error| blocks_rules(error.kind))
-    {
-        errors.push(FieldError::invalid(root, Value::Null, NOT_CHECKED));
-        return;
-    }
-    let mut budget = RuleBudget::default().within(&context.budget);
-    for error in rules.validate(&root, write.new, write.old, &mut budget, errors).0 {
-        context.warn(error.to_string());
-    }
-}
-
-/// Whether rules are not evaluated for an object with such an error.
-fn blocks_rules(kind: FieldErrorKind) -> bool {
-    use FieldErrorKind::{NotSupported, Required, TooLong, TooMany, TypeInvalid};
-    matches!(kind, NotSupported | Required | TooLong | TooMany | TypeInvalid)
 }
 
 fn internal(failure: &str) -> FieldError {

@@ -3,6 +3,7 @@
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::context::Budget;
+use serde_json::Value;
 
 use super::approval;
 use super::findings::{Findings, Place};
@@ -26,6 +27,19 @@ mod versions;
 use ratcheting::Options;
 
 pub(super) use structural::why_not_structural;
+
+/// Checks the schema of a compiled-in kind as that of a definition is checked.
+pub fn check_schema(schema: &Value, has_status: bool) -> ErrorList {
+    let mut findings = Findings::new();
+    let rules = root::SchemaRules {
+        options: &Options::for_creation(),
+        is_structural: true,
+        has_status,
+        is_unchanged: false,
+    };
+    root::check_schema(Some(schema), &rules, &Place::new("schema"), &mut findings);
+    findings.into_list()
+}
 
 /// Validates a new definition.
 pub(super) fn validate(new: &Object, budget: &Budget) -> ErrorList {

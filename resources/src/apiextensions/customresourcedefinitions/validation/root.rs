@@ -53,12 +53,21 @@ pub(super) fn check(
     place: &Place,
     findings: &mut Findings<'_>,
 ) {
-    let value = view::get(validation, "openAPIV3Schema");
+    let place = place.child("openAPIV3Schema");
+    check_schema(view::get(validation, "openAPIV3Schema"), rules, &place, findings);
+}
+
+/// Checks a schema.
+pub(super) fn check_schema(
+    value: Option<&Value>,
+    rules: &SchemaRules<'_, '_>,
+    place: &Place,
+    findings: &mut Findings,
+) {
     let Some(schema) = Schema::of(value) else { return };
     let start = findings.len();
-    let place = place.child("openAPIV3Schema");
     if rules.has_status {
-        check_root_beside_status(schema, value, &place, findings);
+        check_root_beside_status(schema, value, place, findings);
     }
     if schema.is_true("nullable") {
         findings.forbidden(&place.child("nullable"), "nullable cannot be true at the root");
@@ -69,15 +78,15 @@ pub(super) fn check(
         unconvertible = schema.why_not_structural();
         if unconvertible.is_none() {
             let before = findings.len();
-            structural::check(schema, &place, findings);
+            structural::check(schema, place, findings);
             if findings.len() == before {
-                defaulting::check(schema, rules.options.defaults_are_pruned, &place, findings);
+                defaulting::check(schema, rules.options.defaults_are_pruned, place, findings);
             }
             evaluates_rules = findings.len() == before;
         }
     }
     let before_openapi = findings.len();
-    openapi::check(schema, rules.options, &place, findings);
+    openapi::check(schema, rules.options, place, findings);
     if let Some(value) = value {
         let schema_errors = findings.since(before_openapi);
         let SchemaRules { options, is_unchanged, .. } = *rules;
@@ -87,13 +96,13 @@ pub(super) fn check(
             &schema_errors,
             &options.stored,
             is_unchanged,
-            &place,
+            place,
             findings,
         );
     }
     if let Some(reason) = unconvertible.filter(|_| findings.len() == start) {
         // Most reasons have an error of their own, which says where.
-        findings.invalid(&place, "", reason);
+        findings.invalid(place, "", reason);
     }
 }
 
