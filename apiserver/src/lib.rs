@@ -23,11 +23,11 @@
 //! | [`server`] | from options and maps to a listening server: TLS, connections, identities, graceful shutdown |
 //! | [`options`] | the command line |
 //! | [`filters`] | the filter chain that every request passes through |
-//! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
 //! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
 //! | `aggregator` | group versions that extension servers serve |
 //! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
 //! | [`audit`] | the audit log |
+//! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
 //! | [`discovery`], [`openapi`] | the documents that describe the API |
 //! | `responses` | content negotiation and encoding of responses, tags, warnings |
 //! | [`request_info`] | the resource and verb of a request |
