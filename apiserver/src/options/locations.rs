@@ -72,7 +72,8 @@ impl Options {
     /// one.
     pub fn data_directory(&self) -> PathBuf {
         let own = self.locations.data_dir.clone();
-        let beside_certificates = || self.serving.cert_dir.clone().filter(|_| self.storage.backend() != StorageBackend::Embedded);
+        let beside_certificates =
+            || self.serving.cert_dir.clone().filter(|_| self.storage.backend() != StorageBackend::Embedded);
         own.or_else(beside_certificates).unwrap_or_else(|| DEFAULT_DATA_DIRECTORY.into())
     }
 
@@ -136,8 +137,12 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = |name: &str| home.path().join(name).display().to_string();
         std::os::unix::fs::symlink(path("absent"), path("link")).unwrap();
-        for (name, reason) in [("", "it is a directory"),
-            ("link", "a symbolic link"), ("absent/file", "there is no directory"), ("..", "no file")] {
+        for (name, reason) in [
+            ("", "it is a directory"),
+            ("link", "a symbolic link"),
+            ("absent/file", "there is no directory"),
+            ("..", "no file"),
+        ] {
             for flag in ["--write-kubeconfig", "--ready-file"] {
                 let flags = ["apiserver".to_owned(), format!("{flag}={}", path(name))];
                 let refused = Options::try_parse_from(flags).unwrap().validate().unwrap_err().to_string();

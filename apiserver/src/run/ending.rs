@@ -25,7 +25,10 @@ pub(super) struct Ending {
 enum Leftover {
     Directory(PathBuf),
     /// A file, unless another process has replaced it since.
-    File { path: PathBuf, content: String },
+    File {
+        path: PathBuf,
+        content: String,
+    },
 }
 
 // === impl Ending ===

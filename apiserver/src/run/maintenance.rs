@@ -97,10 +97,15 @@ fn is_key(name: &str) -> bool {
 fn restore_keys(files: &[BackupFile], directory: &Path) -> Result<String, String> {
     let shown = directory.display();
     if let Some(file) = files.iter().find(|file| !is_key(&file.name)) {
-        return Err(format!("the backup has a file {:?}, which is no key or certificate of a server", file.name));
+        return Err(format!(
+            "the backup has a file {:?}, which is no key or certificate of a server",
+            file.name
+        ));
     }
     if directory.join(AUTHORITY).exists() {
-        return Ok(format!("{shown}: kept as it is; the keys and certificates of the backup were not restored"));
+        return Ok(format!(
+            "{shown}: kept as it is; the keys and certificates of the backup were not restored"
+        ));
     }
     if files.is_empty() {
         return Ok(format!(

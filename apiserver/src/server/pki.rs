@@ -66,7 +66,6 @@ pub struct Identities {
     pub(crate) notes: Notes,
 }
 
-
 /// A certificate and its key, as PEM.
 #[derive(Clone)]
 pub struct CertifiedKey {
@@ -238,8 +237,8 @@ pub(crate) fn check_given(options: &Options) -> Result<(), PkiError> {
     if let (Some(certificate), Some(key)) = (&serving.tls_cert_file, &serving.tls_private_key_file) {
         let chain = certificates(certificate, &read(certificate)?)?;
         let parsed = PrivateKeyDer::from_pem_slice(read(key)?.as_bytes());
-        let parsed = parsed
-            .map_err(|error| PkiError::Unusable { path: key.clone(), reason: error.to_string() })?;
+        let parsed =
+            parsed.map_err(|error| PkiError::Unusable { path: key.clone(), reason: error.to_string() })?;
         check_pair(&chain, &parsed, certificate, key)?;
     }
     let authorities =

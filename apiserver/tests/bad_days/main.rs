@@ -6,8 +6,8 @@
 
 mod descriptors;
 mod disk;
-mod ending;
 mod each_syscall;
+mod ending;
 mod etcd;
 mod http2;
 mod killed;

@@ -123,7 +123,10 @@ async fn a_restored_server_accepts_the_kubeconfigs_and_tokens_of_the_saved_one()
     std::fs::rename(other.join("storage"), other.join("storage.old")).unwrap();
     let before = keys(&other);
     let said = restored(&other, &file);
-    assert!(said.contains("kept as it is; the keys and certificates of the backup were not restored"), "{said}");
+    assert!(
+        said.contains("kept as it is; the keys and certificates of the backup were not restored"),
+        "{said}"
+    );
     assert_eq!(keys(&other), before);
 
     // A backup without keys, because they are elsewhere or left out, says so when it is restored.

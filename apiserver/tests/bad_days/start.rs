@@ -32,7 +32,9 @@ async fn a_taken_port_leaves_nothing_and_the_message_says_what_to_do() {
     let home = TempDir::new().unwrap();
     let (_listener, port) = taken_port();
     let port = format!("--secure-port={port}");
-    for flags in [&[&port[..]][..], &[&port, "--storage-backend=memory"], &[&port, "--data-dir=d", "--cert-dir=c"]] {
+    for flags in
+        [&[&port[..]][..], &[&port, "--storage-backend=memory"], &[&port, "--data-dir=d", "--cert-dir=c"]]
+    {
         let logged = Process::spawn_in(home.path(), "refused", flags).fails().await;
         assert!(logged.contains("cannot listen on 127.0.0.1:"), "{logged}");
         assert!(logged.contains("--secure-port=0"), "{logged}");
@@ -80,7 +82,10 @@ async fn wrong_flags_and_files_are_told_before_anything_is_touched() {
         (&[&format!("--token-auth-file={tokens}")], "token file, line 1"),
         (&[&format!("--client-ca-file={no_certificate}")], "empty.pem"),
         (
-            &[&format!("--tls-cert-file={no_certificate}"), &format!("--tls-private-key-file={no_certificate}")],
+            &[
+                &format!("--tls-cert-file={no_certificate}"),
+                &format!("--tls-private-key-file={no_certificate}"),
+            ],
             "empty.pem",
         ),
         (&[&format!("--write-kubeconfig={absent}")], "--write-kubeconfig: cannot write"),
@@ -106,7 +111,8 @@ async fn a_directory_in_use_is_waited_for_and_then_refused() {
     let mut running = Process::spawn_in(home.path(), "running", &["--secure-port=0"]);
     running.announced();
     let kubeconfig = std::fs::read_to_string(running.kubeconfig()).unwrap();
-    let port = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: https://127.0.0.1:")).unwrap();
+    let port =
+        kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: https://127.0.0.1:")).unwrap();
     for port in ["--secure-port=0".to_owned(), format!("--secure-port={port}")] {
         let logged = Process::spawn_in(home.path(), "second", &[&port]).fails().await;
         assert!(logged.contains("waiting for "), "{logged}");

@@ -3,7 +3,9 @@
 use apiserver::testing::TestServer;
 use serde_json::{Value, json};
 
-use super::{API_SERVICES, Extension, SERVICES, api_service, api_service_path, flunders, local_service, reason};
+use super::{
+    API_SERVICES, Extension, SERVICES, api_service, api_service_path, flunders, local_service, reason,
+};
 use crate::custom_resources::{Client, condition};
 
 /// Creates an APIService at an external name, and returns its condition once it has one.
@@ -12,8 +14,7 @@ async fn available(client: &mut Client, extension: &Extension, host: &str) -> (S
     service["spec"]["externalName"] = host.into();
     client.expect(201, "POST", SERVICES, service).await;
     client.expect(201, "POST", API_SERVICES, api_service(extension, "wardle")).await;
-    let found =
-        client.until(&api_service_path(), |found| !condition(found, "Available").is_empty()).await;
+    let found = client.until(&api_service_path(), |found| !condition(found, "Available").is_empty()).await;
     let (reason, message) = reason(&found);
     (reason.to_owned(), message.to_owned())
 }

@@ -348,7 +348,8 @@ impl<Stream: Read> Summed<Stream> {
         let mut files = Vec::new();
         for _ in 0..count {
             let name = self.read_limited()?;
-            let name = String::from_utf8(name.to_vec()).map_err(|_| wrong("the name of a file is no text"))?;
+            let name =
+                String::from_utf8(name.to_vec()).map_err(|_| wrong("the name of a file is no text"))?;
             files.push(BackupFile { name, content: self.read_limited()? });
         }
         if !self.read_checksum()? {

@@ -51,7 +51,9 @@ pub enum ConnectError {
     #[error("cannot set up the etcd client: {0}")]
     Setup(#[source] etcd_client::Error),
     /// No member responded. Retryable.
-    #[error("etcd does not answer at {endpoints}: {reason}; start etcd, or correct --etcd-servers and the files of its TLS")]
+    #[error(
+        "etcd does not answer at {endpoints}: {reason}; start etcd, or correct --etcd-servers and the files of its TLS"
+    )]
     Unreachable {
         /// The endpoints tried.
         endpoints: String,
