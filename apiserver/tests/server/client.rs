@@ -95,7 +95,10 @@ impl Connection {
     /// Returns `None` if the server closed the connection.
     pub async fn try_send(&mut self, mut request: Request<Full<Bytes>>) -> Option<Answer> {
         let response: http::Response<Incoming> = match self {
-            Self::Http1(sender) => sender.send_request(request).await.ok()?,
+            Self::Http1(sender) => {
+                sender.ready().await.ok()?;
+                sender.send_request(request).await.ok()?
+            }
             Self::Http2(sender) => {
                 request.headers_mut().remove("host");
                 let uri = format!("https://localhost{}", request.uri());

@@ -10,7 +10,7 @@ use crate::metrics::Page;
 /// The answer of Go's server.
 const ANSWER: &str = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
 
-/// Sends these pieces, and returns everything that the server sends until it closes the connection.
+/// Sends these pieces, and returns everything that the server sends until it closes or resets the connection.
 async fn answer_to(server: &TestServer, pieces: &[&[u8]]) -> Vec<u8> {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.set_nodelay(true).unwrap();
@@ -19,7 +19,8 @@ async fn answer_to(server: &TestServer, pieces: &[&[u8]]) -> Vec<u8> {
         tokio::task::yield_now().await;
     }
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
+    // A reset may be all there is to read: the server leaves unread what it does not know.
+    let _ = stream.read_to_end(&mut answer).await;
     answer
 }
 

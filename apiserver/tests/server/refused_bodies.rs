@@ -15,12 +15,18 @@ const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token");
 const STRANGER: (&str, &str) = ("authorization", "Bearer nonsense");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-/// Requests that are refused without their body, by code.
+/// Requests that are refused without their body, by code. Others, such as those of unknown resources, are answered when the
+/// body has arrived.
 const REFUSALS: [(u16, &str, &str, &[(&str, &str)]); 6] = [
     (401, "POST", MAPS, &[STRANGER, JSON]),
     (403, "POST", MAPS, &[JSON]),
-    (404, "POST", "/apis/example.com/v1/things", &[ADMIN, JSON]),
-    (405, "PUT", MAPS, &[ADMIN, JSON]),
+    (
+        403,
+        "PATCH",
+        "/api/v1/namespaces/default/configmaps/a",
+        &[("content-type", "application/merge-patch+json")],
+    ),
+    (401, "PUT", "/nowhere", &[STRANGER]),
     (400, "POST", "/api/v1/namespaces/default/configmaps?timeout=zork", &[ADMIN, JSON]),
     (413, "POST", MAPS, &[ADMIN, JSON, ("content-length", "5242880")]),
 ];
