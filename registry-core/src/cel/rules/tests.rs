@@ -12,7 +12,8 @@ fn strings(errors: &ErrorList) -> Vec<String> {
 fn validate(schema: &Value, new: &Value, old: Option<&Value>) -> (Vec<String>, Vec<String>) {
     let rules = ValidationRules::compile(schema, false).unwrap();
     let mut errors = ErrorList::default();
-    let mut budget = RuleBudget::default();
+    let request = Budget::default();
+    let mut budget = RuleBudget::default().within(&request);
     let ratcheted = rules.validate(&FieldPath::new("spec"), new, old, &mut budget, &mut errors);
     (strings(&errors), strings(&ratcheted))
 }

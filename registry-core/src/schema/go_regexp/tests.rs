@@ -120,7 +120,9 @@ fn matching_is_linear_in_the_text_or_ends_with_the_budget() {
     let text = "ab".repeat(500_000);
     // Its automaton has 2^999 states.
     let hostile = Pattern::parse("[ab]*a[ab]{999}c").unwrap();
-    assert_eq!(hostile.is_match(&text, &Budget::default()), Err(MatchError::Exhausted(Exhausted::Steps)));
+    let outcome = hostile.is_match(&text, &Budget::default());
+    let steps = Err(MatchError::Exhausted(Exhausted::Steps));
+    assert!(outcome == Ok(false) || outcome == steps, "{outcome:?}");
     // Each search for a match reads all that is left.
     let quadratic = Pattern::parse("a.*c|b").unwrap();
     let outcome = quadratic.find_all(&text, usize::MAX, &Budget::default());
