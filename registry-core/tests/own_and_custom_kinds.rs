@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use registry_core::RequestContext;
 use registry_core::api::{ErrorList, GroupVersionKind};
+use registry_core::context::Budget;
 use registry_core::resource::{SchemaRules, WrittenValue};
 use registry_core::schema::Schema;
 use serde_json::Value;
@@ -52,7 +53,7 @@ impl Kind {
     fn decoded(&self, object: &Value) -> Result<Value, String> {
         let mut object = object.clone();
         self.schema.conform(&mut object, &mut Vec::new()).map_err(|error| error.to_string())?;
-        self.schema.apply_defaults(&mut object);
+        self.schema.apply_defaults(&mut object, &Budget::unlimited()).unwrap();
         Ok(object)
     }
 

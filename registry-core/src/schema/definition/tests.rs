@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::Definition;
 use crate::api::{ErrorList, FieldPath};
+use crate::budget::Budget;
 
 fn field(definitions: &Value, schema: &Value) -> Definition {
     Definition::new(&json!({
@@ -83,7 +84,7 @@ fn types_that_contain_themselves_are_validated_at_every_depth() {
     assert!(definition.faults().is_empty(), "{}", definition.faults());
     let object = json!({"spec": {"name": "a", "folders": [{"name": "b", "folders": [{"name": "long", "folders": [{}]}]}]}});
     let mut errors = ErrorList::default();
-    definition.structural().validate(&FieldPath::root(), &object, &mut errors);
+    definition.structural().validate(&FieldPath::root(), &object, &Budget::unlimited(), &mut errors);
     let fields: Vec<String> = errors.0.iter().map(|error| error.field.to_string()).collect();
     assert_eq!(fields, ["spec.folders[0].folders[0].folders[0].name", "spec.folders[0].folders[0].name"]);
 }

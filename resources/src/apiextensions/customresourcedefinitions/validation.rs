@@ -30,7 +30,8 @@ pub(super) use structural::why_not_structural;
 
 /// Checks the schema of a compiled-in kind as that of a definition is checked.
 pub fn check_schema(schema: &Value, has_status: bool) -> ErrorList {
-    let mut findings = Findings::new();
+    let budget = Budget::unlimited();
+    let mut findings = Findings::new(&budget);
     let rules = root::SchemaRules {
         options: &Options::for_creation(),
         is_structural: true,

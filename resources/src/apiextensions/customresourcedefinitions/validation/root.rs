@@ -62,7 +62,7 @@ pub(super) fn check_schema(
     value: Option<&Value>,
     rules: &SchemaRules<'_, '_>,
     place: &Place,
-    findings: &mut Findings,
+    findings: &mut Findings<'_>,
 ) {
     let Some(schema) = Schema::of(value) else { return };
     let start = findings.len();
