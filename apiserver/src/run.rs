@@ -11,9 +11,9 @@ use rustix::fs::Mode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::ServerError;
-use crate::options::{Command, Options, StorageCommand};
+use crate::options::{Command, Options, Program, StorageCommand};
 use crate::server::descriptors::raise_limit;
+use crate::server::error::ServerError;
 use crate::telemetry;
 use crate::{Server, ServerBuilder};
 
@@ -21,23 +21,6 @@ pub(crate) mod kubeconfig;
 mod logging;
 mod manifests;
 mod token;
-
-/// The name and version of a server program.
-#[derive(Clone, Copy, Debug)]
-pub struct Program {
-    /// Name of the program.
-    pub name: &'static str,
-    /// Version of the program.
-    pub version: &'static str,
-}
-
-/// The [`Program`] that the crate calling this macro builds: the name and version of its package.
-#[macro_export]
-macro_rules! program {
-    () => {
-        $crate::Program { name: ::core::env!("CARGO_PKG_NAME"), version: ::core::env!("CARGO_PKG_VERSION") }
-    };
-}
 
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
 /// or SIGINT, and shuts down gracefully. A second signal ends it at once.

@@ -8,7 +8,6 @@ use futures::future::BoxFuture;
 use registry_core::registry::{InformerTask, InstalledApi};
 
 use crate::clients::{Client, ClientSettings};
-use crate::error::ServerError;
 use crate::metrics::AuthorizationMetrics;
 use crate::options::{AuthorizationMode, AuthorizationOptions, Options, OptionsError};
 
@@ -62,7 +61,7 @@ impl Authorization {
         options: &AuthorizationOptions,
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
-    ) -> Result<Self, ServerError> {
+    ) -> Result<Self, OptionsError> {
         if let Some(authorizer) = replacement {
             return Ok(Self { authorizer, modes: Modes::default(), reload: None });
         }
@@ -89,7 +88,7 @@ impl Authorization {
         options: &Options,
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
-    ) -> Result<Self, ServerError> {
+    ) -> Result<Self, OptionsError> {
         let authorizer = match replacement {
             Some(authorizer) => authorizer,
             None => Arc::new(delegated::chain(options, metrics)?),

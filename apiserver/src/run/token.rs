@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::authentication::{TokenTable, sign_offline};
 use crate::options::{Options, ServiceAccountName, TokenCommand};
-use crate::server::pki::now;
+use crate::pki::now;
 
 /// Prints a token.
 ///

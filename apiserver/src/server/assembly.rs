@@ -17,7 +17,6 @@ use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, RemoteApis, Transports};
 use crate::authorization::Authorization;
 use crate::encryption::{Encryption, EncryptionError};
-use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
 use crate::handlers::{Api, ApiConfig, ServedApi, WatchTimes};
@@ -26,6 +25,7 @@ use crate::health::{
 };
 use crate::metrics::ServerMetrics;
 use crate::options::Options;
+use crate::server::error::ServerError;
 use crate::storage::Storages;
 use crate::zpages::Zpages;
 

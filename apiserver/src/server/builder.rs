@@ -16,11 +16,12 @@ use crate::audit::Auditor;
 use crate::authentication::ClientTrust;
 use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::Encryption;
-use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
 use crate::metrics::ServerMetrics;
 use crate::options::Options;
+use crate::pki;
+use crate::server::error::ServerError;
 use crate::storage::{Engine, Storages};
 use crate::telemetry::Sampler;
 
@@ -37,7 +38,7 @@ use super::long_requests::LongRequests;
 use super::long_work::LongWork;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{CertificateRenewal, ServingTls};
-use super::{Lifecycle, Server, admission, kubeconfig, pki, post_start};
+use super::{Lifecycle, Server, admission, kubeconfig, post_start};
 
 /// Builds a server.
 #[derive(Default)]

@@ -11,16 +11,17 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::clients::ServiceResolver;
-use crate::error::ServerError;
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
 use crate::options::Options;
+use crate::pki;
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
+use crate::server::error::ServerError;
 use crate::storage::Engine;
 use crate::webhooks::Webhooks;
 
 use super::extension::MainServer;
-use super::{kubeconfig, pki};
+use super::kubeconfig;
 
 /// The dependencies of one server.
 pub(super) struct ServerDependencies {

@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::pki::{Identities, PkiError, write_private};
+use crate::pki::{Identities, PkiError, write_private};
 
 /// Writes a self-contained kubeconfig that only its owner can read.
 pub(super) fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {

@@ -17,10 +17,10 @@ use tokio_rustls::TlsAcceptor;
 use x509_parser::prelude::{FromDer, X509Certificate, X509Version};
 
 use crate::authentication::{AuthoritySet, ClientTrust, Verifier};
-use crate::error::ServerError;
 use crate::options::{TlsOptions, TlsVersion};
+use crate::server::error::ServerError;
 
-use super::pki::{Identities, NamedIdentity};
+use crate::pki::{Identities, NamedIdentity};
 
 /// The TLS configuration of connections.
 #[derive(Clone)]
