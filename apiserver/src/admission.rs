@@ -8,12 +8,10 @@ mod conditions;
 mod expressions;
 mod lifecycle;
 mod matching;
-mod order;
 mod policies;
 pub(crate) mod webhooks;
 
 pub use lifecycle::NamespaceLifecycle;
-pub use order::{is_on_by_default, ordered_names};
 pub use policies::PolicyCheck;
 pub(crate) use policies::add_to as add_policies;
 pub use registry_core::admission::{

@@ -32,12 +32,9 @@ mod source;
 mod truncate;
 mod webhook;
 
+pub use crate::options::Mode;
 pub(crate) use auditor::{Auditor, Origin, check_policy};
-pub(crate) use log::{LogFormat, Retention};
 pub(crate) use recording::Recording;
-pub use sink::Mode;
-pub(crate) use sink::{BatchConfig, Throttle};
-pub(crate) use truncate::TruncateConfig;
 
 /// An audit policy or backend cannot be used. Not retryable.
 #[derive(Debug, thiserror::Error)]

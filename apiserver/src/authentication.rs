@@ -17,6 +17,7 @@
 //! | `anonymous` | requests without credentials |
 //! | `impersonation` | users who act as others |
 //! | `jwt` | JSON web tokens |
+//! | `error` | the errors that keep authentication from being set up |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication`.
 
@@ -36,6 +37,7 @@ mod bootstrap_tokens;
 mod certificates;
 mod chain;
 mod delegated;
+mod error;
 mod headers;
 mod impersonation;
 mod jwt;
@@ -54,6 +56,7 @@ pub(crate) use assembly::{Sources, check};
 pub(crate) use certificates::PeerCertificates;
 use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
 pub(crate) use delegated::DelegatedSources;
+pub use error::AuthenticationError;
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
 pub(crate) use request_header::FrontProxyNames;
 pub use service_accounts::ServiceAccountTokens;

@@ -17,40 +17,48 @@
 //! apiserver = { git = "…", default-features = false, features = ["embedded"] }
 //! ```
 //!
+//! Modules depend only on modules below them in this list:
+//!
 //! | module | contents |
 //! |---|---|
-//! | [`run_with`] | a server as a process: flags, logs, signals |
-//! | [`server`] | from options and maps to a listening server: TLS, connections, identities, graceful shutdown |
-//! | [`options`] | the command line |
-//! | [`filters`] | the filter chain that every request passes through |
-//! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
-//! | `aggregator` | group versions that extension servers serve |
-//! | [`handlers`], [`admission`] | the verbs, and the plug-ins that may change or refuse a write |
-//! | [`audit`] | the audit log |
-//! | [`authentication`], [`authorization`] | the user of a request, and what the user may do |
-//! | [`discovery`], [`openapi`] | the documents that describe the API |
-//! | `responses` | content negotiation and encoding of responses, tags, warnings |
-//! | [`request_info`] | the resource and verb of a request |
-//! | `proxy` | passes connections on to kubelets, pods and services |
-//! | [`health`], [`metrics`], [`version`] | health checks, metrics and the server's version |
-//! | `shares` | divides capacity between the users, or the addresses, that share it |
-//! | [`encryption`] | encryption of values at rest |
+//! | [`testing`] | servers for tests |
+//! | [`run_with`] (`run`) | a server as a process: flags, logs, signals |
+//! | [`server`] | from options and maps to a listening server: TLS, connections, graceful shutdown |
+//! | `manifests` | the objects that an extension server needs in a cluster |
 //! | [`storage`] | opens the storage of every resource |
+//! | [`encryption`] | encryption of values at rest |
 //! | [`api_client`] | typed clients for the authors of servers |
+//! | `aggregator` | group versions that extension servers serve |
+//! | [`filters`] | the filter chain that every request passes through |
+//! | [`handlers`] | the verbs |
+//! | [`discovery`], [`openapi`] | the documents that describe the API |
+//! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
+//! | [`audit`] | the audit log |
 //! | `webhooks` | calls of webhooks |
+//! | `telemetry` | distributed tracing: spans of requests and their export |
+//! | [`authorization`], [`authentication`] | what the user of a request may do, and who the user is |
+//! | `zpages` | `/statusz` and `/flagz` |
+//! | [`pki`] | keys and certificates: created, read and renewed |
+//! | `proxy` | passes connections on to kubelets, pods and services |
+//! | [`admission`] | the plug-ins that may change or refuse a write |
+//! | [`metrics`], [`health`] | metrics and health checks |
+//! | `responses` | content negotiation and encoding of responses, tags, warnings |
+//! | `main_server` | the main server that an extension server stands behind |
 //! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
 //! | `certificates` | certificates and keys, as Go reads them |
-//! | `telemetry` | distributed tracing: spans of requests and their export |
-//! | `zpages` | `/statusz` and `/flagz` |
-//! | `main_server` | the main server that an extension server stands behind |
-//! | `manifests` | the objects that an extension server needs in a cluster |
-//! | [`testing`] | servers for tests |
+//! | [`options`] | the command line, as plain values |
+//! | `shares` | divides capacity between the users, or the addresses, that share it |
+//! | `lifetime` | values that are kept until a long-running response ends |
+//! | `access` | the attributes that authorization is asked about, and its decision |
+//! | [`request_info`] | the resource and verb of a request |
+//! | `json_fields`, `turns`, [`version`] | fields of configuration files; turns of long responses; the server's version |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
 compile_error!(
     "a server keeps its objects somewhere: enable the feature `embedded`, `etcd3`, or both of `apiserver`"
 );
 
+mod access;
 pub mod admission;
 mod aggregator;
 pub mod api_client;
@@ -61,17 +69,18 @@ mod certificates;
 mod clients;
 pub mod discovery;
 pub mod encryption;
-pub mod error;
 pub mod filters;
 pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
 mod json_fields;
+mod lifetime;
 mod main_server;
 mod manifests;
 pub mod metrics;
 pub mod openapi;
 pub mod options;
+pub mod pki;
 mod proxy;
 pub mod request_info;
 mod responses;
@@ -87,10 +96,10 @@ mod run;
 mod webhooks;
 mod zpages;
 
-pub use error::ServerError;
-pub use options::Options;
-pub use run::{Program, run_extension_customized, run_extension_with, run_with};
-pub use server::{Server, ServerBuilder, ServerContext};
+pub use options::{Options, Program};
+pub use run::{run_extension_customized, run_extension_with, run_with};
+pub use server::error::ServerError;
+pub use server::{Server, ServerBuilder, ServerContext, error};
 
 use registry_core::registry::StorageMap;
 

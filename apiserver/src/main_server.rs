@@ -6,7 +6,6 @@
 //! | `follow` | the objects of a list, kept up to date |
 //! | `kinds` | the kinds that admission policies have as parameters |
 //! | `store` | the cached, read-only stores of the main server's resources that admission depends on |
-//! | `authentication_config` | the authorities that the main server publishes for extension servers |
 //!
 //! Kubernetes concept: the client-go informers of `k8s.io/apiserver`'s `RecommendedOptions`.
 
@@ -14,13 +13,11 @@ use std::path::Path;
 
 use crate::clients::{Client, ClientSettings};
 
-mod authentication_config;
 pub(crate) mod follow;
 mod kinds;
 pub(crate) mod source;
 mod store;
 
-pub(crate) use authentication_config::{AuthenticationConfig, FollowedAuthentication};
 pub(crate) use kinds::{MainKind, MainKinds};
 pub(crate) use store::install;
 

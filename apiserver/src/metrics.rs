@@ -18,6 +18,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
 
+use async_trait::async_trait;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -29,7 +30,6 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
-use crate::storage::StorageReader;
 use crate::version;
 
 mod access;
@@ -85,12 +85,20 @@ pub struct ServerMetrics {
     certificate_expiry: IntGaugeVec,
     scheduling_delays: Histogram,
     health: HealthMetrics,
-    reader: OnceLock<StorageReader>,
+    reader: OnceLock<Box<dyn ReadStorageMetrics>>,
     api_services: OnceLock<ApiServiceReader>,
 }
 
 /// Reads which APIServices are available.
 pub type ApiServiceReader = Box<dyn Fn() -> BoxFuture<'static, Vec<(String, bool)>> + Send + Sync>;
+
+/// Reads the metrics of storage that have to be read at a scrape: all others are counted as they happen, or read from the
+/// caches.
+#[async_trait]
+pub trait ReadStorageMetrics: Send + Sync + 'static {
+    /// Reads the values, and sets the metrics.
+    async fn refresh(&self, metrics: &StorageMetrics);
+}
 
 /// Numbers of requests in flight and waiting.
 #[derive(Clone, Copy, Debug, Default)]
@@ -224,9 +232,9 @@ impl ServerMetrics {
     }
 
     /// Refreshes the metrics of this storage at every scrape.
-    pub fn read_from(&self, reader: StorageReader) {
+    pub fn read_from(&self, reader: impl ReadStorageMetrics) {
         // Only the first reader is kept.
-        let _ = self.reader.set(reader);
+        let _ = self.reader.set(Box::new(reader));
     }
 
     /// Responds to a request of `/metrics`.

@@ -8,8 +8,6 @@ use clap::builder::{Resettable, StyledStr};
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::Program;
-
 mod admission;
 mod aggregator;
 mod arguments;
@@ -30,6 +28,7 @@ mod lists;
 mod locations;
 mod logging_format;
 mod memory;
+mod program;
 mod runtime_config;
 mod service_accounts;
 mod serving;
@@ -41,9 +40,10 @@ mod tls;
 mod tracing_file;
 mod upstream;
 
-pub use admission::{AdmissionOptions, PluginName};
+pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_names};
 pub use aggregator::AggregatorOptions;
-pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
+pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
+pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use command::{
@@ -59,6 +59,7 @@ pub use kubelet::KubeletOptions;
 pub use lists::CacheSize;
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
+pub use program::Program;
 pub use resources::core::services::ServiceRange;
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;

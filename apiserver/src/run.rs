@@ -8,13 +8,12 @@ use std::time::Instant;
 use registry_core::registry::StorageMap;
 use rustix::fs::Mode;
 
-use crate::error::ServerError;
 #[cfg(not(feature = "embedded"))]
 use crate::options::StorageCommand;
-use crate::options::{Command, Options};
+use crate::options::{Command, Options, Program};
 use crate::server::descriptors::raise_limit;
+use crate::server::error::ServerError;
 use crate::telemetry;
-use crate::version::LONG_VERSION;
 use crate::{Server, ServerBuilder};
 
 use ending::Ending;
@@ -29,46 +28,6 @@ mod logging;
 mod maintenance;
 mod manifests;
 mod token;
-
-/// The name and version of a server program.
-#[derive(Clone, Copy, Debug)]
-pub struct Program {
-    /// Name of the program.
-    pub name: &'static str,
-    /// Version of the program.
-    pub version: &'static str,
-    /// Description of the program, which begins its help; empty for that of the server.
-    pub description: &'static str,
-}
-
-/// The [`Program`] that the crate calling this macro builds: the name, version and description of its package.
-#[macro_export]
-macro_rules! program {
-    () => {
-        $crate::Program {
-            name: ::core::env!("CARGO_PKG_NAME"),
-            version: ::core::env!("CARGO_PKG_VERSION"),
-            description: ::core::env!("CARGO_PKG_DESCRIPTION"),
-        }
-    };
-}
-
-// === impl Program ===
-
-impl Program {
-    /// Adds the version and the description to a command.
-    pub(crate) fn described(self, command: clap::Command) -> clap::Command {
-        // The server of this project has its name; others have their own.
-        if (self.name, self.version) == (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")) {
-            return command.display_name("orlop").version(LONG_VERSION);
-        }
-        let command = command.version(self.version);
-        if self.description.is_empty() {
-            return command;
-        }
-        command.about(self.description).long_about(self.description)
-    }
-}
 
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
 /// or SIGINT, and shuts down gracefully. A second signal ends it at once; SIGHUP is ignored.

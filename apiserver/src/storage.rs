@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `RESTOptionsGetter` in `k8s.io/apiserver/pkg/server/options`.
 
+use async_trait::async_trait;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +28,7 @@ use tokio::runtime::Handle;
 
 use crate::encryption::Encryption;
 #[cfg(feature = "etcd3")]
+use crate::metrics::ReadStorageMetrics;
 use crate::options::EtcdConnection;
 use crate::options::{StorageChoice, StorageOptions};
 
@@ -68,8 +70,7 @@ struct Uncached {
     store: Arc<dyn Interface>,
 }
 
-/// Metrics that have to be read from storage at a scrape: all others are counted as they happen, or read from
-/// the caches.
+/// Reads the metrics of storage at a scrape.
 pub struct StorageReader {
     engine: Engine,
     uncached: Vec<Uncached>,
@@ -203,9 +204,9 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 
 // === impl StorageReader ===
 
-impl StorageReader {
-    /// Reads the values, and sets the metrics.
-    pub async fn refresh(&self, metrics: &StorageMetrics) {
+#[async_trait]
+impl ReadStorageMetrics for StorageReader {
+    async fn refresh(&self, metrics: &StorageMetrics) {
         let (cluster, size_bytes) = match &self.engine {
             #[cfg(feature = "embedded")]
             Engine::Embedded(engine) => ("embedded", Some(engine.statistics().disk_bytes)),

@@ -36,9 +36,9 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clients::{self, Client, ClientSettings};
-use crate::error::ServerError;
 use crate::options::Options;
 use crate::server::Readiness;
+use crate::server::error::ServerError;
 use crate::{Server, ServerBuilder};
 
 pub use cluster::TestCluster;
@@ -321,7 +321,7 @@ async fn wait_until_ready(readiness: &Readiness) -> Result<(), ServerError> {
 impl TestDirectory {
     fn create() -> Result<Self, ServerError> {
         let path = std::env::temp_dir().join(format!("orlop-test-{}", uuid::Uuid::new_v4()));
-        crate::server::pki::create_private_directory(&path)?;
+        crate::pki::create_private_directory(&path)?;
         Ok(Self(path))
     }
 

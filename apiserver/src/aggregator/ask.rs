@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, Limited};
 use registry_core::context::UserInfo;
 use tokio::time::timeout;
 
-use crate::authorization::MASTERS;
+use crate::access::MASTERS;
 use crate::clients::request_failed;
 
 use super::forward::url;

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use registry_core::context::{AuditLevel, RecordedBytes, UserInfo};
 
-use crate::authorization::Attributes;
+use crate::access::Attributes;
 use crate::metrics::AuditMetrics;
 use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 use crate::request_info::RequestInfo;

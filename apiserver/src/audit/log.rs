@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use async_trait::async_trait;
 
+use crate::options::{LogFormat, Retention, TruncateConfig};
+
 use super::AuditError;
 use super::event::Event;
 use super::sink::{Backend, Faults};
-use super::truncate::{self, TruncateConfig};
+use super::truncate;
 
 mod backups;
 mod direct;
@@ -19,18 +21,8 @@ mod rotating;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use backups::Retention;
 pub(super) use direct::DirectLog;
 use rotating::RotatingFile;
-
-/// Format of the lines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogFormat {
-    /// JSON.
-    Json,
-    /// Kubernetes' text for people.
-    Legacy,
-}
 
 /// Writes events to a log.
 pub(super) struct LogBackend {

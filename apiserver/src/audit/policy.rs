@@ -9,7 +9,7 @@ use registry_core::context::AuditLevel;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::authorization::Attributes;
+use crate::access::Attributes;
 use crate::json_fields::or_default;
 
 use super::AuditError;

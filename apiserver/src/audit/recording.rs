@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
 
-use crate::authorization::Decision;
-use crate::handlers::LongRunning;
+use crate::access::Decision;
+use crate::lifetime::Lifetime;
 use crate::proxy::UpgradedConnection;
 
 use super::auditor::{Auditor, Delivery};
@@ -169,8 +169,8 @@ impl Recording {
             self.process(Stage::ResponseComplete).await;
             return response;
         }
-        if let Some(running) = response.extensions().get::<LongRunning>() {
-            running.hold(self);
+        if let Some(running) = response.extensions().get::<Lifetime>() {
+            running.keep(self);
             return response;
         }
         response.map(|inner| Body::new(AuditedBody { inner, recording: Some(self) }))

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::AuditMetrics;
+use crate::options::{BatchConfig, Mode, Throttle};
 
 use super::event::Event;
 
@@ -34,39 +35,6 @@ pub(super) const MAX_LATE: usize = 65_536;
 const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time to deliver the queued events at the end.
 pub(super) const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How requests use a backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Requests never wait; events that the full queue does not take are lost.
-    Batch,
-    /// Requests wait until their events are delivered, or have failed to be.
-    Blocking,
-    /// As `Blocking`; requests whose first event cannot be delivered are refused.
-    BlockingStrict,
-}
-
-/// Which events are delivered together, and how often.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct BatchConfig {
-    /// Maximum number of queued events.
-    pub(crate) buffer_size: usize,
-    /// Maximum number of events of a batch.
-    pub(crate) max_size: usize,
-    /// Maximum time that an event waits for its batch to become full.
-    pub(crate) max_wait: Duration,
-    /// The limit on the rate of batches; `None` is no limit.
-    pub(crate) throttle: Option<Throttle>,
-}
-
-/// A limit on the rate of batches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Throttle {
-    /// The average number per second.
-    pub(crate) per_second: f32,
-    /// The number at once after a pause.
-    pub(crate) burst: usize,
-}
 
 /// Delivers events.
 #[async_trait]

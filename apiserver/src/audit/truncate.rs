@@ -4,16 +4,9 @@
 
 use registry_core::context::AuditLevel;
 
-use super::event::Event;
+use crate::options::TruncateConfig;
 
-/// Limits of events and batches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TruncateConfig {
-    /// Maximum size of an event, in bytes of JSON.
-    pub(crate) max_event_bytes: usize,
-    /// Maximum size of the events of a batch.
-    pub(crate) max_batch_bytes: usize,
-}
+use super::event::Event;
 
 /// An event that fits no limit, even without its objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

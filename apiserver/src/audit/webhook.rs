@@ -12,11 +12,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::clients::{Bounds, Client, ClientSettings};
+use crate::options::TruncateConfig;
 
 use super::AuditError;
 use super::event::Event;
 use super::sink::{Backend, Faults};
-use super::truncate::{self, TruncateConfig};
+use super::truncate;
 
 #[cfg(test)]
 mod tests;

@@ -9,13 +9,13 @@ use arc_swap::ArcSwap;
 use registry_core::registry::Stores;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::error::ServerError;
 use crate::metrics::JwtMetrics;
 use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 
 use super::anonymous::Anonymous;
 use super::bootstrap_tokens::BootstrapTokens;
 use super::certificates::ClientCertificates;
+use super::error::AuthenticationError;
 use super::oidc::JwtAuthenticators;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
 use super::oidc::reload::{self, Reload, issuers};
@@ -49,7 +49,7 @@ pub(crate) struct Sources<'s> {
 pub(crate) fn check(
     options: &AuthenticationOptions,
     service_accounts: &ServiceAccountOptions,
-) -> Result<(), ServerError> {
+) -> Result<(), AuthenticationError> {
     if let Some(path) = &options.token_auth_file {
         TokenTable::from_file(path)?;
     }
@@ -57,9 +57,9 @@ pub(crate) fn check(
         Some(path) => AuthenticationConfiguration::read(path).map(Some),
         None => AuthenticationConfiguration::of_flags(&options.oidc),
     };
-    if let Some(configuration) = configuration.map_err(ServerError::Authentication)? {
+    if let Some(configuration) = configuration.map_err(AuthenticationError::Configuration)? {
         reload::check(&configuration, &service_accounts.service_account_issuer)
-            .map_err(ServerError::Authentication)?;
+            .map_err(AuthenticationError::Configuration)?;
     }
     Ok(())
 }
@@ -71,7 +71,7 @@ impl Sources<'_> {
     ///
     /// # Errors
     /// Fails if a file or a flag cannot be used.
-    pub(crate) fn assemble(self) -> Result<Authenticator, ServerError> {
+    pub(crate) fn assemble(self) -> Result<Authenticator, AuthenticationError> {
         let options = self.options;
         let tokens = match &options.token_auth_file {
             Some(path) => TokenTable::from_file(path)?,
@@ -79,7 +79,8 @@ impl Sources<'_> {
         };
         let mut authenticator = Authenticator::new(tokens, false);
         if options.front_proxy.requestheader_client_ca_file.is_some() {
-            let names = FrontProxyNames::new(&options.front_proxy).map_err(ServerError::Authentication)?;
+            let names =
+                FrontProxyNames::new(&options.front_proxy).map_err(AuthenticationError::Configuration)?;
             authenticator.proxy_names = names.clone();
             let proxies = FrontProxies::new(self.trust.clone(), names);
             authenticator = authenticator.with_requests(proxies);
@@ -89,11 +90,11 @@ impl Sources<'_> {
         if options.enable_bootstrap_token_auth {
             authenticator = authenticator.with_tokens(Arc::new(BootstrapTokens::new(self.stores.clone())));
         }
-        let (jwt, anonymous) = self.jwt().map_err(ServerError::Authentication)?;
+        let (jwt, anonymous) = self.jwt().map_err(AuthenticationError::Configuration)?;
         if let Some(jwt) = jwt {
             authenticator = authenticator.with_tokens(Arc::new(jwt));
         }
-        if let Some(webhook) = self.webhook().map_err(ServerError::Authentication)? {
+        if let Some(webhook) = self.webhook().map_err(AuthenticationError::Configuration)? {
             authenticator = authenticator.with_tokens(Arc::new(webhook));
         }
         authenticator.anonymous = self.anonymous(anonymous)?;
@@ -137,14 +138,14 @@ impl Sources<'_> {
     }
 
     /// Returns who needs no credentials: by the file, or else by the flag.
-    fn anonymous(&self, file: Option<AnonymousConfig>) -> Result<Anonymous, ServerError> {
+    fn anonymous(&self, file: Option<AnonymousConfig>) -> Result<Anonymous, AuthenticationError> {
         let flag = self.options.anonymous_auth;
         let Some(file) = file else {
             let is_allowed = flag.unwrap_or(true);
             return Ok(if is_allowed { Anonymous::Everywhere } else { Anonymous::Nowhere });
         };
         if flag.is_some() {
-            return Err(ServerError::Authentication(
+            return Err(AuthenticationError::Configuration(
                 "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in \
                  authentication configuration file"
                     .to_owned(),

@@ -9,11 +9,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::error::ServerError;
 use crate::options::AuthenticationOptions;
 
 use super::anonymous::Anonymous;
 use super::certificates::ClientCertificates;
+use super::error::AuthenticationError;
 use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::TokenWebhook;
 use super::{Authenticator, ClientTrust, TokenTable};
@@ -40,7 +40,7 @@ impl DelegatedSources<'_> {
     ///
     /// # Errors
     /// Fails if a file or a flag cannot be used.
-    pub(crate) fn assemble(self) -> Result<Authenticator, ServerError> {
+    pub(crate) fn assemble(self) -> Result<Authenticator, AuthenticationError> {
         let options = self.options;
         let tokens = match &options.token_auth_file {
             Some(path) => TokenTable::from_file(path)?,
@@ -48,7 +48,7 @@ impl DelegatedSources<'_> {
         };
         let ttl = options.token_webhook.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
         let reviews = TokenWebhook::of_main_server(self.kubeconfig, ttl);
-        let reviews = reviews.map_err(ServerError::Authentication)?;
+        let reviews = reviews.map_err(AuthenticationError::Configuration)?;
         let mut authenticator = Authenticator::new(tokens, false)
             .with_requests(FrontProxies::new(self.trust.clone(), self.proxy_names.clone()))
             .with_requests(ClientCertificates(self.trust))

@@ -14,7 +14,7 @@ use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
 use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
 use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
-use crate::server::pki::PkiError;
+use crate::pki::PkiError;
 
 pub(super) mod bound;
 mod claims;

@@ -9,7 +9,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls_pki_types::CertificateDer;
 
-use crate::error::ServerError;
+use super::error::AuthenticationError;
 
 /// The authorities whose certificates are accepted, by what they are accepted for.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl ClientTrust {
     ///
     /// # Errors
     /// Fails if a certificate cannot be an authority; nothing is replaced then.
-    pub(crate) fn replace_own(&self, own: AuthoritySet) -> Result<(), ServerError> {
+    pub(crate) fn replace_own(&self, own: AuthoritySet) -> Result<(), AuthenticationError> {
         self.replace(|sets| sets.own = own)
     }
 
@@ -78,11 +78,11 @@ impl ClientTrust {
     ///
     /// # Errors
     /// As [`replace_own`](Self::replace_own).
-    pub(crate) fn replace_followed(&self, followed: AuthoritySet) -> Result<(), ServerError> {
+    pub(crate) fn replace_followed(&self, followed: AuthoritySet) -> Result<(), AuthenticationError> {
         self.replace(|sets| sets.followed = followed)
     }
 
-    fn replace(&self, change: impl FnOnce(&mut Sets)) -> Result<(), ServerError> {
+    fn replace(&self, change: impl FnOnce(&mut Sets)) -> Result<(), AuthenticationError> {
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut changed = Sets { own: sets.own.clone(), followed: sets.followed.clone() };
         change(&mut changed);
@@ -121,7 +121,7 @@ impl Verifier {
     pub(crate) fn new(
         authorities: &[CertificateDer<'static>],
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Option<Self>, ServerError> {
+    ) -> Result<Option<Self>, AuthenticationError> {
         if authorities.is_empty() {
             return Ok(None);
         }

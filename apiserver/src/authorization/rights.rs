@@ -16,6 +16,7 @@ use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 
+use crate::access::qualified;
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
 use super::{Attributes, Authorizer, Decision};
@@ -112,7 +113,7 @@ impl<'a> Right<'a> {
 /// Returns a 403 that gives only the reason.
 fn forbidden_because(attributes: &Attributes<'_>, reason: &str) -> StatusError {
     let resource = attributes.resource.cloned().unwrap_or_default();
-    let message = format!("{} is forbidden: {reason}", super::qualified(&resource));
+    let message = format!("{} is forbidden: {reason}", qualified(&resource));
     let mut failure = StatusError::new(Reason::Forbidden, message);
     let ResourceRequest { group, resource: kind, name, .. } = resource;
     failure.details = Some(Box::new(StatusDetails { group, kind, name, ..StatusDetails::default() }));

@@ -9,7 +9,6 @@ use registry_core::features::Feature;
 use registry_core::registry::{InformerTask, InstalledApi};
 
 use crate::clients::{Client, ClientSettings};
-use crate::error::ServerError;
 use crate::metrics::AuthorizationMetrics;
 use crate::options::{AuthorizationMode, AuthorizationOptions, Options, OptionsError};
 
@@ -64,7 +63,7 @@ impl Authorization {
         features: &[Feature],
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
-    ) -> Result<Self, ServerError> {
+    ) -> Result<Self, OptionsError> {
         if let Some(authorizer) = replacement {
             return Ok(Self { authorizer, modes: Modes::default(), reload: None });
         }
@@ -91,7 +90,7 @@ impl Authorization {
         options: &Options,
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
-    ) -> Result<Self, ServerError> {
+    ) -> Result<Self, OptionsError> {
         let authorizer = match replacement {
             Some(authorizer) => authorizer,
             None => Arc::new(delegated::chain(options, metrics)?),

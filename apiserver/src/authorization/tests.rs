@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use crate::request_info::RequestInfo;
+
 use super::chain::{Measured, Member};
 use super::*;
 use crate::authentication::AUTHENTICATED;

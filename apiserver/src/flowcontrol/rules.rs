@@ -13,7 +13,7 @@ use registry_core::context::UserInfo;
 
 use super::Flow;
 use super::configuration::{CATCH_ALL, EXEMPT};
-use crate::authorization::MASTERS;
+use crate::access::MASTERS;
 use crate::request_info::{RequestInfo, ResourceRequest};
 
 /// The wildcard.

@@ -12,6 +12,7 @@ use registry_core::codec::{self, stored};
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
+use crate::lifetime::{KeepUntilEnd, Lifetime};
 use crate::metrics::WatchMetrics;
 use crate::responses::negotiation::{Endpoint, Format, Output};
 
@@ -76,6 +77,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     let running = LongRunning(Arc::new(Mutex::new(Some(body))));
     let mut response = Response::new(Body::new(PlainBody { running: running.clone(), own: None }));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
+    response.extensions_mut().insert(Lifetime::new(running.clone()));
     response.extensions_mut().insert(running);
     Ok(response)
 }
@@ -109,13 +111,6 @@ fn default_timeout(minimum: Duration) -> Duration {
 // === impl LongRunning ===
 
 impl LongRunning {
-    /// Keeps a value until the watch ends.
-    pub(crate) fn hold(&self, value: impl Send + 'static) {
-        if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            body.hold(Box::new(value));
-        }
-    }
-
     /// Keeps a value until the events that exist at the start of the watch have been written, but not longer than this
     /// time, if the client does not read them.
     ///
@@ -129,6 +124,14 @@ impl LongRunning {
     /// Returns the events at the first call.
     pub(crate) fn take(&self) -> Option<WatchBody> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl KeepUntilEnd for LongRunning {
+    fn keep(&self, value: Box<dyn Send>) {
+        if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            body.hold(value);
+        }
     }
 }
 

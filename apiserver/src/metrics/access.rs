@@ -3,7 +3,7 @@
 use prometheus::{IntCounter, IntCounterVec};
 use registry_core::metrics::{Families, MetricsError};
 
-use crate::authorization::Decision;
+use crate::access::Decision;
 
 use super::names;
 

@@ -8,11 +8,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{ArgAction, Args};
+use registry_core::admission::AdmissionChain;
 use resources::admission::{AdmissionConfiguration, DefaultTolerations};
 
-use crate::admission::{AdmissionChain, is_on_by_default, ordered_names};
-
 use super::OptionsError;
+
+mod order;
+
+pub use order::{is_on_by_default, ordered_names};
 
 /// Admission of writes.
 #[derive(Args, Clone, Debug)]

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use crate::audit::{BatchConfig, LogFormat, Mode, Retention, Throttle, TruncateConfig};
-
 use super::{OptionsError, parse_duration};
 
 mod checks;
+mod settings;
 #[cfg(test)]
 mod tests;
+
+pub use settings::Mode;
+pub(crate) use settings::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
 
 const FORMATS: [(&str, LogFormat); 2] = [("legacy", LogFormat::Legacy), ("json", LogFormat::Json)];
 const MODES: [(&str, Mode); 3] =

@@ -109,11 +109,11 @@ mod tests {
             assert_eq!(flags[name], value, "{name}");
         }
         assert!(!flags.contains_key("help"));
-        let changed = Options::try_parse_from(given).unwrap().changed_flags();
+        let changed = Options::from_arguments(given).unwrap().changed_flags();
         let names = ["etcd-servers", "feature-gates", "profiling", "secure-port", "v"];
         assert_eq!(changed.keys().collect::<Vec<_>>(), names);
         assert_eq!(changed["etcd-servers"], "CLASSIFIED");
-        assert!(Options::try_parse_from(["apiserver"]).unwrap().changed_flags().is_empty());
+        assert!(Options::from_arguments(["apiserver"]).unwrap().changed_flags().is_empty());
         assert!(!has_password("https://example.com/a@b,alice@example.com"));
     }
 }

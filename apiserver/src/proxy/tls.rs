@@ -9,7 +9,6 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::certificates::certified_key;
 use crate::clients::tls::{Trust, client_config};
-use crate::error::ServerError;
 
 /// The server's identity towards kubelets, and the authorities of theirs.
 pub(crate) struct KubeletIdentity {
@@ -40,7 +39,7 @@ pub(crate) struct PeerTls {
 // === impl PeerTls ===
 
 impl PeerTls {
-    pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, ServerError> {
+    pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, rustls::Error> {
         let known = match identity.authorities.as_slice() {
             [] => Trust::Any,
             authorities => Trust::of_certificates(authorities)?,
@@ -62,12 +61,12 @@ impl PeerTls {
 // === impl KubeletCertificate ===
 
 impl KubeletCertificate {
-    pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, ServerError> {
+    pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, rustls::Error> {
         Ok(Self(RwLock::new(certified(identity)?)))
     }
 
     /// Replaces the certificate, if this one differs.
-    pub(crate) fn renew(&self, identity: KubeletIdentity) -> Result<(), ServerError> {
+    pub(crate) fn renew(&self, identity: KubeletIdentity) -> Result<(), rustls::Error> {
         if identity.chain != self.present().cert {
             *self.0.write().unwrap_or_else(PoisonError::into_inner) = certified(identity)?;
         }
@@ -81,7 +80,7 @@ impl KubeletCertificate {
 }
 
 /// Fails if the key does not belong to the certificate.
-fn certified(identity: KubeletIdentity) -> Result<Arc<CertifiedKey>, ServerError> {
+fn certified(identity: KubeletIdentity) -> Result<Arc<CertifiedKey>, rustls::Error> {
     Ok(Arc::new(certified_key(identity.chain, &identity.key)?))
 }
 

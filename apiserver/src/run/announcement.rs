@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::Server;
-use crate::error::ServerError;
 use crate::options::{Options, StorageBackend};
+use crate::pki::write_private;
 use crate::server::Readiness;
-use crate::server::pki::write_private;
+use crate::server::error::ServerError;
 
 use super::Program;
 use super::ending::Ending;
@@ -21,7 +21,7 @@ const LONG_START: Duration = Duration::from_secs(30);
 
 /// Logs the program and the flags that were given.
 pub(super) fn log_start(program: Program, options: &Options) {
-    let Program { name, version } = program;
+    let Program { name, version, .. } = program;
     let data_directory = if options.has_temporary_directory() {
         "temporary".to_owned()
     } else {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::error::ServerError;
+use crate::server::error::ServerError;
 
 /// Time after which a shutdown that has not ended is logged.
 const LONG_SHUTDOWN: Duration = Duration::from_secs(1);

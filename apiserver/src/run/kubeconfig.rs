@@ -9,7 +9,7 @@ use registry_core::codec::{Limits, yaml};
 use serde_json::{Value, json};
 
 use crate::options::{KubeconfigCommand, Options};
-use crate::server::pki::{issue_client, now};
+use crate::pki::{issue_client, now};
 
 /// Prints a kubeconfig.
 ///

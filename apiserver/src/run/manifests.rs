@@ -8,8 +8,8 @@ use registry_core::registry::StorageMap;
 use crate::Program;
 use crate::manifests::{Manifests, Serving};
 use crate::options::ManifestsCommand;
+use crate::pki::{issue_serving, now};
 use crate::responses::yaml;
-use crate::server::pki::{issue_serving, now};
 
 /// Prints the manifests as YAML documents.
 ///

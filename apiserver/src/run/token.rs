@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::authentication::{TokenTable, sign_offline};
 use crate::clients::{Bounds, Client, ClientSettings};
 use crate::options::{Options, ServiceAccountName, TokenCommand};
-use crate::server::pki::now;
+use crate::pki::now;
 
 /// Time that the server has to tell the uid of an account, and the size of its answer.
 const LOOKUP: Bounds = Bounds { timeout: Duration::from_secs(5), max_answer_bytes: 1024 * 1024 };

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, sleep};
 
-use crate::error::ServerError;
 use crate::options::Options;
+use crate::server::error::ServerError;
 
 use super::data_directory::{DataDirectory, DataDirectoryError, ENDING_PATIENCE, ENDING_PAUSE};
 

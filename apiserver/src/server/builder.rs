@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::AdmissionChain;
 use crate::aggregator::{Aggregator, Transports};
 use crate::authorization::{Authorization, Authorizer};
-use crate::error::ServerError;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
 use crate::options::Options;
+use crate::server::error::ServerError;
 use crate::storage::Storages;
 
 use super::assembly::{

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use registry_core::resource::ResourceDescription;
 use resources::apiextensions::customresourcedefinitions::check_schema;
 
-use crate::error::ServerError;
+use crate::server::error::ServerError;
 
 /// Checks the schema of every kind that is not Kubernetes' own as that of a CustomResourceDefinition: rules and patterns
 /// compile and do not cost too much, lists have the keys that they name, and defaults are valid.

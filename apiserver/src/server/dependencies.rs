@@ -12,16 +12,17 @@ use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, So
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::clients::ServiceResolver;
 use crate::clients::dial::BackendReach;
-use crate::error::ServerError;
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
 use crate::options::Options;
+use crate::pki;
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
+use crate::server::error::ServerError;
 use crate::storage::Engine;
 use crate::webhooks::Webhooks;
 
 use super::extension::MainServer;
-use super::{kubeconfig, pki};
+use super::kubeconfig;
 
 /// The dependencies of one server.
 pub(super) struct ServerDependencies {

@@ -7,12 +7,15 @@ use futures::future::BoxFuture;
 use registry_core::registry::{InstalledApi, Services};
 use registry_core::storage::StorageError;
 
-use crate::authentication::{Authenticator, ClientTrust, DelegatedSources, FrontProxyNames};
+use super::authentication_config::{AuthenticationConfig, FollowedAuthentication};
+use crate::authentication::{
+    AuthenticationError, Authenticator, ClientTrust, DelegatedSources, FrontProxyNames,
+};
 use crate::clients::Client;
-use crate::error::ServerError;
 use crate::main_server::source::ApiServer;
-use crate::main_server::{self, AuthenticationConfig, FollowedAuthentication, MainKinds};
+use crate::main_server::{self, MainKinds};
 use crate::options::{FrontProxyOptions, Options, OptionsError};
+use crate::server::error::ServerError;
 
 /// The main server of an extension server.
 pub(super) struct MainServer {
@@ -48,8 +51,10 @@ impl MainServer {
             Some(_) => FrontProxyNames::new(&with_default_headers(proxies)),
             None => Ok(FrontProxyNames::default()),
         };
-        let followed =
-            FollowedAuthentication { trust, proxy_names: proxy_names.map_err(ServerError::Authentication)? };
+        let followed = FollowedAuthentication {
+            trust,
+            proxy_names: proxy_names.map_err(AuthenticationError::Configuration)?,
+        };
         let config = if delegation.authentication_skip_lookup {
             None
         } else {
@@ -59,7 +64,7 @@ impl MainServer {
         };
         if let Some(config) = &config {
             let tolerates_failure = delegation.authentication_tolerate_lookup_failure;
-            config.read(tolerates_failure).await.map_err(ServerError::Authentication)?;
+            config.read(tolerates_failure).await.map_err(AuthenticationError::Configuration)?;
         }
         let client = Arc::new(client);
         Ok(Self { kinds: Arc::new(MainKinds::new(client.clone())), client, followed, config })
@@ -76,7 +81,7 @@ impl MainServer {
             trust: self.followed.trust.clone(),
             proxy_names: self.followed.proxy_names.clone(),
         };
-        sources.assemble()
+        Ok(sources.assemble()?)
     }
 
     /// Returns what is read of the cluster.

@@ -7,8 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::options::Options;
-
-use super::pki::{Identities, PkiError, write_private};
+use crate::pki::{Identities, PkiError, write_private};
 
 /// Writes the kubeconfig of the administrator to all the places that the options name.
 pub(super) fn write_all(

@@ -196,7 +196,8 @@ mod tests {
             let uri = format!("/api/v1/namespaces/a/configmaps/{name}");
             let request = Request::put(uri).body(Body::from("{}")).unwrap();
             let info = RequestInfo::parse(request.method(), request.uri());
-            let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+            let mut context = RequestContext::system("");
+            context.budget = Budget::default();
             let response = served.dispatch(info, context, request).await;
             let bytes = axum::body::to_bytes(response.into_body(), 1024).await.unwrap();
             assert_eq!(bytes, expected, "{name}");

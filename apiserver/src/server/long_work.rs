@@ -17,7 +17,7 @@ use futures::future::BoxFuture;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::error::ServerError;
+use crate::server::error::ServerError;
 
 /// Name of the threads.
 pub(super) const THREAD_NAME: &str = "long-work";

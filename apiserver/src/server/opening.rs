@@ -11,9 +11,9 @@ use crate::audit::{Auditor, check_policy};
 use crate::authentication::{self, ClientTrust};
 use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::{self, Encryption};
-use crate::error::ServerError;
 use crate::metrics::ServerMetrics;
 use crate::options::{Options, StorageChoice};
+use crate::server::error::ServerError;
 use crate::storage::Engine;
 use crate::telemetry::Sampler;
 
@@ -21,8 +21,8 @@ use super::address::listen;
 use super::assembly::load_encryption;
 use super::data_directory::DataDirectory;
 use super::long_work::LongWork;
-use super::pki;
 use super::renewal::ServingTls;
+use crate::pki;
 
 /// The flags and the files that they name, checked.
 pub(super) struct Checked {

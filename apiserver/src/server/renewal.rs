@@ -14,14 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::aggregator::ProxyIdentity;
 use crate::authentication::ClientTrust;
-use crate::error::ServerError;
 use crate::health::Check;
 use crate::options::{Options, TlsOptions};
 use crate::proxy::KubeletCertificate;
+use crate::server::error::ServerError;
 
 use super::kubeconfig;
-use super::pki::{self, Identities, Moment, Validity};
 use super::tls::{ServerTls, server_tls};
+use crate::pki::{self, Identities, Moment, Validity};
 
 /// Interval between checks of the files.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -211,7 +211,7 @@ impl CertificateRenewal {
         }
         self.proxy.renew(identities.proxy_identity.clone());
         state.present = identities;
-        self.kubelet.renew(pki::kubelet_identity(&self.options, now)?)
+        Ok(self.kubelet.renew(pki::kubelet_identity(&self.options, now)?)?)
     }
 
     /// Warns of certificates that expire soon; generated ones only do so if they cannot be renewed.

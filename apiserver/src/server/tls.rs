@@ -17,10 +17,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::authentication::{AuthoritySet, ClientTrust, Verifier};
 use crate::certificates::{certified_key, is_signature_of, key_of_version_1};
-use crate::error::ServerError;
 use crate::options::{TlsOptions, TlsVersion};
+use crate::server::error::ServerError;
 
-use super::pki::{Identities, NamedIdentity};
+use crate::pki::{Identities, NamedIdentity};
 
 /// The TLS configuration of connections.
 #[derive(Clone)]

@@ -11,7 +11,7 @@ use tracing::{Span, field, info_span};
 use uuid::Uuid;
 
 use super::context::TraceContext;
-use crate::authorization::MASTERS;
+use crate::access::MASTERS;
 use crate::options::TracingConfiguration;
 use crate::request_info::RequestInfo;
 

@@ -8,11 +8,11 @@ use registry_core::registry::StorageMap;
 use serde_json::{Value, json};
 
 use crate::ServerBuilder;
-use crate::error::ServerError;
 use crate::manifests::{Manifests, Serving};
 use crate::options::{KubeconfigCommand, Options, OptionsError};
+use crate::pki::{issue_serving, now, write_private};
 use crate::run::kubeconfig;
-use crate::server::pki::{issue_serving, now, write_private};
+use crate::server::error::ServerError;
 
 use super::{Kubectl, TestDirectory, TestServer, TestServerBuilder};
 
@@ -233,7 +233,7 @@ fn collection(object: &Value) -> String {
 
 /// Gives a main server the certificate of a front proxy, as kubeadm does.
 fn with_front_proxy(builder: TestServerBuilder, directory: &Path) -> Result<TestServerBuilder, ServerError> {
-    let made = crate::server::pki::issue_front_proxy(LIFETIME, now())?;
+    let made = crate::pki::issue_front_proxy(LIFETIME, now())?;
     let path = |name: &str| directory.join(name);
     write_private(&path("front-proxy-ca.crt"), &made.ca_pem)?;
     write_private(&path("front-proxy.crt"), &made.leaf.certificate_pem)?;

@@ -154,7 +154,7 @@ fn checking_a_pattern_takes_no_longer_than_reading_it() {
         let texts: Vec<String> =
             (0..1_000).map(|number| format!("x{number}{pattern}").replace(r"\\", r"\")).collect();
         let quoted = serde_json::to_string(&texts).unwrap();
-        let (_, reading) = timed(|| {
+        let ((), reading) = timed(|| {
             for _ in 0..100 {
                 serde_json::from_str::<Value>(&quoted).unwrap();
             }
@@ -175,7 +175,7 @@ const MAX_TIMES: u32 = 20;
 fn shared() -> Vec<(&'static str, CelValue<'static>)> {
     let pair = |value: CelValue<'static>| CelValue::list(vec![value.clone(), value]);
     let entry = |value: CelValue<'static>| {
-        let keys = ["a", "b"].map(|key| CelValue::string(key));
+        let keys = ["a", "b"].map(CelValue::string);
         let entries = keys.map(|key| {
             let text = key.as_str().unwrap_or_default().to_owned();
             (
@@ -246,7 +246,7 @@ fn calls() -> Vec<String> {
 #[test]
 fn values_that_share_parts_take_bounded_time_in_every_call() {
     let environment = Environment::kubernetes().with_variable("v", Type::Dyn).with_variable("w", Type::Dyn);
-    let flat = || CelValue::list((0..REFERENCE_PARTS as i64).map(CelValue::Int).collect());
+    let flat = || CelValue::list((0_i64..).take(REFERENCE_PARTS).map(CelValue::Int).collect());
     let equal = environment.compile("v == w", &Budget::default()).unwrap();
     let mut evaluated = 0;
     let mut limited = 0;

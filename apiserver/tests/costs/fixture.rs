@@ -122,13 +122,15 @@ impl Server {
     /// Creates an object within the budget that the requests of clients have.
     pub(crate) fn post_within_budget(&self, url: &str, body: impl Into<Body>) -> Answer {
         let request = Request::post(url).header("content-type", "application/json");
-        let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+        let mut context = RequestContext::system("");
+        context.budget = Budget::default();
         self.send_as(context, request.body(body.into()).unwrap())
     }
 
     fn send(&self, request: Request<Body>) -> Answer {
         // The budget is that of a client.
-        let context = RequestContext { budget: Budget::default(), ..RequestContext::system("") };
+        let mut context = RequestContext::system("");
+        context.budget = Budget::default();
         self.send_as(context, request)
     }
 

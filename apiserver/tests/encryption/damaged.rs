@@ -10,7 +10,7 @@ use apiserver::testing::TestServer;
 
 use crate::{create, key, keys, send, write_config};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Overwrites a value in etcd, or writes a new one.
 async fn write(etcd: &dyn Mvcc, key: &str, value: Bytes) {

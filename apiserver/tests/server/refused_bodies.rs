@@ -15,9 +15,12 @@ const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token");
 const STRANGER: (&str, &str) = ("authorization", "Bearer nonsense");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
+/// The code of a refusal; the method, the path and the headers of its request.
+type Refusal = (u16, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+
 /// Requests that are refused without their body, by code. Others, such as those of unknown resources, are answered when the
 /// body has arrived.
-const REFUSALS: [(u16, &str, &str, &[(&str, &str)]); 6] = [
+const REFUSALS: [Refusal; 6] = [
     (401, "POST", MAPS, &[STRANGER, JSON]),
     (403, "POST", MAPS, &[JSON]),
     (

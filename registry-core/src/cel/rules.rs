@@ -8,9 +8,9 @@
 use serde_json::Value;
 
 use crate::api::validation::{ErrorList, FieldPath};
+use crate::budget::Budget;
 use crate::cel::program::RUNTIME_COST_BUDGET;
 use crate::cel::schema::declare;
-use crate::budget::Budget;
 use correlation::{Correlated, Ratchet};
 use place::Place;
 use tree::{Declared, Node};

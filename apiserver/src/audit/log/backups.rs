@@ -12,23 +12,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::options::Retention;
+
 /// The time in the name of a former file.
 const TIME_FORMAT: &str = "%Y-%m-%dT%H-%M-%S.%3f";
 const SECONDS_FORMAT: &str = "%Y-%m-%dT%H-%M-%S";
 const COMPRESSED: &str = ".gz";
-
-/// When a file is replaced, and which former ones are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Retention {
-    /// Maximum size of a file; `None` is no limit.
-    pub(crate) max_bytes: Option<u64>,
-    /// Maximum age of former files; `None` is no limit.
-    pub(crate) max_age: Option<Duration>,
-    /// Maximum number of former files; `None` is no limit.
-    pub(crate) max_backups: Option<usize>,
-    /// Whether former files are compressed.
-    pub(crate) compresses: bool,
-}
 
 /// The former files of a log.
 pub(super) struct Backups {

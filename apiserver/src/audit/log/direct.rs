@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::super::event::Event;
-use super::super::sink::{FLUSH_TIMEOUT, Faults, MAX_LATE, Mode, Ticket};
+use crate::options::Mode;
+
+use super::super::sink::{FLUSH_TIMEOUT, Faults, MAX_LATE, Ticket};
 use super::{LogBackend, Output};
 
 /// Name of the log's own thread.

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::backups::{Backups, Retention};
+use crate::options::Retention;
+
+use super::backups::Backups;
 
 /// Maximum size of a buffer that is kept between writes.
 const MAX_BUFFER_BYTES: usize = 256 * 1024;

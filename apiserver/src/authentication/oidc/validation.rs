@@ -8,6 +8,8 @@ use registry_core::cel::{
     Activation, DeclType, Environment, Field, ListKind, ObjectType, Program, Shape, Type,
 };
 
+use registry_core::context::Budget;
+
 use super::checks::{check_extra_key, check_issuer};
 use super::configuration::{
     AuthenticationConfiguration, ClaimMappings, ClaimValidationRule, JwtAuthenticator, PrefixedClaim,

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo};
 use x509_parser::public_key::PublicKey;
 
-use crate::server::pki::{DirectoryGuard, PkiError, write_private};
+use crate::pki::{DirectoryGuard, PkiError, write_private};
 
 use crate::authentication::jwt;
 use crate::certificates::{parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};

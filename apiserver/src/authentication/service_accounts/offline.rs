@@ -5,7 +5,7 @@ use registry_core::rest::tokens::TokenClaims;
 use super::claims::Claims;
 use super::keys::SigningKey;
 use crate::options::Options;
-use crate::server::pki::PkiError;
+use crate::pki::PkiError;
 
 /// Returns a token with these claims, signed with the key of a server with these options. Without audiences it is for that
 /// server.

@@ -46,14 +46,10 @@ pub(crate) struct WatchBody {
     is_done: bool,
     _running: TaskTrackerToken,
     /// Dropped when the watch ends.
-    held: Option<Box<dyn Held>>,
+    held: Option<Box<dyn Send>>,
     /// Dropped when there is nothing more to write for the first time.
     initializing: Option<Initializing>,
 }
-
-/// A value that is only kept.
-pub(super) trait Held: Send {}
-impl<T: Send> Held for T {}
 
 // === impl WatchBody ===
 
@@ -83,7 +79,7 @@ impl WatchBody {
     }
 
     /// Keeps a value until the watch ends.
-    pub(super) fn hold(&mut self, value: Box<dyn Held>) {
+    pub(super) fn hold(&mut self, value: Box<dyn Send>) {
         self.held = Some(value);
     }
 

@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::cel::{EvaluationError, OutOfBudget};
 use crate::budget::Budget;
+use crate::cel::{EvaluationError, OutOfBudget};
 
 const ALL: Uses = Uses { params: true, authorizer: true, patches: true };
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{Call, Native, list_of_texts};
-use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
 use crate::budget::Budget;
+use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
 use crate::schema::go_regexp::{MatchError, Pattern};
 
 pub(super) fn native(name: &str) -> Option<Native> {

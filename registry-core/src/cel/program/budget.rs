@@ -6,8 +6,8 @@
 
 use std::cell::Cell;
 
-use crate::cel::value::EvaluationError;
 use crate::budget::{Budget, Exhausted};
+use crate::cel::value::EvaluationError;
 
 /// Maximum cost of one evaluation, as Kubernetes limits it.
 pub const PER_CALL_LIMIT: u64 = 1_000_000;

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{Activation, CostBudget, Program, RUNTIME_COST_BUDGET};
+use crate::budget::Budget;
 use crate::cel::syntax::ast::Name;
 use crate::cel::value::{Evaluated, EvaluationError, Value, fail};
-use crate::budget::Budget;
 
 /// Maximum number of nodes around each other, over all variables that select each other. Each takes some of the stack.
 const MAX_DEPTH: u32 = 500;

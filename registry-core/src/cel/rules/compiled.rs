@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::field_path;
 use crate::api::validation::FieldErrorKind;
+use crate::budget::Budget;
 use crate::cel::declarations::Libraries;
 use crate::cel::environment::{CompileFailure, Environment};
 use crate::cel::program::Program;
 use crate::cel::types::{DeclType, Type};
-use crate::budget::Budget;
 
 /// A rule as a schema declares it.
 #[derive(Debug)]

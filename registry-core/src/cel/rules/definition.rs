@@ -12,10 +12,10 @@ use super::compiled::{CompiledRule, Environments, Rule, RulePrograms, compile};
 use super::cost::{EXPRESSION_LIMIT, TotalCost, exceeded};
 use super::tree::{SELF_TYPE, is_embedded};
 use crate::api::validation::{ErrorList, FieldError, FieldErrorKind, FieldPath};
+use crate::budget::Budget;
 use crate::cel::program::Program;
 use crate::cel::schema::{declare, escape, max_cardinality};
 use crate::cel::types::{DeclType, Shape};
-use crate::budget::Budget;
 
 mod declaration;
 

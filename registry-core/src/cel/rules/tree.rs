@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use super::compiled::{CompiledRule, Environments, Rule, compile};
+use crate::budget::Budget;
 use crate::cel::schema::{declare, escape};
 use crate::cel::syntax::ast::Name;
 use crate::cel::types::{DeclType, Shape};
-use crate::budget::Budget;
 
 /// The name of the type of `self` while rules are evaluated. Messages that show it are made when a definition is checked.
 pub(super) const SELF_TYPE: &str = "selfType";

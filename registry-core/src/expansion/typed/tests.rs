@@ -74,7 +74,12 @@ fn wrong(spec: &Value) -> Vec<String> {
     schema().conform(&mut berth, &mut Vec::new()).unwrap();
     let mut errors = ErrorList::default();
     let schema = schema();
-    schema.definition().unwrap().structural().validate(&FieldPath::root(), &berth, &Budget::unlimited(), &mut errors);
+    schema.definition().unwrap().structural().validate(
+        &FieldPath::root(),
+        &berth,
+        &Budget::unlimited(),
+        &mut errors,
+    );
     if errors.is_empty() {
         errors.append(schema.check_typed(&berth));
     }

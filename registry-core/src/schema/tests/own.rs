@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{GroupVersionKind, Schema, conformed, refusal};
-use crate::budget::Budget;
 use crate::api::{ErrorList, FieldPath};
+use crate::budget::Budget;
 use crate::schema::ListKind;
 use crate::schema::openapi::components;
 

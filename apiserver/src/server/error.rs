@@ -7,14 +7,14 @@ use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
 
+use super::data_directory::DataDirectoryError;
 use crate::audit::AuditError;
-use crate::authentication::TokenFileError;
+use crate::authentication::AuthenticationError;
 use crate::certificates::text;
 use crate::encryption::EncryptionError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
+use crate::pki::PkiError;
 use crate::server::address::advice;
-use crate::server::data_directory::DataDirectoryError;
-use crate::server::pki::PkiError;
 use crate::storage::EngineError;
 
 /// Error that keeps a server from starting, or ends it.
@@ -47,15 +47,9 @@ pub enum ServerError {
     /// TLS cannot be set up with the given certificates. Not retryable.
     #[error("cannot set up TLS: {}", text(.0))]
     Tls(#[from] rustls::Error),
-    /// The client certificate authorities cannot be used. Not retryable.
-    #[error("cannot verify client certificates: {0}")]
-    ClientVerifier(#[from] rustls::server::VerifierBuilderError),
-    /// The token file cannot be read. Not retryable.
-    #[error(transparent)]
-    Tokens(#[from] TokenFileError),
     /// Authentication cannot be set up as the flags and their files say. Not retryable.
-    #[error("{0}")]
-    Authentication(String),
+    #[error(transparent)]
+    Authentication(#[from] AuthenticationError),
     /// The audit policy or an audit backend cannot be used. Not retryable.
     #[error(transparent)]
     Audit(#[from] AuditError),

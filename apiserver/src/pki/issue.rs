@@ -12,7 +12,7 @@ use rustls_pki_types::pem::PemObject as _;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::authorization::{KUBELET_CLIENT, MASTERS};
+use crate::access::{KUBELET_CLIENT, MASTERS};
 use crate::options::ServiceRange;
 
 use super::authority::Authority;

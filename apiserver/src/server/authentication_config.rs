@@ -15,8 +15,8 @@ use crate::authentication::{AuthoritySet, ClientTrust, FrontProxyNames};
 use crate::clients::Client;
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
-use super::follow::{Follower, follow};
-use super::source::{self, SourceError, SourceEvent};
+use crate::main_server::follow::{Follower, follow};
+use crate::main_server::source::{self, SourceError, SourceEvent};
 
 /// The list that has only the ConfigMap.
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
