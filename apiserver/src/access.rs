@@ -1,4 +1,4 @@
-//! What authorization is asked, and what it answers: the attributes of a request, and the decision about it. Modules that only
+//! The attributes of a request that authorization is asked about, and the decision about it. Modules that only
 //! name these do not depend on the authorizers.
 //!
 //! Kubernetes concept: `Attributes` and `Decision` of `k8s.io/apiserver/pkg/authorization/authorizer`.
@@ -29,7 +29,7 @@ pub struct Attributes<'a> {
     pub resource: Option<&'a ResourceRequest>,
     /// The path.
     pub path: &'a str,
-    /// What the selectors of the request require; `None` if it has none.
+    /// The requirements of the selectors of the request; `None` if it has none.
     pub selectors: Option<&'a AccessSelectors>,
 }
 

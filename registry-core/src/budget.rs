@@ -61,7 +61,7 @@ pub struct AbandonOnDrop(Abandoned);
 /// The reason why a request may cause no further work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
-    /// What it makes is too large.
+    /// It makes more than it may.
     #[error("the request expands to more than {} MiB", MAX_BYTES >> 20)]
     Bytes,
     /// It needs too much processor time.
@@ -98,7 +98,7 @@ impl Budget {
     }
 
     /// Creates a budget of this number of bytes, for what is not made on behalf of a single request.
-    pub fn of_bytes(bytes: usize) -> Self {
+    pub fn with_bytes(bytes: usize) -> Self {
         let bytes = AtomicU64::new(u64::try_from(bytes).unwrap_or(u64::MAX));
         Self { bytes, steps: AtomicU64::new(u64::MAX), ..Self::default() }
     }

@@ -272,7 +272,7 @@ impl SchemaSource {
         if self.is_custom() {
             return None;
         }
-        self.own_rules.get_or_init(|| self.get().definition().map(SchemaRules::of_definition)).as_ref()
+        self.own_rules.get_or_init(|| self.get().definition().map(SchemaRules::from_definition)).as_ref()
     }
 
     /// Returns whether this is the schema of a custom kind, which has no types in Kubernetes' code.

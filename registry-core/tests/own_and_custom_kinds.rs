@@ -39,7 +39,7 @@ struct Kind {
 impl Kind {
     fn own(schema: &Value) -> Self {
         let schema = Schema::from_json_schema(schema, KIND);
-        let rules = SchemaRules::of_definition(schema.definition().unwrap());
+        let rules = SchemaRules::from_definition(schema.definition().unwrap());
         Self { schema, rules }
     }
 

@@ -168,7 +168,7 @@ fn checking_a_pattern_takes_no_longer_than_reading_it() {
 const PAIRS: usize = 40;
 /// Number of parts of the value that the time is measured with.
 const REFERENCE_PARTS: usize = 400_000;
-/// How often the time of the reference may be taken: a limit is above its number of parts.
+/// Number of times that the time of the reference may be taken: a limit is above its number of parts.
 const MAX_TIMES: u32 = 20;
 
 /// Values with pairs around each other, as all kinds of values that have parts.

@@ -26,7 +26,7 @@ struct Convoy {
     status: Option<ConvoyStatus>,
 }
 
-/// What is wanted of a convoy.
+/// The desired state of a convoy.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [

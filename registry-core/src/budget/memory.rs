@@ -23,33 +23,33 @@ const MAX_FACTOR: usize = (MAP_BYTES + 2 * VALUE_BYTES) / 6;
 const CHUNK_BYTES: usize = 255;
 
 /// Returns the memory below a value.
-pub fn of_value(value: &Value) -> usize {
+pub fn value_bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(|item| size_of::<Value>() + of_value(item)).sum(),
+        Value::Array(items) => items.iter().map(|item| size_of::<Value>() + value_bytes(item)).sum(),
         Value::Object(fields) if fields.is_empty() => 0,
         Value::Object(fields) => {
             let leaves = 1 + fields.len().saturating_sub(11) / GROWN_LEAF_ENTRIES;
-            let entries = fields.iter().map(|(key, value)| key.len() + of_value(value));
+            let entries = fields.iter().map(|(key, value)| key.len() + value_bytes(value));
             leaves * MAP_BYTES + entries.sum::<usize>()
         }
     }
 }
 
 /// Returns the memory that the empty objects in a value take once they have fields.
-pub fn of_empty_objects(value: &Value) -> usize {
+pub fn empty_object_bytes(value: &Value) -> usize {
     match value {
-        Value::Array(items) => items.iter().map(of_empty_objects).sum(),
+        Value::Array(items) => items.iter().map(empty_object_bytes).sum(),
         Value::Object(fields) if fields.is_empty() => MAP_BYTES,
-        Value::Object(fields) => fields.values().map(of_empty_objects).sum(),
+        Value::Object(fields) => fields.values().map(empty_object_bytes).sum(),
         _ => 0,
     }
 }
 
 /// Returns the memory of the value that a JSON text decodes to, at most. A large text is read for this, but only once as far
 /// as possible: its brackets and commas are counted first, those within strings too.
-pub fn of_json(text: &[u8]) -> usize {
+pub fn json_bytes(text: &[u8]) -> usize {
     if text.len() <= SMALL_TEXT_BYTES {
         return text.len() * MAX_FACTOR;
     }
@@ -57,7 +57,7 @@ pub fn of_json(text: &[u8]) -> usize {
         + count(text, b'[') * (LIST_BYTES + VALUE_BYTES)
         + count(text, b',') * VALUE_BYTES;
     let factor = at_most / text.len();
-    if factor < SMALL_FACTOR { text.len() + at_most } else { text.len() + of_tokens(text) }
+    if factor < SMALL_FACTOR { text.len() + at_most } else { text.len() + token_bytes(text) }
 }
 
 /// Memory for a byte of text below which the text is not read.
@@ -70,7 +70,7 @@ fn count(text: &[u8], wanted: u8) -> usize {
 }
 
 /// Returns the memory of the lists, the maps and their values in a JSON text. Brackets and commas in strings do not count.
-fn of_tokens(text: &[u8]) -> usize {
+fn token_bytes(text: &[u8]) -> usize {
     let mut bytes = 0;
     let mut opened = 0;
     let mut in_string = false;
@@ -115,7 +115,7 @@ mod tests {
         {
             let text = format!("[{}]", vec![part; 20_000].join(" ,\n"));
             let value: Value = serde_json::from_str(&text).unwrap();
-            let (made, taken) = (of_value(&value), of_json(text.as_bytes()));
+            let (made, taken) = (value_bytes(&value), json_bytes(text.as_bytes()));
             assert!(made <= taken && taken <= 6 * made + 2 * text.len(), "{part}: {made}, {taken}");
         }
     }
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn brackets_in_strings_take_nothing_beyond_the_text() {
         let text = json!({"data": {"a": r#"{"a":[1,{}]}"#.repeat(10_000)}}).to_string();
-        assert!(of_json(text.as_bytes()) <= text.len() + 4096);
+        assert!(json_bytes(text.as_bytes()) <= text.len() + 4096);
     }
 
     #[test]
     fn empty_objects_may_get_fields() {
-        assert_eq!(of_empty_objects(&json!({"a": [{}, {"b": {}}, 1], "c": {"d": 1}})), 2 * MAP_BYTES);
+        assert_eq!(empty_object_bytes(&json!({"a": [{}, {"b": {}}, 1], "c": {"d": 1}})), 2 * MAP_BYTES);
     }
 }

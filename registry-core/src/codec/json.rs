@@ -30,7 +30,7 @@ pub use write::encode;
 /// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds a limit.
 pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
     if limits.budget.is_some() {
-        limits.take(memory::of_json(bytes))?;
+        limits.take(memory::json_bytes(bytes))?;
     }
     let mut duplicates = Duplicates::default();
     let value = read(bytes, limits.depth, Some(&mut duplicates))?;

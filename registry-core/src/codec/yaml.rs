@@ -231,7 +231,7 @@ impl<'l> Builder<'l> {
             return Err("exceeded max depth".to_owned());
         }
         self.expansions_left = spend(self.expansions_left, anchored.size.cost)?;
-        self.take(memory::of_value(&anchored.value))?;
+        self.take(memory::value_bytes(&anchored.value))?;
         let value = anchored.value.clone();
         if self.awaits_key() {
             let key = match value {
@@ -253,7 +253,7 @@ impl<'l> Builder<'l> {
         if anchor != NO_ANCHOR {
             let size = size_of(value);
             self.expansions_left = spend(self.expansions_left, size.cost)?;
-            self.take(memory::of_value(value))?;
+            self.take(memory::value_bytes(value))?;
             self.anchors.insert(anchor, Anchored { value: value.clone(), size });
         }
         Ok(())

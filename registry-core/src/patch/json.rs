@@ -180,7 +180,7 @@ impl Application<'_> {
 
     /// Takes the memory of a copy.
     fn take(&self, value: &Value) -> Result<(), PatchError> {
-        Ok(self.budget.take_bytes(memory::VALUE_BYTES + memory::of_value(value))?)
+        Ok(self.budget.take_bytes(memory::VALUE_BYTES + memory::value_bytes(value))?)
     }
 
     fn add(&mut self, path: &Pointer, value: Value, operation: &str) -> Result<(), PatchError> {
@@ -268,7 +268,7 @@ impl Application<'_> {
             )));
         }
         self.copied_bytes += allowed - counter.left;
-        self.budget.take_bytes(memory::VALUE_BYTES + memory::of_value(source))?;
+        self.budget.take_bytes(memory::VALUE_BYTES + memory::value_bytes(source))?;
         Ok(source.clone())
     }
 

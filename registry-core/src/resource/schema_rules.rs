@@ -39,7 +39,7 @@ impl SchemaRules {
     }
 
     /// Compiles the rules of a struct's definition.
-    pub fn of_definition(definition: &Definition) -> Self {
+    pub fn from_definition(definition: &Definition) -> Self {
         Self::compile(definition.schema(), Some(Arc::clone(definition.structural())))
     }
 

@@ -106,7 +106,7 @@ impl Walk<'_> {
         }
         if self.table.dialect == Dialect::Go {
             *item = self.table.zero(id);
-            self.budget.take_bytes(memory::of_value(item) + memory::of_empty_objects(item))?;
+            self.budget.take_bytes(memory::value_bytes(item) + memory::empty_object_bytes(item))?;
             return Ok(());
         }
         match &self.table.get(id).shape {
@@ -151,7 +151,7 @@ impl Walk<'_> {
             if !map.contains_key(&*field.name)
                 && let Some(absent) = self.table.absent(field)
             {
-                self.budget.take_bytes(VALUE_BYTES + memory::of_value(&absent))?;
+                self.budget.take_bytes(VALUE_BYTES + memory::value_bytes(&absent))?;
                 map.insert(field.name.to_string(), absent);
             }
         }
@@ -178,7 +178,7 @@ impl Walk<'_> {
             self.value(field.ty, value, place)?;
         } else if field.absent == Absent::Zero {
             *value = self.table.zero(field.ty);
-            self.budget.take_bytes(memory::of_value(value))?;
+            self.budget.take_bytes(memory::value_bytes(value))?;
         }
         let traits = field.traits;
         if value.is_null() {

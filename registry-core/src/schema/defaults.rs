@@ -48,7 +48,7 @@ impl TypeTable {
                 // The zero of a non-pointer field is indistinguishable from its absence, and is not stored if omitted.
                 (None, Some(default)) if !field.traits.pointer && is_zero(default) => continue,
                 (None, Some(default)) => {
-                    made += VALUE_BYTES + memory::of_value(default);
+                    made += VALUE_BYTES + memory::value_bytes(default);
                     map.entry(&*field.name).or_insert_with(|| (**default).clone())
                 }
                 (Some(value), Some(default)) => {

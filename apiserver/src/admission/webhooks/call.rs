@@ -108,7 +108,7 @@ impl Call<'_> {
         let answer = dependencies.caller.call(call).await.map_err(|error| failed(error.to_string()))?;
         let is_mutating = write.kind == WebhookKind::Mutating;
         let too_large = |why: Exhausted| Failure::Unusable(why.into());
-        write.context.budget.take_bytes(memory::of_json(&answer)).map_err(too_large)?;
+        write.context.budget.take_bytes(memory::json_bytes(&answer)).map_err(too_large)?;
         Answer::read(&answer, version, &uid, is_mutating).map_err(|fault| match fault {
             Fault::Undecodable(reason) => failed(reason),
             Fault::Invalid(reason) => Failure::Calling {

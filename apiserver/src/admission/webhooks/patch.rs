@@ -36,7 +36,7 @@ pub(super) fn change(
     if answer.patch.is_empty() {
         return Ok(None);
     }
-    budget.take_bytes(memory::of_json(&answer.patch)).map_err(exhausted)?;
+    budget.take_bytes(memory::json_bytes(&answer.patch)).map_err(exhausted)?;
     let patch = decode(&answer.patch)?;
     if patch.as_array().is_none_or(Vec::is_empty) {
         return Ok(None);

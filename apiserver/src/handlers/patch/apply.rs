@@ -44,7 +44,7 @@ impl<'a> Applied<'a> {
         let decoded = content::decode(bytes, format, budget);
         let Decoded { value, duplicates } = decoded.map_err(|fault| malformed(&fault.0))?;
         // The merged object is conformed to its schema, which fills them.
-        budget.take_bytes(memory::of_empty_objects(&value))?;
+        budget.take_bytes(memory::empty_object_bytes(&value))?;
         let configuration = match value {
             Value::Null => Object::default(),
             value => Object::from_value(value).map_err(|other| {

@@ -1,8 +1,8 @@
-//! What the flags of the audit log mean for its backends.
+//! The settings of audit backends that the flags describe.
 
 use std::time::Duration;
 
-/// How requests use a backend.
+/// The way in which requests use a backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Requests never wait; events that the full queue does not take are lost.

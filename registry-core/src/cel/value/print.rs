@@ -1,4 +1,4 @@
-//! How values print.
+//! The text of values.
 
 use std::fmt::{self, Write};
 

@@ -68,7 +68,7 @@ impl Decoder<'_> {
             .fills_left
             .checked_sub(count(filled_in))
             .ok_or_else(|| DecodeError("too much of the message is left out".to_owned()))?;
-        self.limits.take(VALUE_BYTES + memory::of_value(filled_in))
+        self.limits.take(VALUE_BYTES + memory::value_bytes(filled_in))
     }
 
     fn fields(

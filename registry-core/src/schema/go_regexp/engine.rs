@@ -24,7 +24,7 @@ const MAX_NESTED: u32 = 4_000;
 const MAX_CACHED_BYTES: usize = 256 << 10;
 /// Size of the automaton's states up to which they are kept for the next text.
 const MAX_KEPT_BYTES: usize = 16 << 10;
-/// How often the states are dropped before it is asked whether making them is worth it.
+/// Number of times that the states are dropped before the automaton considers whether making them is worth it.
 const MIN_CACHE_CLEARS: usize = 3;
 /// Number of letters between two looks at the budget.
 const LETTERS_PER_CHECK: u64 = 1024;

@@ -60,7 +60,7 @@ fn apply_to_object(
         {
             let leaf = if map.is_empty() { MAP_BYTES } else { 0 };
             // Before each one: a default may be as large as its definition.
-            budget.take_bytes(leaf + VALUE_BYTES + name.len() + memory::of_value(default))?;
+            budget.take_bytes(leaf + VALUE_BYTES + name.len() + memory::value_bytes(default))?;
             map.insert(name.to_string(), Value::clone(default));
         }
     }
@@ -78,7 +78,7 @@ fn apply_to_member(tree: &Tree, id: NodeId, value: &mut Value, budget: &Budget) 
         && !is_null_allowed(node)
         && let Some(default) = &node.default
     {
-        budget.take_bytes(memory::of_value(default))?;
+        budget.take_bytes(memory::value_bytes(default))?;
         *value = Value::clone(default);
     }
     apply(tree, id, value, budget)

@@ -72,7 +72,7 @@ fn a_template_without_any_value_is_a_command_line_without_flags() {
 }
 
 #[test]
-fn what_was_given_before_an_empty_value_counts_for_lists_and_addresses_only() {
+fn earlier_values_count_before_an_empty_one_for_lists_and_addresses_only() {
     let given = |flags: &[&str]| values(&flags.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>());
     for (flags, flag, value) in [
         (&["--bind-address=192.0.2.1", "--bind-address="][..], "bind-address", "192.0.2.1"),

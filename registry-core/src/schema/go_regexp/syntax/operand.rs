@@ -1,4 +1,4 @@
-//! What operators repeat, and the limits that Go has for it.
+//! The operands of repetition, and the limits that Go has for them.
 //!
 //! Go concept: `checkLimits` in `regexp/syntax`.
 
@@ -7,7 +7,7 @@ pub(super) const MAX_SIZE: u64 = (128 << 20) / 40;
 /// Maximum number of operators around each other.
 pub(super) const MAX_HEIGHT: u32 = 1_000;
 
-/// What an operator can repeat.
+/// An operand of repetition.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Operand {
     /// The repetitions of it and of those in it, multiplied.

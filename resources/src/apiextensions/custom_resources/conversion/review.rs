@@ -82,7 +82,7 @@ impl Review {
     /// Fails if it is not the answer to this request, takes more memory than the budget allows, or if the webhook could not
     /// convert.
     pub(super) fn converted(&self, answer: &[u8], budget: &Budget) -> Result<Vec<Value>, String> {
-        budget.take_bytes(memory::of_json(answer)).map_err(|why| why.to_string())?;
+        budget.take_bytes(memory::json_bytes(answer)).map_err(|why| why.to_string())?;
         let mut answer = stored::decode_value(answer)
             .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
         if !answer.is_object() {

@@ -77,8 +77,8 @@ impl WebhookConverter {
         };
         let answer = self.caller.call(call).await.map_err(|error| subject.failed(error))?;
         let memory_of_sent: usize =
-            sent.iter().flat_map(|object| object.0.values()).map(memory::of_value).sum();
-        let budget = Budget::of_bytes(ANSWER_MEMORY + ANSWER_FACTOR.saturating_mul(memory_of_sent));
+            sent.iter().flat_map(|object| object.0.values()).map(memory::value_bytes).sum();
+        let budget = Budget::with_bytes(ANSWER_MEMORY + ANSWER_FACTOR.saturating_mul(memory_of_sent));
         let converted = review.converted(&answer, &budget).map_err(|error| subject.failed(error))?;
         if converted.len() != sent.len() {
             return Err(ConversionError(format!(
