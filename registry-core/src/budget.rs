@@ -17,8 +17,9 @@ pub mod memory;
 /// Maximum number of bytes of memory that a request may make beyond its body. An object that is stored has at most a few
 /// MiB of JSON, whose tree takes several times as much memory.
 const MAX_BYTES: u64 = 48 << 20;
-/// Maximum number of steps of a request. A step is the work for about one small value, some 10 to 100 ns.
-const MAX_STEPS: u64 = 10_000_000;
+/// Maximum number of steps of a request. A step is the work for about one small value, some 10 to 100 ns. Expressions reach
+/// Kubernetes' limits of cost before.
+const MAX_STEPS: u64 = 50_000_000;
 /// Number of steps after which the clock is read, which costs about as much as one of them.
 const STEPS_PER_CHECK: u64 = 1024;
 /// Number of steps that expressions may take on the threads that serve connections: a few ms.
@@ -38,6 +39,8 @@ pub struct Budget {
     exhausted: OnceLock<Exhausted>,
     /// Number of steps of expressions that may be repeated elsewhere.
     steps_there: AtomicU64,
+    /// Whether an evaluation ended because it is to be repeated elsewhere.
+    is_interrupted: AtomicBool,
 }
 
 /// Where a request is worked on: on the threads that serve connections, or on those for long work. Clones belong to the same
@@ -87,6 +90,7 @@ impl Default for Budget {
             steps: AtomicU64::new(MAX_STEPS),
             exhausted: OnceLock::new(),
             steps_there: AtomicU64::new(0),
+            is_interrupted: AtomicBool::new(false),
         }
     }
 }
@@ -195,16 +199,22 @@ impl Budget {
             return true;
         }
         place.0.store(LEAVES, Ordering::Relaxed);
+        self.is_interrupted.store(true, Ordering::Relaxed);
         false
     }
 
     /// Lets the request change its threads if expressions took long. Returns whether they have to be evaluated again,
     /// because they ended early.
     pub async fn repeated_elsewhere(&self) -> bool {
-        let Some(place) = self.place.as_ref().filter(|place| place.is_to_leave()) else { return false };
-        // Whoever polls the request moves it now; otherwise it stays.
-        yield_once().await;
-        place.0.store(LEFT, Ordering::Relaxed);
+        let Some(place) = &self.place else { return false };
+        if !self.is_interrupted.swap(false, Ordering::Relaxed) {
+            return false;
+        }
+        // The request may have moved since, wherever it had to wait. Otherwise it is moved when it is pending now, or stays.
+        if place.is_to_leave() {
+            yield_once().await;
+            place.0.store(LEFT, Ordering::Relaxed);
+        }
         true
     }
 }
@@ -324,6 +334,14 @@ mod tests {
         assert!(!budget.stays_for(1) && place.is_to_leave());
         assert!(budget.repeated_elsewhere().await && !budget.repeated_elsewhere().await);
         assert!(budget.stays_for(u64::MAX));
+
+        // A request that has moved before it asks, because it had to wait, repeats what was interrupted too.
+        let mut budget = Budget::default();
+        let place = Place::default();
+        budget.leave_by(place.clone());
+        assert!(!budget.stays_for(u64::MAX));
+        place.set_left();
+        assert!(budget.repeated_elsewhere().await && !budget.repeated_elsewhere().await);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
+use http::{Method, StatusCode};
 use registry_core::durable_file;
 use registry_core::rest::tokens::{TokenClaims, TokenObject};
 use serde_json::Value;
@@ -57,6 +57,7 @@ async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<Strin
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}");
     let found = client.call(Method::GET, &path, Bytes::new(), LOOKUP).await;
     let found = found.map_err(|failure| match failure.status {
+        Some(StatusCode::NOT_FOUND) => format!("serviceaccounts {name:?} not found"),
         Some(_) => failure.text,
         None => failed(failure.text),
     })?;

@@ -149,7 +149,7 @@ async fn rules_of_a_struct_are_enforced() {
     let refused = client.expect(422, "PATCH", &path, json!({"spec": {"color": "Blue"}})).await;
     assert_eq!(
         causes(&refused),
-        [("spec.color".to_owned(), "Invalid value: the color is immutable".to_owned())]
+        [("spec.color".to_owned(), "Invalid value: \"Blue\": the color is immutable".to_owned())]
     );
     // Through the status, too.
     let status = format!("{path}/status");
@@ -157,7 +157,7 @@ async fn rules_of_a_struct_are_enforced() {
     let refused = client.expect(422, "PATCH", &status, json!({"status": {"arrived": 1}})).await;
     assert_eq!(
         causes(&refused),
-        [("status.arrived".to_owned(), "Invalid value: never fewer arrived".to_owned())]
+        [("status.arrived".to_owned(), "Invalid value: 1: never fewer arrived".to_owned())]
     );
     server.stop().await;
 }

@@ -107,7 +107,8 @@ async fn an_endless_refused_body_is_ended_with_no_error_after_the_answer() {
 /// A stopping server waits for none of them.
 #[tokio::test]
 async fn bodies_that_do_not_end_are_given_up_when_the_server_stops() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    // Not in memory, where connections are not waited for.
+    let server = TestServer::builder().start().await.unwrap();
     let mut connection = RawConnection::open(&server).await;
     connection.begin("POST", MAPS, &[STRANGER, JSON], false).await;
     assert_eq!(connection.answer().await["code"], 401);

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::api::validation::names;
-use registry_core::budget::memory;
-use registry_core::context::Exhausted;
+use registry_core::budget::{Budget, memory};
 use registry_core::registry::store::new_uid;
 use registry_core::rest::webhook::WebhookCall;
 
@@ -107,8 +106,9 @@ impl Call<'_> {
         };
         let answer = dependencies.caller.call(call).await.map_err(|error| failed(error.to_string()))?;
         let is_mutating = write.kind == WebhookKind::Mutating;
-        let too_large = |why: Exhausted| Failure::Unusable(why.into());
-        write.context.budget.take_bytes(memory::json_bytes(&answer)).map_err(too_large)?;
+        // A budget of its own: what a webhook answers is not the client's fault, and the answer is not kept.
+        let too_large = |_| failed("couldn't get version/kind; json parse error: the answer is too large decoded".to_owned());
+        Budget::default().take_bytes(memory::json_bytes(&answer)).map_err(too_large)?;
         Answer::read(&answer, version, &uid, is_mutating).map_err(|fault| match fault {
             Fault::Undecodable(reason) => failed(reason),
             Fault::Invalid(reason) => Failure::Calling {

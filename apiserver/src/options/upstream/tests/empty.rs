@@ -83,7 +83,7 @@ fn earlier_values_count_before_an_empty_one_for_lists_and_addresses_only() {
         (&["--vmodule=a=1", "--vmodule="], "vmodule", ""),
         (&["--vmodule", "a=1", "--vmodule", ""], "vmodule", ""),
         (&["--etcd-prefix=a", "--etcd-prefix="], "etcd-prefix", ""),
-        (&["--data-dir=a", "--data-dir="], "data-dir", "./apiserver-data"),
+        (&["--data-dir=a", "--data-dir="], "data-dir", ""),
         (&["--watch-cache=F", "--profiling=0"], "watch-cache", "false"),
         (&["--service-account-lookup=True"], "service-account-lookup", "true"),
     ] {
