@@ -10,7 +10,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::certificates::{certificate_text, pem_text, private_key, text};
+use crate::certificates::{certificate_text, pem_text, text};
 use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
@@ -236,8 +236,7 @@ pub(crate) fn check_given(options: &Options) -> Result<(), PkiError> {
     let serving = &options.serving;
     if let (Some(certificate), Some(key)) = (&serving.tls_cert_file, &serving.tls_private_key_file) {
         let chain = certificates(certificate, &read(certificate)?)?;
-        let unusable = |reason| PkiError::Unusable { path: key.clone(), reason };
-        let parsed = private_key(read(key)?.as_bytes()).map_err(unusable)?;
+        let parsed = private_key(key, &read(key)?)?;
         check_pair(&chain, &parsed, certificate, key)?;
     }
     let authorities =

@@ -27,8 +27,8 @@ use registry_core::storage::{EncodingBudget, Interface, StorageError};
 use tokio::runtime::Handle;
 
 use crate::encryption::Encryption;
-#[cfg(feature = "etcd3")]
 use crate::metrics::ReadStorageMetrics;
+#[cfg(feature = "etcd3")]
 use crate::options::EtcdConnection;
 use crate::options::{StorageChoice, StorageOptions};
 

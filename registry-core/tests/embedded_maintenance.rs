@@ -140,7 +140,8 @@ async fn is_harmless(directory: &Path, expected: &Ranged, place: &str) -> bool {
         Ok(store) => store,
         Err(error) => {
             let text = error.to_string();
-            let is_damaged = matches!(error, OpenError::Damaged { .. }) && text.contains("apiserver storage restore");
+            let is_damaged =
+                matches!(error, OpenError::Damaged { .. }) && text.contains("apiserver storage restore");
             // A changed number of the version cannot be told from another version.
             let is_clear = is_damaged || text.contains("was written by another version of this program");
             assert!(is_clear, "{place}: {error}");

@@ -101,7 +101,7 @@ async fn enclosures_are_handed_over() {
     assert_eq!(spec, r#"{"animals":2,"keeper":"ada","species":"penguin"}"#);
     for (keeper, reason) in [
         ("", "spec.keeper: Required value: somebody has to take it over"),
-        ("nobody", "spec.keeper: Invalid value: somebody has to look after the animals"),
+        ("nobody", "spec.keeper: Invalid value: \"nobody\": somebody has to look after the animals"),
     ] {
         let output = kubectl.output(&replace, &to(keeper)).await;
         let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

@@ -107,7 +107,9 @@ impl Call<'_> {
         let answer = dependencies.caller.call(call).await.map_err(|error| failed(error.to_string()))?;
         let is_mutating = write.kind == WebhookKind::Mutating;
         // A budget of its own: what a webhook answers is not the client's fault, and the answer is not kept.
-        let too_large = |_| failed("couldn't get version/kind; json parse error: the answer is too large decoded".to_owned());
+        let too_large = |_| {
+            failed("couldn't get version/kind; json parse error: the answer is too large decoded".to_owned())
+        };
         Budget::default().take_bytes(memory::json_bytes(&answer)).map_err(too_large)?;
         Answer::read(&answer, version, &uid, is_mutating).map_err(|fault| match fault {
             Fault::Undecodable(reason) => failed(reason),

@@ -106,7 +106,7 @@ async fn restrictions_below_restrictions_are_each_checked_once() {
 }
 
 #[tokio::test]
-async fn expressions_of_large_classes_are_limited_in_all_versions_together() {
+async fn expressions_of_large_classes_are_checked_without_being_compiled() {
     let mut body = widgets(&json!({"type": "object"}));
     let version = |number: usize| {
         let name = |letter: char| format!("^{letter}{number}\\pL{{900}}$");
@@ -120,8 +120,7 @@ async fn expressions_of_large_classes_are_limited_in_all_versions_together() {
         })
     };
     body["spec"]["versions"] = (0..200).map(version).collect();
-    let (causes, _) = post(&body).await;
-    assert!(causes > 300, "{causes}");
+    assert_eq!(post(&body).await, (0, 0), "Go accepts each of them");
 }
 
 #[tokio::test]
