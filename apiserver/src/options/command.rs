@@ -104,7 +104,7 @@ pub struct TokenCommand {
     pub account: Option<ServiceAccountName>,
 
     /// The service account, as a flag
-    #[arg(long, value_name = "NAMESPACE:NAME")]
+    #[arg(long, value_name = "NAMESPACE:NAME", conflicts_with = "account")]
     pub service_account: Option<ServiceAccountName>,
 
     /// The uid of the service account [default: the server in the data directory is asked for it]
