@@ -47,8 +47,7 @@ impl Schema {
     /// Returns the schema of a custom kind.
     ///
     /// Conforming an object coerces its metadata and prunes it, and never fails for a wrong type elsewhere. Validation
-    /// is left to the kind's strategy, which calls the [`StructuralSchema`] itself because it orders several
-    /// validations: [`validate`](Self::validate) reports nothing.
+    /// is left to the kind's strategy, which calls the [`StructuralSchema`] itself because it orders several validations.
     pub fn of_custom_resource(schema: &Value, preserve_unknown_fields: bool, kind: GroupVersionKind) -> Self {
         let structural = StructuralSchema::compile(schema, preserve_unknown_fields);
         let names = Names { list: "[]".into(), map: "map[string]".into(), structure: "struct {}".into() };
