@@ -16,6 +16,12 @@ use crate::storage::{Attributes, AttributesOf, CanonicalForm, Revision};
 use super::ResourceType;
 use super::conversion::{ConversionError, only};
 
+/// Memory that defaults may add to a stored object when it is read, beside [`NEW_DEFAULTS_FACTOR`] times its size. A list reads
+/// any number of objects, so that the sum for all of them has to be in proportion to what is stored.
+const NEW_DEFAULTS_BYTES: usize = 256 << 10;
+/// Memory that defaults may add to a stored object when it is read, for each of its bytes.
+const NEW_DEFAULTS_FACTOR: usize = 16;
+
 /// A stored kind and all versions in which it is served.
 #[derive(Clone, Debug)]
 pub struct Versions {
@@ -97,7 +103,7 @@ impl Versions {
         }
         let object =
             Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
-        let budget = Budget::default();
+        let budget = Budget::with_bytes(NEW_DEFAULTS_BYTES + NEW_DEFAULTS_FACTOR.saturating_mul(value.len()));
         let current = match self.hub.in_current_form(object, &budget) {
             Ok(current) => current,
             // A definition may have got defaults for the elements of long lists since. Without them, the object can still be

@@ -66,16 +66,41 @@ fn audiences(claims: &Map<String, Value>) -> Result<Vec<&str>, String> {
     }
 }
 
+/// Bound of times in seconds since 1970: 2^62.
+const MAX_SECONDS: f64 = 4_611_686_018_427_387_904.0;
+
 /// Returns a time in seconds since 1970.
 fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<i64>, String> {
     let unreadable = || format!("oidc: failed to unmarshal claims: {name} is no time");
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Number(number)) => {
-            #[allow(clippy::cast_possible_truncation, reason = "a conversion of a float saturates")]
-            let whole = number.as_i64().or_else(|| number.as_f64().map(|seconds| seconds as i64));
+            // A time beyond the range would otherwise become its end, which never comes.
+            let fraction = number.as_f64().filter(|seconds| seconds.abs() < MAX_SECONDS);
+            #[allow(clippy::cast_possible_truncation, reason = "the range has been checked")]
+            let whole = number.as_i64().or_else(|| fraction.map(|seconds| seconds as i64));
             whole.map(Some).ok_or_else(unreadable)
         }
         Some(_) => Err(unreadable()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn times_beyond_the_range_are_refused() {
+        let read = |time: Value| {
+            let claims = Map::from_iter([("exp".to_owned(), time)]);
+            seconds(&claims, "exp")
+        };
+        assert_eq!(read(json!(1_700_000_000)), Ok(Some(1_700_000_000)));
+        assert_eq!(read(json!(1.5)), Ok(Some(1)));
+        for endless in [json!(1e300), json!(9_223_372_036_854_775_808_u64), json!(-1e300)] {
+            assert!(read(endless.clone()).is_err(), "{endless}");
+        }
     }
 }
