@@ -1,6 +1,7 @@
 //! The core library of Orlop: everything about *resources* in a Kubernetes-style API server, independent of HTTP.
 //!
-//! Modules depend only on modules below them in this list:
+//! Modules depend only on modules below them in this list. The lower half are crates of their own, which can be used alone and
+//! appear here under the names that authors of resources use:
 //!
 //! | module | contents |
 //! |---|---|
@@ -9,42 +10,35 @@
 //! | [`rest`] | the capability traits of storages that handlers use (`Getter`, `Lister`, `Creater`, …) |
 //! | [`apply`] | server-side apply and field ownership |
 //! | [`resource`] | the types that the derive generates for an annotated struct: [`Resource`] and [`ResourceType`] |
-//! | [`storage`] | the storage interface, its backends and decorators |
-//! | [`patch`] | JSON patch, merge patch, strategic merge patch |
-//! | [`cel`] | CEL expressions of policies and validation rules: type check, cost estimate, evaluation |
-//! | [`codec`] | encoding and decoding of objects |
-//! | [`schema`] | the compiled schema of a kind: types, defaults, list keys |
-//! | [`directory_lock`] | exclusive lock of a directory |
-//! | [`features`] | the features that an operator can enable or disable |
-//! | [`notice`] | log lines about events that repeat |
-//! | [`durable_file`] | files that are written atomically, flushed to disk and readable only by their owner |
-//! | [`metrics`] | storage metrics with Kubernetes' names |
-//! | [`spans`] | spans of the stages of a request, for distributed tracing |
 //! | [`context`] | the user, target and deadline of a request |
-//! | [`budget`] | the limits of the work that one request causes |
-//! | [`api`] | meta types, `Status` errors, selectors, request options |
+//! | [`storage`], [`metrics`], [`spans`], [`notice`], [`durable_file`], [`directory_lock`] | the crate `registry-storage`: the storage interface, its backends and decorators, and what they stand on |
+//! | [`cel`] | the crate `registry-cel`: CEL expressions of policies and validation rules |
+//! | [`schema`], [`codec`], [`patch`] | the crate `registry-schema`: compiled schemas, encodings, patches |
+//! | [`api`], [`budget`], [`features`] | the crate `registry-meta`: meta types, `Status` errors, selectors; the limits of the work that one request causes; feature gates |
 
 pub mod admission;
-pub mod api;
 pub mod apply;
-pub mod budget;
-pub mod cel;
-pub mod codec;
 pub mod context;
-pub mod directory_lock;
-pub mod durable_file;
 #[doc(hidden)]
 pub mod expansion;
-pub mod features;
-pub mod metrics;
-pub mod notice;
-pub mod patch;
 pub mod registry;
 pub mod resource;
 pub mod rest;
-pub mod schema;
-pub mod spans;
-pub mod storage;
+
+#[doc(inline)]
+pub use registry_cel as cel;
+#[doc(inline)]
+pub use registry_meta as api;
+#[doc(inline)]
+pub use registry_meta::{budget, features};
+#[doc(inline)]
+pub use registry_schema as schema;
+#[doc(inline)]
+pub use registry_schema::{codec, patch};
+#[doc(inline)]
+pub use registry_storage as storage;
+#[doc(inline)]
+pub use registry_storage::{directory_lock, durable_file, metrics, notice, spans, stage};
 
 pub use context::RequestContext;
 pub use resource::{Resource, ResourceType};

@@ -135,7 +135,7 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
     Ok(vec![
         ("apiserver/src/options/kubernetes_feature_gates.txt".into(), feature_gates::table(&gates)),
         ("apiserver/src/options/kubernetes_flags.txt".into(), flags::table(&flags)),
-        ("registry-core/src/schema/meta_v1.facts".into(), meta.into_bytes()),
+        ("registry-core/schema/src/meta_v1.facts".into(), meta.into_bytes()),
         ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),
         ("resources/src/generated/descriptions.zlib".into(), descriptions),
         ("resources/src/generated/types.facts".into(), all.into_bytes()),

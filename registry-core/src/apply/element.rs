@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::codec::json::escape_for_pages;
+use crate::schema::html::escape_for_pages;
 
 /// One element of a path through an object. Borrows names and keys from the object or field set.
 ///

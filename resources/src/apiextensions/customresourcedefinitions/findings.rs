@@ -4,8 +4,8 @@
 //! the texts of the errors have reached a limit, no more are collected: the definition is rejected either way.
 
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
-use registry_core::codec::json::escape_for_pages;
 use registry_core::context::Budget;
+use registry_core::schema::html::escape_for_pages;
 use serde_json::Value;
 
 /// Maximum total length of the collected errors' texts, in bytes.

@@ -1,7 +1,7 @@
 //! Writes versions and schemas as the messages of errors show them: as Go's structs without JSON names, in the order of
 //! their fields, including unset ones.
 
-use registry_core::codec::json::escape_for_pages;
+use registry_core::schema::html::escape_for_pages;
 use serde_json::Value;
 
 use super::view::{Parts, Spec, Version};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Cargo's arguments for the program, and the path of its binary.
-const BUILD: [&str; 6] = ["build", "--release", "--package", "registry-core", "--example", "bare_writes"];
+const BUILD: [&str; 6] = ["build", "--release", "--package", "registry-storage", "--example", "bare_writes"];
 const PROGRAM: &str = "target/release/examples/bare_writes";
 
 /// Builds the program.

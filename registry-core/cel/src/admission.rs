@@ -1,0 +1,336 @@
+//! Expressions of admission: match conditions of webhooks, and policies.
+//!
+//! An [`ExpressionCompiler`] has the variables that Kubernetes gives such expressions. All programs of all compilers have
+//! their variables in the same places, so that one [`Activation`] serves for all of them.
+//!
+//! Kubernetes concept: `k8s.io/apiserver/pkg/admission/plugin/cel`.
+
+use std::sync::{Arc, LazyLock};
+
+use super::declarations::{Libraries, Library};
+use super::environment::{CompileFailure, Environment};
+use super::program::{Activation, CompositedVariables, Program};
+use super::types::{DeclType, ObjectType, Type};
+use registry_meta::budget::Budget;
+
+mod declared;
+
+/// The object of the request.
+pub const OBJECT: &str = "object";
+/// The object before the request.
+pub const OLD_OBJECT: &str = "oldObject";
+/// The attributes of the request.
+pub const REQUEST: &str = "request";
+/// The parameters of a policy's binding.
+pub const PARAMS: &str = "params";
+/// The namespace of the request.
+pub const NAMESPACE_OBJECT: &str = "namespaceObject";
+/// The authorizer.
+pub const AUTHORIZER: &str = "authorizer";
+/// The authorizer's check of the request's resource.
+pub const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+/// The variables of a policy.
+pub const VARIABLES: &str = "variables";
+
+/// Maximum cost of all match conditions of one policy or webhook, as Kubernetes limits it.
+pub const MATCH_CONDITIONS_COST_BUDGET: u64 = super::RUNTIME_COST_BUDGET / 4;
+
+/// What an expression may use in addition to the object and the request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Parameters.
+    pub params: bool,
+    /// The authorizer.
+    pub authorizer: bool,
+    /// The types of patches: `Object`, `JSONPatch`.
+    pub patches: bool,
+}
+
+/// What an expression must evaluate to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returns {
+    /// Anything.
+    Any,
+    /// A truth value.
+    Bool,
+    /// A text.
+    String,
+    /// A text or `null`.
+    StringOrNull,
+    /// An `Object`.
+    Object,
+    /// A list of `JSONPatch`.
+    JsonPatches,
+}
+
+/// Since when an expression is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Age {
+    /// It was stored before, and may use everything.
+    Stored,
+    /// It is written now, and may use what the previous version of Kubernetes knows too.
+    New,
+}
+
+/// Why an expression cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExpressionError {
+    /// It has errors, or another type. Not retryable.
+    #[error("{0}")]
+    Invalid(String),
+    /// It cannot be evaluated. Not retryable.
+    #[error("{0}")]
+    Internal(String),
+}
+
+/// Compiles expressions over the variables of admission.
+#[derive(Debug)]
+pub struct ExpressionCompiler {
+    stored: [Option<Environment>; 8],
+    new: [Option<Environment>; 8],
+    /// The type of the variables so far; `None` if there cannot be any.
+    variables: Option<Arc<ObjectType>>,
+    compiled: CompositedVariables,
+    /// The types of the object and of the parameters, if they are known.
+    overwritten: Option<(Type, Type)>,
+}
+
+/// The environments without variables of policies, for stored expressions.
+static STORED: LazyLock<Environment> = LazyLock::new(|| base(36));
+/// The same for new expressions.
+static NEW: LazyLock<Environment> = LazyLock::new(|| base(35));
+
+fn base(minor: u32) -> Environment {
+    let authorizer = |name: &str| Type::Object(Arc::new(ObjectType::without_fields(name)));
+    Environment::new(Libraries::of_kubernetes(minor))
+        .with_variable(OBJECT, Type::Dyn)
+        .with_variable(OLD_OBJECT, Type::Dyn)
+        .with_variable(REQUEST, declared::request().cel_type().clone())
+        .with_variable(NAMESPACE_OBJECT, declared::namespace().cel_type().clone())
+        .with_variable(PARAMS, Type::Dyn)
+        .with_variable(AUTHORIZER, authorizer("kubernetes.authorization.Authorizer"))
+        .with_variable(REQUEST_RESOURCE, authorizer("kubernetes.authorization.ResourceCheck"))
+        .with_variable(VARIABLES, Type::Dyn)
+}
+
+/// Returns an activation in which no variable has a value yet.
+pub fn activation<'a>() -> Activation<'a> {
+    STORED.activation()
+}
+
+// === impl ExpressionCompiler ===
+
+impl ExpressionCompiler {
+    /// A compiler of expressions that cannot use variables of a policy.
+    pub fn new() -> Self {
+        Self {
+            stored: Default::default(),
+            new: Default::default(),
+            variables: None,
+            compiled: CompositedVariables::default(),
+            overwritten: None,
+        }
+    }
+
+    /// A compiler of the expressions of one policy, which can use its variables.
+    pub fn with_variables() -> Self {
+        let none = ObjectType::new("kubernetes.variables", std::collections::BTreeMap::new());
+        Self { variables: Some(Arc::new(none)), ..Self::new() }
+    }
+
+    /// Declares the types of the objects and of the parameters, to find errors that otherwise show when expressions are
+    /// evaluated. `authorizer.requestResource` is unknown then, as in Kubernetes.
+    #[must_use]
+    pub fn with_types(mut self, object: Option<&DeclType>, params: Option<&DeclType>) -> Self {
+        let of =
+            |declared: Option<&DeclType>| declared.map_or(Type::Dyn, |declared| declared.cel_type().clone());
+        self.overwritten = Some((of(object), of(params)));
+        self
+    }
+
+    /// Compiles an expression within the budget of the request that it is part of.
+    ///
+    /// # Errors
+    /// Fails if it has errors, or evaluates to something else.
+    pub fn compile(
+        &mut self,
+        source: &str,
+        returns: Returns,
+        (uses, age): (Uses, Age),
+        budget: &Budget,
+    ) -> Result<Program, ExpressionError> {
+        let compiled = self.environment(uses, age).compile(source, budget);
+        let program = compiled.map_err(|failure| match failure {
+            CompileFailure::Errors(_) => ExpressionError::Invalid(failure.to_string()),
+            CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_) => {
+                ExpressionError::Internal(failure.to_string())
+            }
+        })?;
+        returns.check(program.output_type())?;
+        self.compiled.check_depth(&program).map_err(ExpressionError::Invalid)?;
+        Ok(program)
+    }
+
+    /// Checks the types of an expression.
+    ///
+    /// # Errors
+    /// Returns the errors as cel-go prints them.
+    pub fn check_types(&mut self, source: &str, uses: Uses) -> Result<Type, String> {
+        match self.environment(uses, Age::Stored).compile(source, &Budget::unlimited()) {
+            Ok(program) => Ok(program.output_type().clone()),
+            Err(CompileFailure::Errors(errors)) => Err(errors.to_string()),
+            // Constants are not evaluated to check types.
+            Err(CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_)) => Ok(Type::Dyn),
+        }
+    }
+
+    /// Compiles a variable, which later expressions can use. Of one with errors the type is unknown.
+    ///
+    /// # Errors
+    /// Fails if it has errors.
+    pub fn compile_variable(
+        &mut self,
+        name: &str,
+        source: &str,
+        (uses, age): (Uses, Age),
+        budget: &Budget,
+    ) -> Result<(), ExpressionError> {
+        let result = self.compile(source, Returns::Any, (uses, age), budget);
+        let of = result.as_ref().map_or(Type::Dyn, |program| kept_type(program.output_type()));
+        self.declare_variable(name, &of);
+        let failure = result.as_ref().err().cloned();
+        self.compiled.insert(name, result.map(Arc::new).map_err(|failure| failure.to_string()));
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Declares a variable of a type, without an expression for it.
+    pub fn declare_variable(&mut self, name: &str, of: &Type) {
+        let Some(variables) = &self.variables else { return };
+        let variables = Arc::new(variables.with_further_field(name, DeclType::of_type(kept_type(of))));
+        for environment in self.stored.iter_mut().chain(&mut self.new).flatten() {
+            environment.set_type(VARIABLES, Type::Object(Arc::clone(&variables)));
+        }
+        self.variables = Some(variables);
+    }
+
+    /// Returns the variables that were compiled.
+    pub fn into_variables(self) -> CompositedVariables {
+        self.compiled
+    }
+
+    fn environment(&mut self, uses: Uses, age: Age) -> &Environment {
+        let place =
+            usize::from(uses.params) | usize::from(uses.authorizer) << 1 | usize::from(uses.patches) << 2;
+        let (environments, base) = match age {
+            Age::Stored => (&mut self.stored, &*STORED),
+            Age::New => (&mut self.new, &*NEW),
+        };
+        let variables = self.variables.as_ref();
+        let overwritten = self.overwritten.as_ref();
+        // The place has three bits.
+        let Some(environment) = environments.get_mut(place) else { return base };
+        environment.get_or_insert_with(|| extended(base, uses, variables, overwritten))
+    }
+}
+
+impl Default for ExpressionCompiler {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn extended(
+    base: &Environment,
+    uses: Uses,
+    variables: Option<&Arc<ObjectType>>,
+    overwritten: Option<&(Type, Type)>,
+) -> Environment {
+    let mut environment = base.clone();
+    match variables {
+        Some(variables) => environment.set_type(VARIABLES, Type::Object(Arc::clone(variables))),
+        None => environment = environment.hiding(VARIABLES),
+    }
+    if let Some((object, params)) = overwritten {
+        environment.set_type(OBJECT, object.clone());
+        environment.set_type(OLD_OBJECT, object.clone());
+        environment.set_type(PARAMS, params.clone());
+        environment = environment.hiding(REQUEST_RESOURCE);
+    }
+    if !uses.params {
+        environment = environment.hiding(PARAMS);
+    }
+    if !uses.authorizer {
+        environment = environment.hiding(AUTHORIZER).hiding(REQUEST_RESOURCE);
+    }
+    if uses.patches {
+        environment = environment
+            .with_library(Library::JsonPatch)
+            .with_object_type(declared::json_patch())
+            .with_open_object_types(declared::OBJECT_TYPE);
+    }
+    environment
+}
+
+/// The type that a variable is known by: that of scalars, lists and maps, and otherwise none.
+fn kept_type(of: &Type) -> Type {
+    match of {
+        Type::Null
+        | Type::Bool
+        | Type::Int
+        | Type::Uint
+        | Type::Double
+        | Type::String
+        | Type::Bytes
+        | Type::Duration
+        | Type::Timestamp => of.clone(),
+        Type::List(element) => Type::list(kept_type(element)),
+        Type::Map(entry) => Type::map(kept_type(&entry.0), kept_type(&entry.1)),
+        _ => Type::Dyn,
+    }
+}
+
+// === impl Returns ===
+
+impl Returns {
+    fn check(self, found: &Type) -> Result<(), ExpressionError> {
+        let is_right = match self {
+            Self::Any => true,
+            Self::Bool => *found == Type::Bool,
+            Self::String => *found == Type::String,
+            Self::StringOrNull => matches!(found, Type::String | Type::Null),
+            Self::Object => is_object(found, declared::OBJECT_TYPE),
+            Self::JsonPatches => {
+                matches!(found, Type::List(element) if is_object(element, declared::JSON_PATCH_TYPE))
+            }
+        };
+        if is_right {
+            return Ok(());
+        }
+        let wanted = match self {
+            Self::Any => "any",
+            Self::Bool => "bool",
+            Self::String => "string",
+            Self::StringOrNull => "one of [string null_type]",
+            Self::Object => "Object",
+            Self::JsonPatches => "list(JSONPatch)",
+        };
+        Err(ExpressionError::Invalid(format!("must evaluate to {wanted} but got {}", declared_name(found))))
+    }
+}
+
+fn is_object(of: &Type, name: &str) -> bool {
+    matches!(of, Type::Object(object) if object.name() == name)
+}
+
+/// The name of a type with its parameters, as declarations have it.
+fn declared_name(of: &Type) -> String {
+    match of {
+        Type::List(element) => format!("list({})", declared_name(element)),
+        Type::Map(entry) => format!("map({}, {})", declared_name(&entry.0), declared_name(&entry.1)),
+        Type::Null | Type::Duration | Type::Timestamp => of.name().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! URLs, as Go reads them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::{Call, Foreign, Native, list_of_texts};
+use crate::value::{Entries, Evaluated, EvaluationError, Value, fail};
+
+/// The parts of a URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Url {
+    text: String,
+    scheme: String,
+    host: String,
+    path: String,
+    query: String,
+}
+
+pub(super) fn native(name: &str) -> Option<Native> {
+    Some(match name {
+        "url" => url,
+        "isURL" => is_url,
+        "getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" => part,
+        "getQuery" => query,
+        _ => return None,
+    })
+}
+
+// === impl Url ===
+
+impl Url {
+    /// Reads an absolute URL or an absolute path. The message of an error is Go's.
+    pub(crate) fn parse_request(text: &str) -> Result<Self, String> {
+        Self::parse(text).map_err(|reason| format!("parse {text:?}: {reason}"))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
+            return Err("net/url: invalid control character in URL".to_owned());
+        }
+        if text.is_empty() {
+            return Err("empty url".to_owned());
+        }
+        let (scheme, rest) = split_scheme(text)?;
+        if scheme.is_empty() && !rest.starts_with('/') {
+            return Err("invalid URI for request".to_owned());
+        }
+        if !rest.starts_with('/') {
+            // What follows the scheme is opaque.
+            let scheme = scheme.to_lowercase();
+            let empty = String::new;
+            return Ok(Self { text: text.to_owned(), scheme, host: empty(), path: empty(), query: empty() });
+        }
+        let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = match rest.strip_prefix("//") {
+            Some(rest) if !scheme.is_empty() => rest.split_at(rest.find('/').unwrap_or(rest.len())),
+            _ => ("", rest),
+        };
+        let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+        check_host(host)?;
+        check_escapes(path)?;
+        Ok(Self {
+            text: text.to_owned(),
+            scheme: scheme.to_lowercase(),
+            host: unescape(host),
+            path: escape_path(path),
+            query: query.to_owned(),
+        })
+    }
+
+    fn hostname(&self) -> &str {
+        match self.host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, _)) => address,
+            None => self.host.rsplit_once(':').map_or(self.host.as_str(), |(name, _)| name),
+        }
+    }
+
+    fn port(&self) -> &str {
+        let after = self.host.rsplit_once(']').map_or(self.host.as_str(), |(_, after)| after);
+        after.rsplit_once(':').map_or("", |(_, port)| port)
+    }
+
+    fn query(&self) -> BTreeMap<String, Vec<String>> {
+        let mut parsed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for pair in self.query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if check_escapes(key).is_ok() && check_escapes(value).is_ok() {
+                let key = unescape(&key.replace('+', " "));
+                let value = unescape(&value.replace('+', " "));
+                parsed.entry(key).or_default().push(value);
+            }
+        }
+        parsed
+    }
+}
+
+impl fmt::Display for Url {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn split_scheme(text: &str) -> Result<(&str, &str), String> {
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            b'0'..=b'9' | b'+' | b'-' | b'.' if at > 0 => {}
+            b':' if at == 0 => return Err("missing protocol scheme".to_owned()),
+            b':' => return Ok((text.get(..at).unwrap_or(""), text.get(at + 1..).unwrap_or(""))),
+            _ => return Ok(("", text)),
+        }
+    }
+    Ok(("", text))
+}
+
+fn check_host(host: &str) -> Result<(), String> {
+    let after = match host.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some((_, after)) => after,
+            None => return Err("missing ']' in host".to_owned()),
+        },
+        None => host.find(':').and_then(|at| host.get(at..)).unwrap_or(""),
+    };
+    if let Some(port) = after.strip_prefix(':')
+        && !port.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return Err(format!("invalid port {after:?} after host"));
+    }
+    if let Some(bad) = host.chars().find(|character| " \"<>\\^`{|}".contains(*character)) {
+        return Err(format!("invalid character {:?} in host name", bad.to_string()));
+    }
+    check_escapes(host)
+}
+
+fn check_escapes(text: &str) -> Result<(), String> {
+    let bytes = text.as_bytes();
+    for (at, _) in text.match_indices('%') {
+        let digits = bytes.get(at + 1..at + 3).unwrap_or_default();
+        if digits.len() < 2 || !digits.iter().all(u8::is_ascii_hexdigit) {
+            let end = (at + 3).min(text.len());
+            return Err(format!("invalid URL escape {:?}", text.get(at..end).unwrap_or("%")));
+        }
+    }
+    Ok(())
+}
+
+fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) => {
+                out.push(decoded);
+                at += 3;
+            }
+            None => {
+                out.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A path with everything escaped that has to be.
+fn escape_path(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*[]%".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.extend([byte >> 4, byte & 15].map(|digit| {
+                char::from(b"0123456789ABCDEF".get(usize::from(digit)).copied().unwrap_or(b'0'))
+            }));
+        }
+    }
+    out
+}
+
+fn url<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let [Value::String(text)] = call.args else {
+        return call.no_such_overload();
+    };
+    match Url::parse_request(text.as_str()) {
+        Ok(url) => Ok(Value::foreign(Foreign::Url(Box::new(url)))),
+        Err(error) => fail(format!("URL parse error during conversion from string: {error}")),
+    }
+}
+
+fn is_url<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    match call.args {
+        [Value::String(text)] => Ok(Value::Bool(Url::parse_request(text.as_str()).is_ok())),
+        _ => call.no_such_overload(),
+    }
+}
+
+fn receiver<'c>(call: &Call<'_, 'c>) -> Result<&'c Url, Box<EvaluationError>> {
+    match call.args {
+        [Value::Foreign(foreign)] => match foreign.as_ref() {
+            Foreign::Url(url) => Ok(url),
+            _ => call.no_such_overload(),
+        },
+        _ => call.no_such_overload(),
+    }
+}
+
+fn part<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let url = receiver(call)?;
+    Ok(Value::string(match call.function {
+        "getScheme" => url.scheme.as_str(),
+        "getHost" => url.host.as_str(),
+        "getHostname" => url.hostname(),
+        "getPort" => url.port(),
+        _ => url.path.as_str(),
+    }))
+}
+
+fn query<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+    let mut entries = Entries::new();
+    for (key, values) in receiver(call)?.query() {
+        let key = Value::string(key);
+        if let Some(index) = key.to_key() {
+            entries.insert(index, (key, list_of_texts(values)));
+        }
+    }
+    Ok(Value::map(entries))
+}

@@ -1,0 +1,216 @@
+//! Variables that are expressions themselves, computed when they are selected first.
+//!
+//! Kubernetes concept: `variables` of admission policies; `CompositedCompiler` in
+//! `k8s.io/apiserver/pkg/admission/plugin/cel`.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{Activation, Program};
+use crate::budget::{CostBudget, RUNTIME_COST_BUDGET};
+use crate::syntax::ast::Name;
+use crate::value::{Evaluated, EvaluationError, Value, fail};
+use registry_meta::budget::Budget;
+
+/// Maximum number of nodes around each other, over all variables that select each other. Each takes some of the stack.
+const MAX_DEPTH: u32 = 500;
+
+/// The compiled variables of a policy. Each can select those before it.
+#[derive(Debug, Default)]
+pub struct CompositedVariables {
+    places: HashMap<Name, usize>,
+    variables: Vec<Variable>,
+}
+
+#[derive(Debug)]
+struct Variable {
+    name: Name,
+    program: Result<Arc<Program>, String>,
+    /// The number of nodes around each other, with those of the variables that it selects.
+    depth: u32,
+}
+
+/// The values of the variables in one activation.
+#[derive(Clone, Debug)]
+pub(super) struct Composed<'a> {
+    place: u32,
+    variables: &'a CompositedVariables,
+    values: RefCell<Vec<Option<Evaluated<'a>>>>,
+    /// The cost of the variables that were computed since it was asked for last.
+    cost: Cell<u64>,
+    /// The cost that they may have.
+    limit: Cell<u64>,
+}
+
+/// The budget for all expressions of a policy is spent. Not retryable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("validation failed due to running out of cost budget, no further validation rules will be run")]
+pub struct OutOfBudget;
+
+// === impl CompositedVariables ===
+
+impl CompositedVariables {
+    /// Adds a variable, or replaces one of this name. One that does not compile fails when it is selected.
+    pub fn insert(&mut self, name: &str, program: Result<Arc<Program>, String>) {
+        let depth = program.as_ref().map_or(0, |program| self.depth_of(program));
+        let program = match program {
+            Ok(_) if depth > MAX_DEPTH => Err(TOO_DEEP.to_owned()),
+            other => other,
+        };
+        let name = Name::from(name);
+        let variable = Variable { name: Name::clone(&name), program, depth };
+        let next = self.variables.len();
+        let place = *self.places.entry(name).or_insert(next);
+        match self.variables.get_mut(place) {
+            Some(own) => *own = variable,
+            None => self.variables.push(variable),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty()
+    }
+
+    /// The names of variables that an expression selects, directly or through others, have together at most this number of nodes
+    /// around each other.
+    ///
+    /// # Errors
+    /// Fails if there are more than can be evaluated.
+    pub(crate) fn check_depth(&self, program: &Program) -> Result<(), String> {
+        if self.depth_of(program) > MAX_DEPTH { Err(TOO_DEEP.to_owned()) } else { Ok(()) }
+    }
+
+    /// The programs of the variables that an expression selects, directly or through others.
+    pub fn selected_by<'v>(&'v self, programs: &[&'v Program]) -> Vec<&'v Program> {
+        let mut found = vec![false; self.variables.len()];
+        let mut pending: Vec<&Program> = programs.to_vec();
+        let mut selected = Vec::new();
+        while let Some(program) = pending.pop() {
+            for place in self.places_in(program) {
+                let Some(is_found) = found.get_mut(place).filter(|is_found| !**is_found) else { continue };
+                *is_found = true;
+                if let Some(Variable { program: Ok(program), .. }) = self.variables.get(place) {
+                    selected.push(program.as_ref());
+                    pending.push(program);
+                }
+            }
+        }
+        selected
+    }
+
+    fn depth_of(&self, program: &Program) -> u32 {
+        let below = self.places_in(program).filter_map(|place| self.variables.get(place));
+        let below = below.map(|variable| variable.depth).max().unwrap_or(0);
+        program.depth.saturating_add(below)
+    }
+
+    fn places_in<'p>(&'p self, program: &'p Program) -> impl Iterator<Item = usize> + 'p {
+        program.paths.iter().filter_map(|path| {
+            let mut names = path.split('.').skip(1);
+            self.places.get(names.next()?).copied()
+        })
+    }
+}
+
+/// Why a variable cannot be evaluated that Kubernetes could evaluate.
+const TOO_DEEP: &str = "variables that select each other are nested too deeply";
+
+// === impl Composed ===
+
+impl<'a> Composed<'a> {
+    pub(super) fn new(place: u32, variables: &'a CompositedVariables) -> Self {
+        Self {
+            place,
+            variables,
+            values: RefCell::new(vec![None; variables.variables.len()]),
+            cost: Cell::new(0),
+            limit: Cell::new(RUNTIME_COST_BUDGET),
+        }
+    }
+
+    /// The place of the variable whose fields these are.
+    pub(super) fn place(&self) -> u32 {
+        self.place
+    }
+
+    /// The value of a variable, computed within a budget if it is not known yet.
+    pub(super) fn value(
+        &self,
+        name: &Name,
+        activation: &Activation<'a>,
+        budget: &CostBudget<'_>,
+    ) -> Evaluated<'a> {
+        let variables: &'a CompositedVariables = self.variables;
+        let Some(place) = variables.places.get(name).copied() else {
+            return fail(format!("no such key: {name}"));
+        };
+        let kept = self.values.borrow().get(place).cloned().flatten();
+        if let Some(value) = kept {
+            return value;
+        }
+        let Some(variable) = variables.variables.get(place) else {
+            return fail(format!("no such key: {name}"));
+        };
+        let value = self.compute(variable, activation, budget);
+        if let Some(kept) = self.values.borrow_mut().get_mut(place) {
+            *kept = Some(value.clone());
+        }
+        value
+    }
+
+    fn compute(
+        &self,
+        variable: &'a Variable,
+        activation: &Activation<'a>,
+        outer: &CostBudget<'_>,
+    ) -> Evaluated<'a> {
+        let name = &variable.name;
+        let program = match &variable.program {
+            Ok(program) => program,
+            Err(failure) => {
+                return fail(format!("composited variable \"{name}\" fails to compile: {failure}"));
+            }
+        };
+        // What is spent already makes the whole evaluation fail, so that nothing needs to be computed for it.
+        if self.cost.get() > self.limit.get() {
+            return Err(Box::new(EvaluationError::CostLimitExceeded));
+        }
+        let budget = outer.another();
+        let value = program.evaluate(activation, &budget);
+        self.cost.set(self.cost.get().saturating_add(budget.spent()));
+        value.or_else(|error| match error {
+            EvaluationError::Interrupted => Err(Box::new(error)),
+            error => fail(format!("composited variable \"{name}\" fails to evaluate: {error}")),
+        })
+    }
+}
+
+// === impl Program: several expressions ===
+
+impl Program {
+    /// Evaluates one of several expressions, the costs of which are limited together: takes the cost from what remains,
+    /// that of variables that were computed for it included. The work is taken from the budget of the request.
+    ///
+    /// # Errors
+    /// Fails if more is spent than remains.
+    pub fn evaluate_within<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        remaining: &mut u64,
+        request: &Budget,
+    ) -> Result<Result<Value<'a>, EvaluationError>, OutOfBudget> {
+        let composed = activation.composed();
+        if let Some(composed) = composed {
+            composed.cost.set(0);
+            composed.limit.set(*remaining);
+        }
+        let budget = CostBudget::default().within(request);
+        let result = self.evaluate(activation, &budget);
+        let of_variables = composed.map_or(0, |composed| composed.cost.get());
+        let spent = of_variables.saturating_add(budget.spent());
+        *remaining = remaining.checked_sub(spent).ok_or(OutOfBudget)?;
+        Ok(result)
+    }
+}

@@ -1,0 +1,41 @@
+//! Types shared by all requests and objects: identities, metadata, selectors, options and the `Status` errors that
+//! clients receive.
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`options`] | the options of requests: lists, writes, deletions |
+//! | [`selector`] | label and field selectors |
+//! | [`object`] | an object: its JSON tree with typed metadata |
+//! | [`status`] | the `Status` errors that clients receive |
+//! | [`validation`] | field errors and their paths, names, checks of metadata |
+//! | [`identity`], `version_priority` | groups, versions, kinds and resources; the order of versions |
+//! | [`json_path`] | JSONPath, as columns and selectable fields use it |
+//! | [`time`] | times as Kubernetes writes them |
+//! | [`budget`] | the limits of the work that one request causes |
+//! | [`features`] | the features that an operator can enable or disable |
+//!
+//! Kubernetes concept: [API conventions](https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md).
+
+pub mod budget;
+pub mod features;
+pub mod identity;
+pub mod json_path;
+pub mod object;
+pub mod options;
+pub mod selector;
+pub mod status;
+pub mod time;
+pub mod validation;
+mod version_priority;
+
+pub use identity::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Scope};
+pub use object::Object;
+pub use options::{
+    CreateOptions, DeleteOptions, DryRun, FieldValidation, GetOptions, ListOptions, PatchOptions,
+    Preconditions, PropagationPolicy, ResourceVersionMatch, UpdateOptions,
+};
+pub use status::{Reason, StatusCause, StatusError};
+pub use validation::{ErrorList, FieldError, FieldPath};
+pub use version_priority::compare_versions;

@@ -1,0 +1,75 @@
+//! Encoding and decoding of objects.
+
+pub mod cbor;
+mod duplicates;
+pub mod json;
+pub mod protobuf;
+pub mod stored;
+pub mod yaml;
+
+use serde_json::Value;
+
+use registry_meta::budget::Budget;
+
+/// A decoded body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    /// The value.
+    pub value: Value,
+    /// Warnings about duplicate fields, in Kubernetes' words: `duplicate field "data.k"` for each; for YAML one text
+    /// for all. The last value wins, except that JSON objects are merged, as in Go. At most 100 are reported.
+    pub duplicates: Vec<String>,
+}
+
+/// Limits of a decoder.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits<'b> {
+    /// Maximum nesting depth of lists and objects.
+    pub depth: usize,
+    /// Maximum number of values that YAML aliases expand to.
+    pub alias_expansions: usize,
+    /// The budget from which the memory of the decoded values is taken; `None` if it is not limited.
+    pub budget: Option<&'b Budget>,
+}
+
+// === impl Limits ===
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self { depth: 128, alias_expansions: 100_000, budget: None }
+    }
+}
+
+impl<'b> Limits<'b> {
+    /// Returns the limits of a client's body, whose values take from this budget.
+    pub fn within(budget: &'b Budget) -> Self {
+        Self { budget: Some(budget), ..Self::default() }
+    }
+
+    /// Takes the memory of what is about to be made.
+    fn take(&self, bytes: usize) -> Result<(), DecodeError> {
+        match self.budget {
+            Some(budget) => budget.take_bytes(bytes).map_err(|why| DecodeError(why.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes the memory of a value that was read from a stream, and from time to time checks whether anybody waits for it.
+    fn take_next(&self, bytes: usize) -> Result<(), DecodeError> {
+        let Some(budget) = self.budget else { return Ok(()) };
+        budget
+            .take_steps(1)
+            .and_then(|()| budget.take_bytes(bytes))
+            .map_err(|why| DecodeError(why.to_string()))
+    }
+
+    /// Whether the budget is exhausted.
+    fn is_exhausted(&self) -> bool {
+        self.budget.is_some_and(|budget| budget.exhausted().is_some())
+    }
+}
+
+/// Error of decoding a body, with the position: a 400 response.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct DecodeError(pub String);

@@ -1,0 +1,221 @@
+//! The JSON decoder.
+//!
+//! Builds the value, records duplicate fields and limits the depth in one pass. Numbers are represented as by Go's
+//! decoder: integers that fit as 64-bit integers, everything else as floats; floats without a fraction are written as
+//! integers.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::{DecodeError, Decoded, Limits, duplicates};
+use duplicates::Duplicates;
+use registry_meta::budget::memory;
+use scan::Scanner;
+
+mod errors;
+mod order;
+pub(super) mod parts;
+pub mod scan;
+pub(super) mod write;
+
+pub use order::sort_as_written;
+pub use parts::{PartPaths, Parts};
+pub use write::encode;
+
+/// Decodes a JSON body and records the paths of duplicate fields.
+///
+/// # Errors
+/// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds a limit.
+pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
+    if limits.budget.is_some() {
+        limits.take(memory::json_bytes(bytes))?;
+    }
+    let mut duplicates = Duplicates::default();
+    let value = read(bytes, limits.depth, Some(&mut duplicates))?;
+    Ok(Decoded { value, duplicates: duplicates.into_texts() })
+}
+
+/// Returns the name of a value's type in Go's JSON decoder.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Decodes a JSON text and ignores duplicate fields.
+pub(super) fn decode_value(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
+    read(bytes, depth, None)
+}
+
+fn read(bytes: &[u8], depth: usize, duplicates: Option<&mut Duplicates>) -> Result<Value, DecodeError> {
+    let scanned = Scanner::new(bytes).and_then(|mut scanner| {
+        let value = scanner.value(depth)?;
+        scanner.is_at_end().then_some(value)
+    });
+    if let Some(value) = scanned {
+        return Ok(value);
+    }
+    let seed = Node { depth_left: depth, duplicates };
+    // Checking the text once costs less than checking every string in it. The error for other bytes names their place.
+    let outcome = match std::str::from_utf8(bytes) {
+        Ok(text) => read_with(seed, serde_json::Deserializer::from_str(text)),
+        Err(_) => read_with(seed, serde_json::Deserializer::from_slice(bytes)),
+    };
+    outcome.map_err(|error| errors::translate(bytes, &error))
+}
+
+fn read_with<'de, R: serde_json::de::Read<'de>>(
+    seed: Node<'_>,
+    mut deserializer: serde_json::Deserializer<R>,
+) -> Result<Value, serde_json::Error> {
+    // Our limit replaces serde_json's, because stored values may nest deeper than requests.
+    deserializer.disable_recursion_limit();
+    let value = seed.deserialize(&mut deserializer)?;
+    deserializer.end().map(|()| value)
+}
+
+/// Reads a JSON text with the general decoder; `None` if it is damaged.
+fn read_any(text: &str) -> Option<Value> {
+    let seed = Node { depth_left: usize::MAX, duplicates: None };
+    read_with(seed, serde_json::Deserializer::from_str(text)).ok()
+}
+
+/// Converts a float as Go does: to an integer if it has no fraction.
+pub(super) fn float(number: f64) -> Option<Number> {
+    // Integers of this size fit an i64, even if their last digits become zeros below.
+    const LIMIT: f64 = 9.2e18;
+    if number.fract() == 0.0 && number.abs() < LIMIT {
+        // Converted through text: the shortest digits of the float, padded with zeros, as Go prints it.
+        if let Ok(whole) = number.to_string().parse::<i64>() {
+            return Some(whole.into());
+        }
+    }
+    Number::from_f64(number)
+}
+
+// === the visitor ===
+
+/// Reads a value recursively.
+struct Node<'d> {
+    depth_left: usize,
+    duplicates: Option<&'d mut Duplicates>,
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Node<'_> {
+    fn enter<E: serde::de::Error>(&self) -> Result<usize, E> {
+        self.depth_left.checked_sub(1).ok_or_else(|| E::custom(errors::TOO_DEEP))
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        #[expect(clippy::cast_precision_loss, reason = "Go keeps what is larger than int64 as float64")]
+        i64::try_from(value).map_or_else(|_| self.visit_f64(value as f64), |value| Ok(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        float(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Value, A::Error> {
+        let depth_left = self.enter()?;
+        let mut list = Vec::new();
+        loop {
+            let noted = self.duplicates.as_ref().map_or(0, |noted| noted.len());
+            let child = Node { depth_left, duplicates: self.duplicates.as_deref_mut() };
+            let Some(item) = items.next_element_seed(child)? else { return Ok(Value::Array(list)) };
+            if let Some(duplicates) = &mut self.duplicates {
+                duplicates.below_index(noted, list.len());
+            }
+            list.push(item);
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut entries: A) -> Result<Value, A::Error> {
+        let depth_left = self.enter()?;
+        let begin = self.duplicates.as_ref().map_or(0, |noted| noted.len());
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            let noted = self.duplicates.as_ref().map_or(0, |noted| noted.len());
+            let child = Node { depth_left, duplicates: self.duplicates.as_deref_mut() };
+            let value = entries.next_value_seed(child)?;
+            if let Some(duplicates) = &mut self.duplicates {
+                duplicates.below_field(noted, &key);
+            }
+            match map.entry(key) {
+                serde_json::map::Entry::Vacant(slot) => {
+                    slot.insert(value);
+                }
+                serde_json::map::Entry::Occupied(mut slot) => {
+                    if let Some(duplicates) = &mut self.duplicates {
+                        duplicates.note(begin, slot.key());
+                    }
+                    merge(slot.get_mut(), value);
+                }
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+/// Combines the values of a duplicate field: Go decodes into the existing struct or map, so objects are merged; other
+/// values are replaced.
+pub(super) fn merge(present: &mut Value, again: Value) {
+    match (present, again) {
+        (Value::Object(present), Value::Object(again)) => {
+            for (key, value) in again {
+                match present.get_mut(&key) {
+                    Some(slot) => merge(slot, value),
+                    None => {
+                        present.insert(key, value);
+                    }
+                }
+            }
+        }
+        (present, again) => *present = again,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! The empty lists that a client sent.
+//!
+//! Go's decoder keeps an empty list apart from an absent one, and `omitempty` drops it when the object is written. Defaulting
+//! and validation happen in between, and some of their rules see the difference. None sees that of maps, which are left out:
+//! an empty map would look like an empty struct.
+
+use serde_json::{Map, Value};
+
+use registry_meta::Object;
+
+/// Maximum total length of the noted paths, in bytes. A hostile body can have very many of them.
+const MAX_PATH_BYTES: usize = 64 * 1024;
+/// What a step costs beside its name.
+const STEP_BYTES: usize = 16;
+
+/// The places of empty lists that the object's stored form does not have.
+#[derive(Clone, Debug, Default)]
+pub struct EmptyFields {
+    api_version: String,
+    kind: String,
+    fields: Vec<EmptyField>,
+    path_bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct EmptyField {
+    path: Vec<Step>,
+    /// Whether the stored form has a null instead.
+    is_null: bool,
+}
+
+/// A step of a path.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Field(String),
+    Index(usize),
+}
+
+// === impl EmptyFields ===
+
+impl EmptyFields {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    /// Whether these are fields of an object of the same kind and version.
+    pub fn are_of(&self, object: &Object) -> bool {
+        self.kind == object.kind() && self.api_version == object.api_version()
+    }
+
+    /// Sets the type of the object.
+    pub(super) fn set_type(&mut self, object: &Value) {
+        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.api_version = text("apiVersion");
+        self.kind = text("kind");
+    }
+
+    /// Adds a field, within the length limit.
+    pub(super) fn note(&mut self, path: Vec<Step>, is_null: bool) {
+        let bytes: usize = path.iter().map(Step::bytes).sum();
+        if self.path_bytes + bytes > MAX_PATH_BYTES {
+            return;
+        }
+        self.path_bytes += bytes;
+        self.fields.push(EmptyField { path, is_null });
+    }
+
+    /// Puts the lists back, below the top-level fields that `is_wanted` accepts. Fields that have a value meanwhile,
+    /// and those whose parent does not exist any more, are left alone.
+    pub fn put_back(&self, object: &mut Object, is_wanted: impl Fn(&str) -> bool) {
+        for field in self.fields.iter().filter(|field| field.root().is_some_and(&is_wanted)) {
+            let Some((fields, name)) = field.place(&mut object.0) else { continue };
+            if fields.get(name).is_none_or(Value::is_null) {
+                fields.insert(name.to_owned(), Value::Array(Vec::new()));
+            }
+        }
+    }
+
+    /// Removes the lists that are still empty, except those that the stored form has as null: until
+    /// [`Schema::nil_empties`](super::Schema::nil_empties) they count as set by the client.
+    pub fn take_out(&self, object: &mut Object) {
+        for field in self.fields.iter().filter(|field| !field.is_null) {
+            let Some((fields, name)) = field.place(&mut object.0) else { continue };
+            let is_empty = fields.get(name).and_then(Value::as_array).is_some_and(Vec::is_empty);
+            if is_empty {
+                fields.remove(name);
+            }
+        }
+    }
+}
+
+// === impl EmptyField ===
+
+impl EmptyField {
+    fn root(&self) -> Option<&str> {
+        match self.path.first()? {
+            Step::Field(name) => Some(name),
+            Step::Index(_) => None,
+        }
+    }
+
+    /// Returns the object that has the field, and the field's name.
+    fn place<'f, 'o>(
+        &'f self,
+        object: &'o mut Map<String, Value>,
+    ) -> Option<(&'o mut Map<String, Value>, &'f str)> {
+        let (Step::Field(name), parents) = self.path.split_last()? else { return None };
+        let Some((Step::Field(first), parents)) = parents.split_first() else { return Some((object, name)) };
+        let mut value = object.get_mut(first)?;
+        for step in parents {
+            value = match step {
+                Step::Field(name) => value.get_mut(name)?,
+                Step::Index(index) => value.get_mut(*index)?,
+            };
+        }
+        Some((value.as_object_mut()?, name))
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Field(name) => STEP_BYTES + name.len(),
+            Self::Index(_) => STEP_BYTES,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! Regular expressions of Go's syntax (RE2), which patterns of schemas and of the expression language have.
+//!
+//! The syntax of the `regex` crate is almost the same; what differs is translated. A [`Pattern`] is checked when it is
+//! written, which takes time proportional to its length: repetitions are counted, not written out. It is compiled when it
+//! is matched first.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use regex::Regex;
+
+use engine::Engine;
+use registry_meta::budget::{Budget, Exhausted};
+
+mod alphabet;
+mod engine;
+mod syntax;
+
+/// Maximum number of Unicode properties in a pattern that is matched. Each has some KiB of ranges.
+const MAX_PROPERTIES: u64 = 2_000;
+/// Number of ranges that a property is counted as.
+const RANGES_PER_PROPERTY: u64 = 50;
+/// Number of steps that a property costs when a pattern is compiled.
+const STEPS_PER_PROPERTY: u64 = 1_000;
+/// The same if the pattern ignores case, so that both cases are added to the ranges.
+const STEPS_PER_FOLDED_PROPERTY: u64 = 20_000;
+/// Number of steps that an instruction costs when a pattern is compiled.
+const STEPS_PER_INSTRUCTION: u64 = 4;
+
+/// A regular expression of Go's syntax.
+#[derive(Debug)]
+pub struct Pattern {
+    text: Box<str>,
+    /// It in the syntax of the `regex` crate.
+    translated: Box<str>,
+    /// The number of steps that compiling it takes.
+    compile_steps: u64,
+    /// The number of instructions, and of ranges of properties.
+    size: u64,
+    has_too_many_properties: bool,
+    engine: OnceLock<Result<Engine, String>>,
+}
+
+/// Why a pattern was not matched.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MatchError {
+    /// The pattern is larger than this server compiles. Not retryable.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The request may cause no further work.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+}
+
+// === impl Pattern ===
+
+impl Pattern {
+    /// Checks a regular expression of Go's syntax, such as the `pattern` of a schema, in time proportional to its length.
+    ///
+    /// # Errors
+    /// Fails with Go's message if the expression is malformed, uses what Go does not have, or is too large for Go.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let translated =
+            syntax::translate(text).map_err(|reason| format!("error parsing regexp: {reason}"))?;
+        let per_property =
+            if translated.ignores_case { STEPS_PER_FOLDED_PROPERTY } else { STEPS_PER_PROPERTY };
+        let properties = translated.properties.saturating_mul(per_property);
+        Ok(Self {
+            text: text.into(),
+            size: translated.size.saturating_add(translated.properties.saturating_mul(RANGES_PER_PROPERTY)),
+            compile_steps: translated.size.saturating_mul(STEPS_PER_INSTRUCTION).saturating_add(properties),
+            has_too_many_properties: translated.properties > MAX_PROPERTIES,
+            translated: translated.text.into(),
+            engine: OnceLock::new(),
+        })
+    }
+
+    /// Checks an expression as [`parse`](Self::parse) does, without keeping it.
+    ///
+    /// # Errors
+    /// Fails as [`parse`](Self::parse) does.
+    pub fn check(text: &str) -> Result<(), String> {
+        match syntax::translate(text) {
+            Ok(_) => Ok(()),
+            Err(reason) => Err(format!("error parsing regexp: {reason}")),
+        }
+    }
+
+    /// Returns the size of the expression when it is compiled: the number of its characters with repetitions written out, and
+    /// more for Unicode properties.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns the expression as it is written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether the expression matches anywhere in a text. Takes time proportional to the length of the text.
+    ///
+    /// # Errors
+    /// Fails if the expression is too large to be compiled, or if the budget is exhausted.
+    pub fn is_match(&self, text: &str, budget: &Budget) -> Result<bool, MatchError> {
+        self.engine(budget)?.is_match(text, budget)
+    }
+
+    /// Returns the places of at most `limit` matches that do not overlap, the leftmost first.
+    ///
+    /// # Errors
+    /// Fails as [`is_match`](Self::is_match) does.
+    pub fn find_all(
+        &self,
+        text: &str,
+        limit: usize,
+        budget: &Budget,
+    ) -> Result<Vec<Range<usize>>, MatchError> {
+        self.engine(budget)?.find_all(text, limit, budget)
+    }
+
+    fn engine(&self, budget: &Budget) -> Result<&Engine, MatchError> {
+        let engine = if let Some(engine) = self.engine.get() {
+            engine
+        } else {
+            budget.take_steps(self.compile_steps)?;
+            self.engine.get_or_init(|| self.compile())
+        };
+        engine.as_ref().map_err(|reason| MatchError::TooLarge(reason.clone()))
+    }
+
+    fn compile(&self) -> Result<Engine, String> {
+        let engine = if self.has_too_many_properties {
+            Err("expression too large")
+        } else {
+            Engine::compile(&self.translated)
+        };
+        engine.map_err(|reason| format!("error parsing regexp: {reason}: `{}`", self.text))
+    }
+}
+
+/// Compiles a regular expression of Go's syntax that is part of this program.
+///
+/// # Errors
+/// Fails if the expression is malformed or uses what Go does not have.
+pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+    let translated = syntax::translate(pattern)?;
+    Regex::new(&translated.text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

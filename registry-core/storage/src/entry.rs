@@ -1,0 +1,173 @@
+//! A stored object at one revision: encoded once, attributes extracted once, shared by all readers.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+
+use registry_meta::GroupVersion;
+use registry_schema::codec::protobuf::MAGIC;
+use registry_schema::codec::stored;
+
+use super::Revision;
+
+mod attributes;
+mod encodings;
+
+pub use attributes::Attributes;
+use encodings::Encodings;
+pub use encodings::{Encoding, EncodingBudget};
+
+/// A stored object; cheap to clone.
+pub type StoredObject = Arc<Entry>;
+
+/// An object at one revision.
+#[derive(Debug)]
+pub struct Entry {
+    /// The full key, for example `/registry/pods/default/web`.
+    pub key: Arc<str>,
+    /// The revision that wrote this state; the `resourceVersion` that clients see.
+    pub revision: Revision,
+    /// The object as JSON, including `metadata.resourceVersion`, and a newline.
+    line: Bytes,
+    /// Offset in the JSON of the fields after `kind` and `apiVersion`; the end, if it is not known.
+    item_offset: u32,
+    /// The attributes that selectors and indexes evaluate.
+    pub attributes: Attributes,
+    /// Length of `metadata`, computed on first use; 0 before.
+    metadata_len: AtomicU32,
+    /// Encodings other than JSON, and conversions to other versions.
+    encodings: Encodings,
+}
+
+/// Extracts attributes from a stored value: connects a resource's AttrFunc to a backend when the backend is opened.
+///
+/// Kubernetes concept: `storage.AttrFunc`.
+pub trait AttributesOf: Send + Sync + 'static {
+    /// Returns the attributes of a value (the canonical encoding, with or without `resourceVersion`).
+    ///
+    /// # Errors
+    /// Fails if the value is not an object of the resource: something else wrote it, or it is damaged.
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
+
+    /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
+    /// version of the kind, or under an earlier schema.
+    ///
+    /// `written` is the revision that wrote the value; 0 if it is not known.
+    ///
+    /// # Errors
+    /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what
+    /// the default implementation assumes.
+    fn canonical(&self, value: &[u8], _written: Revision) -> Result<CanonicalForm, String> {
+        if value.starts_with(MAGIC) {
+            return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
+        }
+        Ok(CanonicalForm::Same)
+    }
+}
+
+/// The canonical encoding of a stored value.
+pub enum CanonicalForm {
+    /// The value is canonical.
+    Same,
+    /// This encoding.
+    Other(Bytes),
+    /// The encoding that a service outside of this process makes, or the reason that it cannot.
+    Awaited(BoxFuture<'static, Result<Bytes, String>>),
+}
+
+// === impl Entry ===
+
+impl Entry {
+    /// Creates an entry with its JSON; other encodings are created on demand. `line` is the JSON with a newline, which is
+    /// added if it is missing. `item_offset` is the offset of `"metadata"` if only `kind` and `apiVersion` precede it,
+    /// and otherwise the length of the line: see [`with_resource_version`](stored::with_resource_version).
+    pub fn new(
+        key: Arc<str>,
+        revision: Revision,
+        line: Bytes,
+        item_offset: u32,
+        attributes: Attributes,
+    ) -> Self {
+        let line = if line.ends_with(b"\n") { line } else { [&line[..], b"\n"].concat().into() };
+        let metadata_len = AtomicU32::new(0);
+        let encodings = Encodings::default();
+        Self { key, revision, line, item_offset, attributes, metadata_len, encodings }
+    }
+
+    /// Creates an entry of the same object at another revision; `line` has the same fields at the same places up to
+    /// the resource version.
+    pub(super) fn at_revision(&self, revision: Revision, line: Bytes) -> Self {
+        let item_offset = if self.tail().is_empty() { u32::MAX } else { self.item_offset };
+        Self::new(Arc::clone(&self.key), revision, line, item_offset, self.attributes.clone())
+    }
+
+    /// Returns the object as JSON, including `metadata.resourceVersion`.
+    pub fn json(&self) -> &[u8] {
+        self.line.strip_suffix(b"\n").unwrap_or(&self.line)
+    }
+
+    /// Returns the JSON with a newline: the exact bytes of the response to a `get`.
+    pub fn line(&self) -> &Bytes {
+        &self.line
+    }
+
+    /// Returns the JSON from the first field after `kind` and `apiVersion` on (the `"` of `"metadata"`): items of a
+    /// typed list are written without those two fields, as `{` and this tail. Empty if its offset is not known.
+    pub fn tail(&self) -> &[u8] {
+        let tail = usize::try_from(self.item_offset).ok().and_then(|offset| self.json().get(offset..));
+        tail.unwrap_or_default()
+    }
+
+    /// Returns the JSON of `metadata`, a part of [`json`](Self::json), located once. `None` if the JSON is not
+    /// canonical.
+    pub fn metadata(&self) -> Option<&[u8]> {
+        let rest = match self.tail() {
+            [] => self.json().get(stored::metadata_opening(self.json())? - 1..)?,
+            tail => tail.strip_prefix(stored::METADATA_KEY)?,
+        };
+        let known = usize::try_from(self.metadata_len.load(Ordering::Relaxed)).unwrap_or_default();
+        if known > 0 {
+            return rest.get(..known);
+        }
+        let len = stored::value_len(rest)?;
+        // A length beyond 32 bits is computed again each time.
+        self.metadata_len.store(u32::try_from(len).unwrap_or_default(), Ordering::Relaxed);
+        rest.get(..len)
+    }
+
+    /// Returns the memory that the object takes, in bytes: its strings and their overhead. Encodings are counted by
+    /// the encodings' own budget.
+    pub fn size_bytes(&self) -> usize {
+        /// The structs, their reference counts, and the allocator's rounding.
+        const OVERHEAD_BYTES: usize = 200;
+        OVERHEAD_BYTES + self.key.len() + self.line.len() + self.attributes.size_bytes()
+    }
+
+    /// Returns the object in an encoding. `make` is called once per entry and its result shared, within the budget.
+    /// `None` if `make` fails.
+    pub fn encoded(
+        &self,
+        encoding: Encoding,
+        budget: &Arc<EncodingBudget>,
+        make: impl FnOnce() -> Option<Bytes>,
+    ) -> Option<Bytes> {
+        self.encodings.get_or_make(encoding, budget, make)
+    }
+
+    /// Returns the object in another version of its kind if it was converted before.
+    pub fn known_version(&self, version: GroupVersion) -> Option<StoredObject> {
+        self.encodings.known_version(version)
+    }
+
+    /// Returns the object in another version of its kind. `convert` is called once, as in [`encoded`](Self::encoded).
+    pub fn in_version(
+        &self,
+        version: GroupVersion,
+        budget: &Arc<EncodingBudget>,
+        convert: impl FnOnce() -> Option<StoredObject>,
+    ) -> Option<StoredObject> {
+        self.encodings.get_or_convert(version, budget, convert)
+    }
+}

@@ -1,0 +1,125 @@
+//! Maps etcd's errors to the contract's errors, in one table.
+
+use std::fmt;
+
+use etcd_client::Error;
+
+use crate::mvcc::MvccError;
+
+/// The meaning of a failed call, without the revisions concerned.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The request exceeds etcd's size limit.
+    TooLarge(String),
+    /// The requested revision has been compacted.
+    Compacted,
+    /// The requested revision is in the future.
+    Future,
+    /// Too many requests are in flight for etcd or this client; nothing was executed.
+    Overloaded,
+    /// The lease does not exist; nothing was executed.
+    LeaseNotFound,
+    /// The request was not sent: a retry is safe.
+    NotSent(String),
+    /// It is unknown whether the request was executed.
+    Lost(String),
+    /// etcd refuses the request for a reason that an immediate retry does not resolve (full disk, missing
+    /// permission).
+    Refused(String),
+}
+
+/// The gRPC status codes that carry information beyond the message.
+mod code {
+    pub(super) const UNKNOWN: i32 = 2;
+    pub(super) const RESOURCE_EXHAUSTED: i32 = 8;
+    pub(super) const OUT_OF_RANGE: i32 = 11;
+    pub(super) const DEADLINE_EXCEEDED: i32 = 4;
+    pub(super) const UNAVAILABLE: i32 = 14;
+    pub(super) const CANCELLED: i32 = 1;
+    pub(super) const INTERNAL: i32 = 13;
+}
+
+/// Creates a failure from its message.
+type Make = fn(String) -> Failure;
+
+/// Message parts that identify failures. The first match counts.
+const KNOWN: &[(&str, Make)] = &[
+    ("request is too large", Failure::TooLarge),
+    ("larger than max", Failure::TooLarge),
+    ("required revision has been compacted", |_| Failure::Compacted),
+    ("required revision is a future revision", |_| Failure::Future),
+    ("requested lease not found", |_| Failure::LeaseNotFound),
+    ("too many requests", |_| Failure::Overloaded),
+    ("database space exceeded", Failure::Refused),
+    // The connection could not be established, or the member refused before it proposed anything.
+    ("tcp connect error", Failure::NotSent),
+    ("Service was not ready", Failure::NotSent),
+    ("etcdserver: no leader", Failure::NotSent),
+    ("etcdserver: not capable", Failure::NotSent),
+];
+
+// === impl Failure ===
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let Error::GRpcStatus(status) = &error else { return Self::Lost(error.to_string()) };
+        let text = match std::error::Error::source(status) {
+            Some(source) => format!("{}: {}", status.message(), root_cause(source)),
+            None => status.message().to_owned(),
+        };
+        if let Some((_, make)) = KNOWN.iter().find(|(part, _)| text.contains(part)) {
+            return make(text);
+        }
+        match i32::from(status.code()) {
+            code::OUT_OF_RANGE => Self::Refused(text),
+            code::UNKNOWN
+            | code::UNAVAILABLE
+            | code::DEADLINE_EXCEEDED
+            | code::CANCELLED
+            | code::INTERNAL
+            | code::RESOURCE_EXHAUSTED => Self::Lost(text),
+            _ => Self::Refused(text),
+        }
+    }
+}
+
+impl From<Failure> for MvccError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::TooLarge(text) => Self::TooLarge(text),
+            Failure::Overloaded => Self::Overloaded,
+            other => unavailable(other),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge(text) | Self::NotSent(text) | Self::Lost(text) | Self::Refused(text) => {
+                f.write_str(text)
+            }
+            Self::Compacted => f.write_str("the revision has been compacted"),
+            Self::Future => f.write_str("the revision is in the future"),
+            Self::Overloaded => f.write_str("too many requests"),
+            Self::LeaseNotFound => f.write_str("the lease is gone"),
+        }
+    }
+}
+
+/// Creates the error for an engine that is temporarily unavailable.
+pub(super) fn unavailable(reason: impl fmt::Display) -> MvccError {
+    MvccError::Unavailable(reason.to_string().into())
+}
+
+/// Returns the innermost cause: transport errors wrap the informative one several times.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    let mut texts = vec![cause.to_string()];
+    while let Some(inner) = cause.source() {
+        cause = inner;
+        texts.push(cause.to_string());
+    }
+    texts.dedup();
+    texts.join(": ")
+}

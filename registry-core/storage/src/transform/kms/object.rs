@@ -1,0 +1,109 @@
+//! A value at rest, with the encrypted seed of its key.
+
+use std::collections::BTreeMap;
+
+use crate::transform::TransformError;
+use registry_meta::validation::names;
+
+use super::KmsCiphertext;
+use super::source::{KEY, SEED};
+
+/// Maximum size of a key's id, and of an encrypted seed, in bytes.
+const MAX_ID_BYTES: usize = 1024;
+/// Maximum size of all annotations, in bytes.
+const MAX_ANNOTATION_BYTES: usize = 32 * 1024;
+
+/// A value at rest.
+#[derive(Clone, PartialEq, Eq, prost::Message)]
+pub struct EncryptedObject {
+    /// The encrypted value.
+    #[prost(bytes = "vec", tag = "1")]
+    pub encrypted_data: Vec<u8>,
+    /// The key of the service.
+    #[prost(string, tag = "2")]
+    pub key_id: String,
+    /// The seed or key of the value, encrypted by the service.
+    #[prost(bytes = "vec", tag = "3")]
+    pub encrypted_dek_source: Vec<u8>,
+    /// What the service needs to decrypt it.
+    #[prost(btree_map = "string, bytes", tag = "4")]
+    pub annotations: BTreeMap<String, Vec<u8>>,
+    /// Whether it is a key (0) or a seed (1).
+    #[prost(int32, tag = "5")]
+    pub encrypted_dek_source_type: i32,
+}
+
+// === impl EncryptedObject ===
+
+impl EncryptedObject {
+    /// Creates the object of a value that is encrypted with a key from this seed.
+    pub(super) fn new(seed: &KmsCiphertext, encrypted_data: Vec<u8>) -> Self {
+        Self {
+            encrypted_data,
+            key_id: seed.key_id.clone(),
+            encrypted_dek_source: seed.ciphertext.clone(),
+            annotations: seed.annotations.clone(),
+            encrypted_dek_source_type: SEED,
+        }
+    }
+
+    /// Returns the encrypted seed or key, its type, and the encrypted value.
+    pub(super) fn into_parts(self) -> (KmsCiphertext, i32, Vec<u8>) {
+        let Self { encrypted_data, key_id, encrypted_dek_source, annotations, encrypted_dek_source_type } =
+            self;
+        let encrypted = KmsCiphertext { ciphertext: encrypted_dek_source, key_id, annotations };
+        (encrypted, encrypted_dek_source_type, encrypted_data)
+    }
+
+    /// Checks the limits of all parts.
+    ///
+    /// # Errors
+    /// Fails with Kubernetes' message.
+    pub(super) fn validate(&self) -> Result<(), TransformError> {
+        let refused = |reason: String| Err(TransformError(reason));
+        if !matches!(self.encrypted_dek_source_type, KEY | SEED) {
+            return refused(format!("unknown encryptedDEKSourceType: {}", self.encrypted_dek_source_type));
+        }
+        if self.encrypted_data.is_empty() {
+            return refused("encrypted data is empty".to_owned());
+        }
+        let source = self.encrypted_dek_source.len();
+        if source == 0 {
+            return refused(
+                "failed to validate encrypted DEK source: encrypted DEK source is empty".to_owned(),
+            );
+        }
+        if source > MAX_ID_BYTES {
+            return refused(format!(
+                "failed to validate encrypted DEK source: encrypted DEK source is {source} bytes, which exceeds the \
+                 max size of {MAX_ID_BYTES}"
+            ));
+        }
+        if let Err(reason) = check_key_id(&self.key_id) {
+            return refused(format!("failed to validate key id: {reason}"));
+        }
+        let total: usize = self.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+        if total > MAX_ANNOTATION_BYTES {
+            return refused(format!(
+                "failed to validate annotations: total size of annotations is {total}, which exceeds the max size of \
+                 {MAX_ANNOTATION_BYTES}"
+            ));
+        }
+        match self.annotations.keys().find(|key| !names::fully_qualified(key).is_empty()) {
+            Some(key) => refused(format!("failed to validate annotations: Invalid value: {key:?}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Checks the id of a service's key.
+///
+/// # Errors
+/// Fails with Kubernetes' message.
+pub fn check_key_id(id: &str) -> Result<(), String> {
+    match id.len() {
+        0 => Err("keyID is empty".to_owned()),
+        1..=MAX_ID_BYTES => Ok(()),
+        length => Err(format!("keyID is {length} bytes, which exceeds the max size of {MAX_ID_BYTES}")),
+    }
+}

@@ -1,0 +1,74 @@
+//! The key of a value: given, or derived from a seed.
+//!
+//! Kubernetes concept: `extendedNonceGCM` in `k8s.io/apiserver/pkg/storage/value/encrypt/aes`.
+
+use bytes::Bytes;
+use ring::hkdf::{HKDF_SHA256, Prk};
+
+use crate::transform::aes::Gcm;
+use crate::transform::{TransformError, random, too_short};
+
+/// The type of a value whose key the service encrypted.
+pub(super) const KEY: i32 = 0;
+/// The type of a value whose key is derived from the seed that the service encrypted.
+pub(super) const SEED: i32 = 1;
+/// Length of seeds, of derived keys, and of what they are derived by, in bytes.
+const BYTES: usize = 32;
+
+/// The origin of keys.
+pub(super) enum Source {
+    Key(Gcm),
+    Seed(Prk),
+}
+
+// === impl Source ===
+
+impl Source {
+    /// Returns the source of this type.
+    pub(super) fn of_kind(kind: i32, bytes: &[u8]) -> Result<Self, TransformError> {
+        match kind {
+            KEY => Gcm::new(bytes).map(Self::Key).map_err(|error| TransformError(error.to_string())),
+            _ => Self::seed(bytes),
+        }
+    }
+
+    /// Returns the source of keys that are derived from a seed.
+    pub(super) fn seed(bytes: &[u8]) -> Result<Self, TransformError> {
+        if bytes.len() < BYTES {
+            let length = bytes.len();
+            return Err(TransformError(format!("invalid seed length {length} used for key generation")));
+        }
+        Ok(Self::Seed(Prk::new_less_safe(HKDF_SHA256, bytes)))
+    }
+
+    /// Decrypts a value.
+    pub(super) fn open(&self, stored: &[u8], context: &str) -> Result<Vec<u8>, TransformError> {
+        match self {
+            Self::Key(key) => key.open(stored, context),
+            Self::Seed(seed) => {
+                let (info, sealed) = stored.split_at_checked(BYTES).ok_or_else(too_short)?;
+                derived(seed, info)?.open(sealed, context)
+            }
+        }
+    }
+
+    /// Encrypts a value.
+    pub(super) fn seal(&self, plain: &[u8], context: &str) -> Result<Bytes, TransformError> {
+        match self {
+            Self::Key(key) => key.seal(Vec::new(), plain, context),
+            Self::Seed(seed) => {
+                let info = random::bytes::<BYTES>()?;
+                derived(seed, &info)?.seal(info.to_vec(), plain, context)
+            }
+        }
+    }
+}
+
+fn derived(seed: &Prk, info: &[u8]) -> Result<Gcm, TransformError> {
+    let failed = || TransformError("failed to derive a key from the seed".to_owned());
+    let mut key = [0; BYTES];
+    let info = [info];
+    let expanded = seed.expand(&info, HKDF_SHA256).map_err(|_| failed())?;
+    expanded.fill(&mut key).map_err(|_| failed())?;
+    Gcm::new(&key).map_err(|error| TransformError(error.to_string()))
+}

@@ -1,0 +1,224 @@
+//! Lists: choice of the revision, and division into pages.
+
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::Revision;
+use crate::entry::{Attributes, StoredObject};
+use crate::error::StorageError;
+use crate::interface::{ListPage, ListRequest};
+use crate::mvcc::{KeyValue, MvccError, RangeRequest, Ranged};
+use registry_meta::ResourceVersionMatch;
+
+use super::state::entry;
+use super::{KeyRange, VersionedStore, not_in_the_future, successor};
+use crate::continue_token::{self, Position};
+
+/// Approximate size of one read of the engine, in bytes: engines limit by number of objects.
+const READ_BYTES: usize = 2 * 1024 * 1024;
+
+/// Size of one part of a list without a limit, in bytes.
+const PART_BYTES: usize = 512 * 1024;
+
+/// Maximum size of a page with a limit, in bytes: the page ends early and clients request the next one.
+const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// A list in progress.
+struct Listing<'a> {
+    store: &'a VersionedStore,
+    request: &'a ListRequest,
+    range: KeyRange,
+    /// The first key of the next read.
+    start: String,
+    /// The revision shown; set by the first read unless the request sets it.
+    revision: Option<Revision>,
+    /// Whether the request has a continue token.
+    continued: bool,
+    items: Vec<StoredObject>,
+    /// Size of the items' JSON, in bytes.
+    item_bytes: usize,
+    /// The last key examined.
+    last_key: Option<String>,
+    /// Number of objects read, and number of those tested by a selector.
+    fetched: usize,
+    evaluated: usize,
+    /// Number of keys that the last read left unread.
+    left: u64,
+    /// The next read, started while the results of the last one are processed.
+    ahead: Option<AbortOnDropHandle<Result<Ranged, MvccError>>>,
+}
+
+/// See [`Interface::list`](crate::Interface::list).
+pub(super) async fn list(
+    store: &VersionedStore,
+    prefix: &str,
+    request: &ListRequest,
+) -> Result<ListPage, StorageError> {
+    let range = KeyRange::of(prefix);
+    let position = position(&range, request)?;
+    let continued = !range.exact && request.continue_token.is_some();
+    let mut listing = Listing {
+        store,
+        request,
+        start: position.start,
+        revision: position.revision,
+        continued,
+        range,
+        items: Vec::new(),
+        item_bytes: 0,
+        last_key: None,
+        fetched: 0,
+        evaluated: 0,
+        left: 0,
+        ahead: None,
+    };
+    listing.fill().await?;
+    store.metrics.listed(listing.fetched, listing.evaluated, listing.items.len());
+    listing.into_page()
+}
+
+/// Returns the start of the list and the revision that it must show.
+fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, StorageError> {
+    let asked = request.revision.filter(|revision| *revision > 0);
+    if let (Some(token), false) = (&request.continue_token, range.exact) {
+        if asked.is_some() {
+            return Err(StorageError::InvalidRequest(
+                "specifying resource version is not allowed when using continue".to_owned(),
+            ));
+        }
+        return continue_token::decode(token, &range.start);
+    }
+    let revision = match request.revision_match {
+        Some(ResourceVersionMatch::Exact) => asked,
+        Some(ResourceVersionMatch::NotOlderThan) => None,
+        // Default without a match: with a limit, the revision is exact.
+        None if request.limit > 0 && !range.exact => asked,
+        None => None,
+    };
+    Ok(Position { start: range.start.clone(), revision })
+}
+
+// === impl Listing ===
+
+impl Listing<'_> {
+    /// Reads until the page is full or nothing is left.
+    async fn fill(&mut self) -> Result<(), StorageError> {
+        let mut page = match self.request.limit {
+            0 => u64::MAX,
+            limit => limit,
+        };
+        loop {
+            let full = self.read(page.min(self.store.page_size.objects_of(self.read_bytes()))).await?;
+            if full || self.left == 0 {
+                return Ok(());
+            }
+            // A selector dropped objects: read more at once, so that a rare match costs few reads.
+            page = page.saturating_mul(2);
+        }
+    }
+
+    /// Reads once, at most `page` keys. Returns whether the page is full.
+    async fn read(&mut self, page: u64) -> Result<bool, StorageError> {
+        let ranged = match self.ahead.take() {
+            Some(ahead) => {
+                ahead.await.unwrap_or_else(|failed| Err(MvccError::Unavailable(failed.to_string().into())))
+            }
+            None => self.range(page).await,
+        };
+        let ranged = ranged.map_err(|error| self.interpret(error))?;
+        not_in_the_future(self.request.revision, ranged.revision)?;
+        self.revision.get_or_insert(ranged.revision);
+        self.left = ranged.count;
+        self.fetched += ranged.key_values.len();
+        self.store.page_size.note(&ranged.key_values);
+        if let Some(last) = ranged.key_values.last() {
+            self.start = successor(&last.key);
+        }
+        if self.request.limit == 0 && !self.request.in_parts && self.left > ranged.key_values.len() as u64 {
+            self.read_ahead(page);
+        }
+        for key_value in ranged.key_values {
+            if self.is_full() {
+                return Ok(true);
+            }
+            self.last_key = Some(key_value.key.to_string());
+            self.left = self.left.saturating_sub(1);
+            self.take(key_value).await?;
+        }
+        Ok(self.is_full())
+    }
+
+    async fn range(&self, limit: u64) -> Result<Ranged, MvccError> {
+        let range = RangeRequest { start: &self.start, end: &self.range.end, limit, revision: self.revision };
+        self.store.engine.range(range).await
+    }
+
+    /// Starts the next read, so that the engine works while this list processes its results.
+    fn read_ahead(&mut self, limit: u64) {
+        let engine = self.store.engine.clone();
+        let revision = self.revision;
+        let start = self.start.clone();
+        let end = self.range.end.clone();
+        self.ahead = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+            engine.range(RangeRequest { start: &start, end: &end, limit, revision }).await
+        })));
+    }
+
+    async fn take(&mut self, key_value: KeyValue) -> Result<(), StorageError> {
+        let KeyValue { key, value, mod_revision, .. } = key_value;
+        let predicate = &self.request.predicate;
+        if predicate.is_everything() && !self.request.with_attributes {
+            let plain = self.store.plain(&key, value, mod_revision).await?;
+            self.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
+            return Ok(());
+        }
+        let object = self.store.entry_with_attributes(key, value, mod_revision).await?;
+        self.evaluated += usize::from(!predicate.is_everything());
+        if predicate.matches(&object.attributes) {
+            self.push(object);
+        }
+        Ok(())
+    }
+
+    fn read_bytes(&self) -> usize {
+        if self.request.limit == 0 && self.request.in_parts { PART_BYTES } else { READ_BYTES }
+    }
+
+    fn push(&mut self, object: StoredObject) {
+        self.item_bytes += object.json().len();
+        self.items.push(object);
+    }
+
+    fn is_full(&self) -> bool {
+        match (self.request.limit, self.request.in_parts) {
+            (0, false) => false,
+            (0, true) => self.item_bytes >= PART_BYTES,
+            (limit, _) => self.items.len() as u64 >= limit || self.item_bytes >= MAX_PAGE_BYTES,
+        }
+    }
+
+    /// If the list's revision was compacted, adds a token that continues in the newest state.
+    fn interpret(&self, error: MvccError) -> StorageError {
+        match error {
+            MvccError::Compacted { requested, oldest } if self.continued => {
+                let fresh_continue = continue_token::encode(&self.start, &self.range.start, None).ok();
+                StorageError::Compacted { requested, oldest, fresh_continue }
+            }
+            other => other.into(),
+        }
+    }
+
+    fn into_page(self) -> Result<ListPage, StorageError> {
+        let revision = self.revision.unwrap_or_default();
+        let mut page =
+            ListPage { revision, items: self.items, continue_token: None, remaining: None, rest: None };
+        if self.left > 0
+            && !self.range.exact
+            && let Some(last) = &self.last_key
+        {
+            let token = continue_token::encode(&successor(last), &self.range.start, Some(revision))?;
+            page.continue_token = Some(token);
+            page.remaining = self.request.predicate.is_everything().then_some(self.left);
+        }
+        Ok(page)
+    }
+}

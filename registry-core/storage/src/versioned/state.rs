@@ -1,0 +1,156 @@
+//! Converts a value at rest into an entry: transforms it, checks it and inserts its revision.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::Revision;
+use crate::entry::{Attributes, CanonicalForm, Entry, StoredObject};
+use crate::error::StorageError;
+use crate::mvcc::{Got, KeyValue};
+use crate::transform::Plain;
+use registry_schema::codec::stored::with_resource_version;
+
+use super::{VersionedStore, metadata};
+
+/// The assumed state of a key.
+pub(super) struct Seen {
+    /// The object; `None`: the key is absent.
+    pub(super) object: Option<StoredObject>,
+    /// The value as read; `None` for a hint, whose value at rest has not been read.
+    plain: Option<Plain>,
+}
+
+// === impl Seen ===
+
+impl Seen {
+    /// Creates a state from a caller's hint.
+    pub(super) fn hinted(object: StoredObject) -> Self {
+        Self { object: Some(object), plain: None }
+    }
+
+    /// Whether this was read from the engine. A hint may be stale.
+    pub(super) fn is_current(&self) -> bool {
+        self.object.is_none() || self.plain.is_some()
+    }
+
+    /// Returns the object's revision; 0 if the key is absent.
+    pub(super) fn revision(&self) -> Revision {
+        self.object.as_ref().map_or(0, |object| object.revision)
+    }
+
+    /// Whether exactly these bytes are at rest, in the form in which they would be written today.
+    pub(super) fn holds(&self, value: &Bytes) -> bool {
+        self.plain.as_ref().is_some_and(|plain| !plain.stale && plain.value == *value)
+    }
+
+    /// Whether writing these bytes may change nothing, according to [`holds`](Self::holds) or to a hint.
+    pub(super) fn may_hold(&self, value: &Bytes) -> bool {
+        if self.is_current() {
+            return self.holds(value);
+        }
+        self.object.as_ref().is_some_and(|object| {
+            with_resource_version(value, object.revision).is_ok_and(|(line, _)| line == object.line())
+        })
+    }
+
+    /// Returns the object's last state, with the revision that removed it.
+    pub(super) fn removed_at(
+        object: &StoredObject,
+        revision: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        let line = metadata::replace_resource_version(object.line(), revision)
+            .map_err(|error| corrupt(&object.key, error))?;
+        Ok(Arc::new(object.at_revision(revision, line)))
+    }
+}
+
+// === impl VersionedStore ===
+
+impl VersionedStore {
+    /// Converts the engine's result for one key.
+    pub(super) async fn seen(&self, key: &str, got: Got) -> Result<Seen, StorageError> {
+        let Some(KeyValue { value, mod_revision, .. }) = got.key_value else {
+            return Ok(Seen { object: None, plain: None });
+        };
+        let plain = self.plain(key, value, mod_revision).await?;
+        let object = entry(key.into(), &plain.value, mod_revision, Attributes::default())?;
+        Ok(Seen { object: Some(object), plain: Some(plain) })
+    }
+
+    /// Converts a value at rest into plain form: decrypted, and as the stored version's JSON even if kube-apiserver
+    /// wrote it as protobuf or in another version, and with the current schema's fields. A value in another form counts as
+    /// stale, so that the next write stores the current form even if nothing else changes. `written` is the revision that
+    /// wrote the value; 0 if it is not known.
+    pub(super) async fn plain(
+        &self,
+        key: &str,
+        stored: Bytes,
+        written: Revision,
+    ) -> Result<Plain, StorageError> {
+        let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
+        let unreadable = |reason: String| corrupt(key, reason);
+        let value = match self.attributes.canonical(&plain.value, written).map_err(unreadable)? {
+            CanonicalForm::Same => return Ok(plain),
+            CanonicalForm::Other(value) => value,
+            CanonicalForm::Awaited(converting) => converting.await.map_err(unreadable)?,
+        };
+        Ok(Plain { value, stale: true })
+    }
+
+    /// Converts a plain value into the form at rest.
+    pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
+        self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
+    }
+
+    /// Creates an entry with its attributes extracted.
+    pub(super) async fn entry_with_attributes(
+        &self,
+        key: Arc<str>,
+        stored: Bytes,
+        revision: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        self.entry_written_at(key, stored, revision, revision).await
+    }
+
+    /// Creates an entry for the state before a change, with the revision of the change.
+    pub(super) async fn entry_before(
+        &self,
+        key: Arc<str>,
+        stored: Bytes,
+        revision: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        self.entry_written_at(key, stored, revision, 0).await
+    }
+
+    async fn entry_written_at(
+        &self,
+        key: Arc<str>,
+        stored: Bytes,
+        revision: Revision,
+        written: Revision,
+    ) -> Result<StoredObject, StorageError> {
+        let plain = self.plain(&key, stored, written).await?;
+        let attributes = match self.recent_writes.take(&plain.value) {
+            Some(known) => known,
+            None => self.attributes.attributes_of(&plain.value).map_err(|reason| corrupt(&key, reason))?,
+        };
+        entry(key, &plain.value, revision, attributes)
+    }
+}
+
+/// Creates the entry for a plain value.
+pub(super) fn entry(
+    key: Arc<str>,
+    value: &Bytes,
+    revision: Revision,
+    attributes: Attributes,
+) -> Result<StoredObject, StorageError> {
+    let (line, item_offset) = with_resource_version(value, revision).map_err(|error| corrupt(&key, error))?;
+    Ok(Arc::new(Entry::new(key, revision, line, item_offset, attributes)))
+}
+
+/// Creates the error for an unreadable value.
+pub(super) fn corrupt(key: &str, reason: impl std::fmt::Display) -> StorageError {
+    StorageError::Corrupt { key: key.to_owned(), reason: reason.to_string() }
+}
