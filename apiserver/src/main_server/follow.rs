@@ -9,13 +9,14 @@ use arc_swap::ArcSwap;
 use futures::StreamExt as _;
 use imbl::OrdMap;
 use registry_core::api::Object;
+use registry_core::backoff::Backoff;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::source::{self, ApiServer, SourceError, SourceEvent};
 
-/// Shortest and longest time before another attempt.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// The times before further attempts.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 /// A watch that lasted this long was healthy.
 const HEALTHY: Duration = Duration::from_secs(10);
 
@@ -34,18 +35,17 @@ pub(crate) trait Follower: Send {
 /// Follows the list at a path with a query that ends in `?` or `&`, until it is dropped. Each attempt after a failure waits
 /// longer than the one before, up to a limit.
 pub(crate) async fn follow(server: &dyn ApiServer, path: &str, follower: &mut impl Follower) {
-    let mut pause = BACKOFF.0;
+    let mut backoff = BACKOFF;
     loop {
         let began = Instant::now();
         let ended = follow_once(server, path, follower).await;
         if began.elapsed() >= HEALTHY {
-            pause = BACKOFF.0;
+            backoff.reset();
         }
         if let Err(failure) = &ended {
             follower.failed(failure);
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(BACKOFF.1);
+        tokio::time::sleep(backoff.next_pause()).await;
     }
 }
 

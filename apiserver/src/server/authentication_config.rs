@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::api::Object;
+use registry_core::backoff::Backoff;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio::time::Instant;
@@ -24,8 +25,8 @@ const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
 const NAME: &str = "kube-system/extension-apiserver-authentication";
 /// Maximum time to wait for the ConfigMap at the start: a main server that starts at the same time has to write it first.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
-/// Shortest and longest time before another attempt at the start.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// The times before further attempts at the start.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
 /// What is taken from the ConfigMap: what the flags do not give.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ impl AuthenticationConfig {
     /// Fails with the last reason.
     pub(crate) async fn read(&self, tolerates_failure: bool) -> Result<(), String> {
         let begun = Instant::now();
-        let mut pause = BACKOFF.0;
+        let mut backoff = BACKOFF;
         loop {
             let Err(failure) = self.list().await else { return Ok(()) };
             let text = format!("cannot read the ConfigMap {NAME} of the main server: {failure}");
@@ -91,8 +92,7 @@ impl AuthenticationConfig {
                 return Err(format!("{text} (see --authentication-tolerate-lookup-failure)"));
             }
             tracing::info!("{text}; trying again");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(BACKOFF.1);
+            tokio::time::sleep(backoff.next_pause()).await;
         }
     }
 

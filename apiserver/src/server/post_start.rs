@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
+use registry_core::backoff::{Backoff, jittered_period};
 use registry_core::registry::{InformerTask, InstalledApi, Synced};
 use resources::bootstrap::{PostStartHook, PublishedAuthentication, ServerFacts, post_start_hooks};
 use tokio::task::JoinSet;
@@ -17,8 +18,8 @@ use crate::flowcontrol::FlowSchemaInformer;
 use crate::health::{Check, Completion};
 use crate::options::{EndpointReconciler, Options};
 
-/// Initial and maximum time before a retry.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// The times before retries.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
 /// Time to withdraw what must not outlive the server, so that a store that is gone does not hold up its end.
 const WITHDRAWAL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -126,23 +127,16 @@ async fn keep_running(hook: &dyn PostStartHook, done: impl Fn()) {
         run(hook).await;
         done();
         let Some(period) = hook.period() else { return };
-        tokio::time::sleep(jittered(period)).await;
+        tokio::time::sleep(jittered_period(period)).await;
     }
-}
-
-/// Adds up to a tenth to this duration, so that servers that started together do not all write together.
-fn jittered(period: Duration) -> Duration {
-    let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 100).unwrap_or_default();
-    period + period / 1000 * thousandths
 }
 
 /// Runs a hook until it succeeds.
 async fn run(hook: &dyn PostStartHook) {
-    let mut pause = BACKOFF.0;
+    let mut backoff = BACKOFF;
     while let Err(failure) = hook.run().await {
         tracing::warn!(hook = hook.name(), "not finished yet: {failure}");
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(BACKOFF.1);
+        tokio::time::sleep(backoff.next_pause()).await;
     }
 }
 

@@ -14,10 +14,12 @@
 //! | [`json_path`] | JSONPath, as columns and selectable fields use it |
 //! | [`time`] | times as Kubernetes writes them |
 //! | [`budget`] | the limits of the work that one request causes |
+//! | [`backoff`] | pauses between attempts that fail |
 //! | [`features`] | the features that an operator can enable or disable |
 //!
 //! Kubernetes concept: [API conventions](https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md).
 
+pub mod backoff;
 pub mod budget;
 pub mod features;
 pub mod identity;

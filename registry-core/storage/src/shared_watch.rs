@@ -15,6 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
+use registry_meta::backoff::Backoff;
 use tokio::task::AbortHandle;
 
 use super::Revision;
@@ -29,8 +30,8 @@ use listening::listen;
 use newest::Newest;
 use routes::{PAST, Routes};
 
-/// Minimum and maximum delay before watching again.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
+/// The delays before watching again.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
 
 /// Time that a new watch waits for the shared watch to begin before it watches the engine directly.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(5);
@@ -95,7 +96,7 @@ impl Drop for SharedWatch {
 /// from its last revision, and finds it remembered here.
 async fn run(shared: Arc<SharedWatchState>) {
     let end = prefix_end(&shared.prefix);
-    let mut backoff = BACKOFF.0;
+    let mut backoff = BACKOFF;
     loop {
         let ended = match shared.routes.delivered() {
             Some(after) => follow(&shared, &end, after, &mut backoff).await,
@@ -116,12 +117,11 @@ async fn run(shared: Arc<SharedWatchState>) {
         } else {
             tracing::info!(%ended, "the watch of the store broke, watching again");
         }
-        tokio::time::sleep(backoff).await;
-        backoff = (backoff * 2).min(BACKOFF.1);
+        tokio::time::sleep(backoff.next_pause()).await;
     }
 }
 
-async fn follow(shared: &SharedWatchState, end: &str, after: Revision, backoff: &mut Duration) -> MvccError {
+async fn follow(shared: &SharedWatchState, end: &str, after: Revision, backoff: &mut Backoff) -> MvccError {
     let mut stream = match shared.inner.watch(&shared.prefix, end, after).await {
         Ok(stream) => stream,
         Err(error) => return error,
@@ -129,7 +129,7 @@ async fn follow(shared: &SharedWatchState, end: &str, after: Revision, backoff: 
     while let Some(batch) = stream.next().await {
         match batch {
             Ok(batch) => {
-                *backoff = BACKOFF.0;
+                backoff.reset();
                 shared.routes.deliver(batch);
             }
             Err(error) => return error,

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// Shortest and longest time before a retry.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+use crate::backoff::Backoff;
+
+/// The times before retries.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
 /// A watch that lasted this long was healthy: what follows it is a new failure.
 const HEALTHY: Duration = Duration::from_secs(10);
@@ -15,22 +17,28 @@ const MAX_RESUMES: u32 = 5;
 const REPORTED: u32 = 3;
 
 /// The failures in a row.
-#[derive(Default)]
 pub(super) struct Retry {
     failures: u32,
+    backoff: Backoff,
 }
 
 // === impl Retry ===
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { failures: 0, backoff: BACKOFF }
+    }
+}
 
 impl Retry {
     /// Counts the end of a watch that lasted this long. Returns the time to wait.
     pub(super) fn after(&mut self, lasted: Duration) -> Duration {
         if lasted >= HEALTHY {
             self.failures = 0;
+            self.backoff.reset();
         }
-        let doubled = BACKOFF.0.saturating_mul(1_u32.checked_shl(self.failures.min(16)).unwrap_or(u32::MAX));
         self.failures = self.failures.saturating_add(1);
-        jittered(doubled.min(BACKOFF.1))
+        self.backoff.next_pause()
     }
 
     /// Whether a watch may be resumed: a position that cannot be resumed often is given up.
@@ -42,10 +50,4 @@ impl Retry {
     pub(super) fn is_persistent(&self) -> bool {
         self.failures >= REPORTED
     }
-}
-
-/// Shortens a pause by up to a third, so that informers that failed together do not all come back together.
-fn jittered(pause: Duration) -> Duration {
-    let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 333).unwrap_or_default();
-    pause.saturating_sub(pause / 1_000 * thousandths)
 }

@@ -16,6 +16,7 @@ use crate::error::{StorageError, WatchError};
 use crate::interface::{Changed, ChangedStream, Interface, ListRequest, WatchEvent};
 use crate::notice::Notice;
 use registry_meta::ResourceVersionMatch;
+use registry_meta::backoff::Backoff;
 
 use super::filling::Filling;
 use super::state::CacheState;
@@ -26,8 +27,8 @@ const BATCH: usize = 256;
 /// Maximum number of objects per list page; the store returns fewer when they are large.
 const PAGE_OBJECTS: u64 = 5_000;
 
-/// Minimum and maximum delay after a failure.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// The delays after failures.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
 
 /// Interval between checks for old history to drop, and for memory to load released objects again.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -50,22 +51,21 @@ enum Ended {
 
 /// Runs until its task is aborted.
 pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefix: String) {
-    let mut backoff = BACKOFF.0;
+    let mut backoff = BACKOFF;
     let mut unfilled = Notice::default();
     loop {
         let filling = fill(&*inner, &state, &prefix, None).await;
         match filling {
             Ok((revision, filling)) => {
                 state.fill(revision, filling.finish());
-                backoff = BACKOFF.0;
+                backoff.reset();
             }
             Err(error) => {
                 unfilled.log(|times| {
                     tracing::warn!(%prefix, times, %error, "cannot fill the watch cache, trying again");
                 });
                 evict_if_asked(&state, &prefix);
-                tokio::time::sleep(backoff).await;
-                backoff = (backoff * 2).min(BACKOFF.1);
+                tokio::time::sleep(backoff.next_pause()).await;
                 continue;
             }
         }
@@ -75,8 +75,7 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefi
                 Ended::Switched => {}
                 Ended::Interrupted => {
                     evict_if_asked(&state, &prefix);
-                    tokio::time::sleep(backoff).await;
-                    backoff = (backoff * 2).min(BACKOFF.1);
+                    tokio::time::sleep(backoff.next_pause()).await;
                 }
                 Ended::Lost => break,
                 Ended::Unreadable => {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use etcd_client::{
     Certificate, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient,
 };
+use registry_meta::backoff::Backoff;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::Instrument as _;
@@ -21,10 +22,10 @@ use super::options::{ConnectError, Etcd3Options};
 
 /// Maximum number of attempts of a request, the first included.
 const ATTEMPTS: u32 = 5;
-/// Delay before the second attempt; doubled before each further attempt.
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// Delay between attempts at the start: initial and maximum value; doubled after each attempt.
-const FIRST_ANSWER_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// The delays before further attempts of a request.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
+/// The delays between attempts at the start.
+const FIRST_ANSWER_BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(2));
 /// Time without any answer at the start after which the log says so, and minimum interval between such lines.
 const FIRST_ANSWER_NOTICE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 /// Idle time after which a keep-alive ping is sent, and time to wait for its response.
@@ -114,7 +115,7 @@ impl Connection {
     {
         let Ok(_permit) = self.in_flight.try_acquire() else { return Err(Failure::Overloaded) };
         let deadline = Instant::now() + self.request_timeout;
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = BACKOFF;
         for attempt in 1.. {
             let answer = timeout_at(deadline, request()).instrument(stage!("etcd", attempt)).await;
             let failure = match answer {
@@ -127,11 +128,11 @@ impl Connection {
                 Failure::Lost(_) => safety == Safety::Read,
                 _ => false,
             };
+            let pause = backoff.next_pause();
             if !again || attempt >= ATTEMPTS || Instant::now() + pause >= deadline {
                 return Err(failure);
             }
             sleep(pause).await;
-            pause *= 2;
         }
         Err(self.too_late())
     }
@@ -174,7 +175,7 @@ impl Connection {
         let deadline = Instant::now() + Duration::from_secs(options.connect_timeout_seconds.max(1));
         let unreachable =
             |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
-        let mut pause = FIRST_ANSWER_PAUSE.0;
+        let mut backoff = FIRST_ANSWER_BACKOFF;
         let notice = FirstAnswerNotice { options, last: Mutex::default() };
         let mut last_failure = None;
         loop {
@@ -198,8 +199,7 @@ impl Connection {
             }
             notice.say(&failure.to_string());
             last_failure = Some(failure.to_string());
-            sleep(pause).await;
-            pause = (pause * 2).min(FIRST_ANSWER_PAUSE.1);
+            sleep(backoff.next_pause()).await;
         }
     }
 }
