@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::aggregator::Aggregator;
-use crate::filters::{Dispatch, Filters};
+use crate::filters::{Dispatch, ExpectedWork, Filters};
 use crate::handlers::Api;
 use crate::health::Endpoint;
 use crate::options::{Options, StorageBackend};
 use crate::request_info::RequestInfo;
+use crate::responses::ResponseBody;
 use crate::storage::Engine;
 
 pub(crate) mod address;
@@ -207,7 +208,8 @@ impl Dispatch for Api {
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+        _work: ExpectedWork,
+    ) -> Response<ResponseBody> {
         Self::dispatch(self, info, context, request).await
     }
 }

@@ -15,7 +15,7 @@ use crate::access::Attributes;
 use crate::metrics::AuditMetrics;
 use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 use crate::request_info::RequestInfo;
-use crate::responses;
+use crate::responses::{self, ResponseBody};
 
 use super::event::{Event, RequestFacts};
 use super::log::{DirectLog, LogBackend};
@@ -133,7 +133,7 @@ impl Auditor {
         self: &Arc<Self>,
         origin: Origin<'_>,
         user: &UserInfo,
-    ) -> Result<Option<Box<Recording>>, Response<Body>> {
+    ) -> Result<Option<Box<Recording>>, Response<ResponseBody>> {
         let Some(mut recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
         if recording.receive().await {
             return Ok(Some(recording));

@@ -10,6 +10,7 @@ use http::header::{
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::options::{HttpOptions, OriginPattern};
+use crate::responses::ResponseBody;
 
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, OPTIONS, PUT, DELETE, PATCH");
 const HEADERS: HeaderValue = HeaderValue::from_static(
@@ -47,9 +48,12 @@ impl Browser {
     }
 
     /// Returns the answer to a browser that asks whether an allowed origin may send a request.
-    pub(super) fn preflight(origin: Option<&HeaderValue>, request: &Request<Body>) -> Option<Response<Body>> {
+    pub(super) fn preflight(
+        origin: Option<&HeaderValue>,
+        request: &Request<Body>,
+    ) -> Option<Response<ResponseBody>> {
         (origin.is_some() && request.method() == Method::OPTIONS).then(|| {
-            let mut response = Response::new(Body::empty());
+            let mut response = Response::new(ResponseBody::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         })

@@ -21,7 +21,8 @@ impl Dispatch for Scripted {
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+        _: ExpectedWork,
+    ) -> Response<ResponseBody> {
         assert!(request.headers().get("authorization").is_none(), "credentials stay outside");
         self.started.fetch_add(1, Ordering::SeqCst);
         match info.resource.as_ref().map(|resource| resource.name.as_str()) {
@@ -30,7 +31,7 @@ impl Dispatch for Scripted {
             _ => {}
         }
         *self.context.lock().unwrap() = Some(context);
-        Response::new(Body::from("done"))
+        Response::new(ResponseBody::from("done"))
     }
 }
 
@@ -102,9 +103,9 @@ fn get(uri: &str, headers: &[(&str, &str)]) -> Request<Body> {
     request.body(Body::empty()).unwrap()
 }
 
-async fn status_of(response: Response<Body>) -> serde_json::Value {
+async fn status_of(response: Response<ResponseBody>) -> serde_json::Value {
     let code = response.status().as_u16();
-    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let body = axum::body::to_bytes(Body::new(response.into_body()), usize::MAX).await.unwrap();
     let status: serde_json::Value = serde_json::from_slice(&body).expect("a Status");
     assert_eq!(status["code"], code);
     status
@@ -155,7 +156,7 @@ async fn who_finds_no_seat_is_refused_as_kubernetes_does_it() {
             (429, &"1".parse().unwrap())
         );
         assert_eq!(refused.headers()["content-type"], "text/plain; charset=utf-8");
-        let body = axum::body::to_bytes(refused.into_body(), usize::MAX).await.unwrap();
+        let body = axum::body::to_bytes(Body::new(refused.into_body()), usize::MAX).await.unwrap();
         assert_eq!(body, "Too many requests, please try again later.\n");
 
         // An administrator is never refused, and who leaves gives its seat back.

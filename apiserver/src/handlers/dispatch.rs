@@ -11,8 +11,8 @@ use registry_core::context::Exhausted;
 
 use crate::metrics::Measure;
 use crate::request_info::{Query, RequestInfo, ResourceRequest, Verb};
-use crate::responses;
 use crate::responses::negotiation::Output;
+use crate::responses::{self, ResponseBody};
 
 use super::api::Api;
 use super::call::Call;
@@ -26,7 +26,7 @@ impl Api {
         info: RequestInfo,
         mut context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+    ) -> Response<ResponseBody> {
         let (parts, body) = request.into_parts();
         let mut measure = Measure::begin(context.received);
         let result = match &info.resource {
@@ -58,7 +58,7 @@ impl Api {
         parts: &Parts,
         body: Body,
         measure: &mut Measure,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response<ResponseBody>, StatusError> {
         let route = match self.route(info, resource).await {
             Ok(route) => route,
             Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
@@ -115,7 +115,7 @@ impl Api {
     }
 
     /// Returns a document about the server itself.
-    fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
+    fn document(&self, path: &str, parts: &Parts) -> Result<Response<ResponseBody>, StatusError> {
         let served = self.served();
         let is_allowed = match parts.method {
             Method::GET => true,

@@ -18,6 +18,7 @@ use ring::digest;
 
 use crate::responses::negotiation::{accepts_gzip, clauses};
 use crate::responses::{self, EntityTag};
+use crate::responses::{Delivery, ResponseBody};
 
 mod content;
 mod convert;
@@ -61,7 +62,7 @@ impl Forms {
         &self,
         parts: &Parts,
         make: impl FnOnce() -> Content<'a> + Send,
-    ) -> Response<Body> {
+    ) -> Response<ResponseBody> {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
                 let packed = self.json.get_or_init(|| aside(|| Packed::of(|out| make().write_json(out))));
@@ -149,12 +150,14 @@ impl Packed {
         packer.finish()
     }
 
-    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
+    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<ResponseBody> {
         let mut response = self.tag.unless_known(headers, media_type, || {
             if !accepts_gzip(headers) {
-                return Response::new(Body::from_stream(futures::stream::iter(self.unpacked())));
+                return Response::new(
+                    Delivery::Stream(Body::from_stream(futures::stream::iter(self.unpacked()))).into(),
+                );
             }
-            let mut packed = Response::new(Body::from(self.gzip.clone()));
+            let mut packed = Response::new(ResponseBody::from(self.gzip.clone()));
             packed.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             packed
         });

@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-use axum::body::Body;
 use bytes::Bytes;
 use futures::Stream;
 use http::Response;
@@ -14,8 +13,8 @@ use registry_core::codec::protobuf::{self, ListFrame, ListMetadata, begin_item};
 use registry_core::storage::{ListPage, StoredObject};
 use registry_core::storage::{Rest, RestStream};
 
-use crate::responses;
 use crate::responses::negotiation::{Output, ResponseShape};
+use crate::responses::{self, ResponseBody};
 
 use super::super::call::Call;
 use super::super::representation::Item;
@@ -53,7 +52,7 @@ pub(super) async fn answer(
     call: &Call<'_>,
     output: &Output,
     page: ListPage,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response<ResponseBody>, StatusError> {
     let messages = Messages::new(call, output.shape)?;
     let kind = match output.shape {
         ResponseShape::PartialList(_) => "PartialObjectMetadataList",
