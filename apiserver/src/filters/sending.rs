@@ -8,13 +8,14 @@
 //! handler, which writes the response too.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::Place;
@@ -111,7 +112,7 @@ fn now() -> Instant {
 
 fn lock(held: &Held) -> MutexGuard<'_, Option<Answer>> {
     // Only the connection and the timer use it.
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+    held.lock()
 }
 
 // === impl Sending ===

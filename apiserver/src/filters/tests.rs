@@ -12,7 +12,7 @@ use crate::options::Options;
 struct Scripted {
     started: AtomicUsize,
     release: Notify,
-    context: std::sync::Mutex<Option<RequestContext>>,
+    context: parking_lot::Mutex<Option<RequestContext>>,
 }
 
 impl Dispatch for Scripted {
@@ -30,7 +30,7 @@ impl Dispatch for Scripted {
             Some("wait") => self.release.notified().await,
             _ => {}
         }
-        *self.context.lock().unwrap() = Some(context);
+        *self.context.lock() = Some(context);
         Response::new(ResponseBody::from("done"))
     }
 }
@@ -207,7 +207,7 @@ async fn the_context_says_who_and_where() {
 
     let headers = [("user-agent", "kubectl/v1.36 (linux)"), ("audit-id", "id")];
     filters.serve(&Peer::default(), get("/api/v1/namespaces/n/pods", &headers)).await;
-    let context = filters.inner.context.lock().unwrap().take().unwrap();
+    let context = filters.inner.context.lock().take().unwrap();
     assert_eq!((context.namespace.as_str(), context.user_agent.as_str()), ("n", "kubectl"));
     assert_eq!((context.user.name.as_str(), context.audit_id.as_str()), ("admin", "id"));
     assert!(context.budget.deadline().is_some());

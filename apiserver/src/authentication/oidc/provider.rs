@@ -4,7 +4,7 @@
 //! Keys are fetched again every [`REFRESH`], and when a token is signed with an unknown one, at most once in
 //! [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send requests.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -44,7 +44,7 @@ struct Inner {
     fetched: Mutex<Fetched>,
     metrics: IssuerMetrics,
     /// The hash of the keys, for metrics.
-    key_set: std::sync::Mutex<String>,
+    key_set: parking_lot::Mutex<String>,
 }
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Provider {
             keys: ArcSwapOption::empty(),
             fetched: Mutex::default(),
             metrics,
-            key_set: std::sync::Mutex::default(),
+            key_set: parking_lot::Mutex::default(),
         });
         let refresh = AbortOnDropHandle::new(tokio::spawn(inner.clone().refresh()));
         Ok(Self { inner, _refresh: refresh })
@@ -137,8 +137,8 @@ impl Inner {
         }
     }
 
-    fn key_set(&self) -> std::sync::MutexGuard<'_, String> {
-        self.key_set.lock().unwrap_or_else(PoisonError::into_inner)
+    fn key_set(&self) -> parking_lot::MutexGuard<'_, String> {
+        self.key_set.lock()
     }
 
     /// Fetches the keys, and counts it.

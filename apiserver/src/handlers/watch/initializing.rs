@@ -1,9 +1,10 @@
 //! What a watch holds while its initial events are written.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -54,7 +55,7 @@ impl Drop for Initializing {
 
 impl Held {
     fn release(&self) {
-        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let value = self.value.lock().take();
         // Dropped after the lock is released.
         drop(value);
     }
