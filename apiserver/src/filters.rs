@@ -377,7 +377,7 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
-        let work = ExpectedWork::of_request(&info, &place);
+        let work = ExpectedWork::for_request(&info, &place);
         let mut response = self.inner.dispatch(info, context, request, work).await;
         if is_watch {
             place.initialize(&mut response);

@@ -72,7 +72,7 @@ enum Destination {
 
 /// The delivery of an event to each backend.
 #[derive(Default)]
-pub(super) struct Delivery(Vec<Option<Ticket>>);
+pub(super) struct EventDelivery(Vec<Option<Ticket>>);
 
 // === impl Origin ===
 
@@ -164,7 +164,7 @@ impl Auditor {
 
     /// Hands an event over to the backends. `is_urgent` says that the request waits for it at once, and not only for a later
     /// one.
-    pub(super) fn submit(&self, event: Event, is_urgent: bool) -> Delivery {
+    pub(super) fn submit(&self, event: Event, is_urgent: bool) -> EventDelivery {
         self.metrics.event();
         let event = Arc::new(event);
         let tickets = self.destinations.iter().map(|destination| match destination {
@@ -172,11 +172,11 @@ impl Auditor {
             // Lines are written in order.
             Destination::Direct(log) => log.submit(&event, is_urgent),
         });
-        Delivery(tickets.collect())
+        EventDelivery(tickets.collect())
     }
 
     /// Waits for the backends that requests have to wait for. Returns `false` if the request must not go on.
-    pub(super) async fn outcome(&self, delivery: Delivery) -> bool {
+    pub(super) async fn outcome(&self, delivery: EventDelivery) -> bool {
         let mut goes_on = true;
         for (destination, ticket) in self.destinations.iter().zip(delivery.0) {
             goes_on &= destination.outcome(ticket).await;

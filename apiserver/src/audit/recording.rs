@@ -11,7 +11,7 @@ use registry_core::context::{AuditRecord, UserInfo};
 use crate::access::Decision;
 use crate::responses::{Delivery, ResponseBody};
 
-use super::auditor::{Auditor, Delivery as EventDelivery};
+use super::auditor::{Auditor, EventDelivery};
 use super::event::{Event, RequestFacts};
 use super::policy::{Stage, Verdict};
 

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Response;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::Place;
@@ -33,7 +33,7 @@ struct Sending {
     _timer: AbortOnDropHandle<()>,
 }
 
-/// The response; `None` when it was sent or dropped.
+/// The response; `None` when it was sent or dropped. Only the connection and the timer use it.
 type Held = Mutex<Option<Answer>>;
 
 struct Answer {
@@ -86,7 +86,7 @@ async fn give_up(held: Arc<Held>, deadline: Instant) {
         tokio::time::sleep_until(next.into()).await;
     }
     // Dropped after the lock is released, as this may release much memory.
-    let given_up = lock(&held).take();
+    let given_up = held.lock().take();
     if let Some(connection) = given_up.and_then(|answer| answer.waiting) {
         connection.wake();
     }
@@ -95,7 +95,7 @@ async fn give_up(held: Arc<Held>, deadline: Instant) {
 /// Returns since when the client has not read, and whether that is long enough for the seats to be given back, which it
 /// does. Returns `None` when the response was sent.
 fn progress(held: &Held) -> Option<(Instant, bool)> {
-    let mut held = lock(held);
+    let mut held = held.lock();
     let answer = held.as_mut()?;
     let since = answer.taken_at.unwrap_or_else(now);
     let has_stalled = now() >= since + STALLED_AFTER;
@@ -110,11 +110,6 @@ fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-fn lock(held: &Held) -> MutexGuard<'_, Option<Answer>> {
-    // Only the connection and the timer use it.
-    held.lock()
-}
-
 // === impl Sending ===
 
 impl HttpBody for Sending {
@@ -125,7 +120,7 @@ impl HttpBody for Sending {
         self: Pin<&mut Self>,
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match &mut *lock(&self.held) {
+        match &mut *self.held.lock() {
             Some(answer) => {
                 let frame = Pin::new(&mut answer.body).poll_frame(task);
                 answer.taken_at = frame.is_ready().then(now);
@@ -137,11 +132,11 @@ impl HttpBody for Sending {
     }
 
     fn is_end_stream(&self) -> bool {
-        lock(&self.held).as_ref().is_some_and(|answer| answer.body.is_end_stream())
+        self.held.lock().as_ref().is_some_and(|answer| answer.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        lock(&self.held).as_ref().map_or_else(SizeHint::default, |answer| answer.body.size_hint())
+        self.held.lock().as_ref().map_or_else(SizeHint::default, |answer| answer.body.size_hint())
     }
 }
 

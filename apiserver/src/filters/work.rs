@@ -19,7 +19,7 @@ pub enum ExpectedWork {
 
 impl ExpectedWork {
     /// Returns the work of a request with this place.
-    pub(super) fn of_request(info: &RequestInfo, place: &Place) -> Self {
+    pub(super) fn for_request(info: &RequestInfo, place: &Place) -> Self {
         let is_long = info.verb == Verb::List && place.seats() >= LONG_LIST_SEATS;
         if is_long { Self::LongList } else { Self::Usual }
     }

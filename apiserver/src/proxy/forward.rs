@@ -5,7 +5,7 @@ use futures::{StreamExt as _, TryStreamExt as _};
 use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
-use http_body::Frame;
+use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt as _, Limited, StreamBody};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
@@ -116,9 +116,14 @@ impl Proxy {
                 String::from_utf8_lossy(&complaint).chars().take(MAX_COMPLAINT_CHARS).collect();
             return Err(complaint_of(status, &complaint, resource, name));
         }
-        // A followed log does not end by itself: it ends when the server stops.
-        let text = answer.into_body().into_data_stream().take_until(self.shutdown.clone().cancelled_owned());
-        let mut body = ResponseBody::stream(StreamBody::new(text.map_ok(Frame::data)));
+        let inner = answer.into_body();
+        let mut body = if inner.is_end_stream() {
+            ResponseBody::empty()
+        } else {
+            // A followed log does not end by itself: it ends when the server stops.
+            let text = inner.into_data_stream().take_until(self.shutdown.clone().cancelled_owned());
+            ResponseBody::stream(StreamBody::new(text.map_ok(Frame::data)))
+        };
         body.keep(permit);
         let mut response = Response::new(body);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));

@@ -132,11 +132,11 @@ impl ResponseBody {
             let frame = ready!(Pin::new(self).poll_frame(task));
             return Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))));
         };
-        let frame = ready!(Pin::new(events).poll_frame(task));
-        if frame.is_none() {
+        let Some(Ok(frame)) = ready!(Pin::new(events).poll_frame(task)) else {
             self.observers.end();
-        }
-        Poll::Ready(frame.map(|Ok(frame)| Ok(frame)))
+            return Poll::Ready(None);
+        };
+        Poll::Ready(Some(Ok(frame)))
     }
 
     /// Returns the next frame of bytes. The objects of events are copied.

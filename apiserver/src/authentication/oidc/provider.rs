@@ -91,7 +91,7 @@ impl Provider {
 
     /// Removes the metrics of the issuer, which is no longer configured.
     pub(super) fn forget_metrics(&self) {
-        self.inner.metrics.forget(&self.inner.key_set());
+        self.inner.metrics.forget(&self.inner.key_set.lock());
     }
 
     /// Returns the keys, if they are known.
@@ -137,15 +137,11 @@ impl Inner {
         }
     }
 
-    fn key_set(&self) -> parking_lot::MutexGuard<'_, String> {
-        self.key_set.lock()
-    }
-
     /// Fetches the keys, and counts it.
     async fn fetch(&self, fetched: &mut Fetched) -> Result<(), String> {
         let outcome = self.try_fetch(fetched).await;
         match &outcome {
-            Ok(body) => self.metrics.fetched(body, &mut self.key_set()),
+            Ok(body) => self.metrics.fetched(body, &mut self.key_set.lock()),
             Err(_) => self.metrics.not_fetched(),
         }
         outcome.map(drop)
