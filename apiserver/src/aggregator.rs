@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use http::Request;
 use registry_core::RequestContext;
 use registry_core::Resource as _;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
@@ -35,7 +35,7 @@ use crate::discovery::PublishRemote;
 use crate::filters::{Dispatch, ExpectedWork};
 use crate::metrics::ServerMetrics;
 use crate::request_info::{RequestInfo, Verb};
-use crate::responses::ResponseBody;
+use crate::responses::Response;
 
 mod ask;
 mod availability;
@@ -133,7 +133,7 @@ impl<D: Dispatch> Dispatch for Aggregator<D> {
         context: RequestContext,
         request: Request<Body>,
         work: ExpectedWork,
-    ) -> Response<ResponseBody> {
+    ) -> Response {
         if let Some(remote) = &self.remote
             && let Some(service) = remote.service_of(&info.path)
         {

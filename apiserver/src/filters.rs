@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use futures::FutureExt;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderValue, Request};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{Budget, ClusterPolicy, UserInfo};
@@ -29,7 +29,7 @@ use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
 use crate::responses;
-pub use crate::responses::ResponseBody;
+pub use crate::responses::{Response, ResponseBody};
 use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
 
@@ -66,7 +66,7 @@ pub trait Dispatch: Send + Sync + 'static {
         context: RequestContext,
         request: Request<Body>,
         work: ExpectedWork,
-    ) -> impl Future<Output = Response<ResponseBody>> + Send;
+    ) -> impl Future<Output = Response> + Send;
 }
 
 /// The filters, and the handler behind them.
@@ -189,7 +189,7 @@ impl<D: Dispatch> Filters<D> {
     }
 
     /// Responds to a request of this client.
-    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response<ResponseBody> {
+    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response {
         // Audit id: outermost, so that every response, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
@@ -254,7 +254,7 @@ impl<D: Dispatch> Filters<D> {
         request: Request<Body>,
         audit_id: &HeaderValue,
         findings: &mut Findings,
-    ) -> Result<Response<ResponseBody>, StatusError> {
+    ) -> Result<Response, StatusError> {
         // Bounds: requests that are too large are refused before their body is read.
         let request = bounds::bounded(request).await?;
 
@@ -289,7 +289,7 @@ impl<D: Dispatch> Filters<D> {
         audit_id: &HeaderValue,
         times: Times,
         findings: &mut Findings,
-    ) -> Result<Response<ResponseBody>, StatusError> {
+    ) -> Result<Response, StatusError> {
         // Authentication: determines the user.
         let begun = self.sampler.map(|_| Instant::now());
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
@@ -326,7 +326,7 @@ impl<D: Dispatch> Filters<D> {
         audit_id: &HeaderValue,
         times: Times,
         findings: &mut Findings,
-    ) -> Result<Response<ResponseBody>, StatusError> {
+    ) -> Result<Response, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
             findings.log.iter_mut().for_each(|entry| entry.set_impersonated(&other.name));
@@ -394,7 +394,7 @@ impl<D: Dispatch> Filters<D> {
         &self,
         origin: Origin<'_>,
         authenticated: &Result<UserInfo, StatusError>,
-    ) -> Result<Option<Box<Recording>>, Response<ResponseBody>> {
+    ) -> Result<Option<Box<Recording>>, Response> {
         let Some(auditor) = &self.auditor else { return Ok(None) };
         match authenticated {
             Err(_) => Ok(auditor.begin_refused(origin)),
@@ -426,10 +426,7 @@ fn context_of(
 }
 
 /// Logs a response, if requests are logged.
-fn logged(
-    entry: Option<Box<request_log::Entry>>,
-    response: Response<ResponseBody>,
-) -> Response<ResponseBody> {
+fn logged(entry: Option<Box<request_log::Entry>>, response: Response) -> Response {
     match entry {
         Some(entry) => entry.finish(response),
         None => response,
@@ -437,14 +434,14 @@ fn logged(
 }
 
 /// Returns the status code of a response.
-fn status_of(answered: &Result<Response<ResponseBody>, StatusError>) -> u16 {
+fn status_of(answered: &Result<Response, StatusError>) -> u16 {
     match answered {
         Ok(response) => response.status().as_u16(),
         Err(failure) => failure.code,
     }
 }
 
-fn with_audit_id(mut response: Response<ResponseBody>, audit_id: HeaderValue) -> Response<ResponseBody> {
+fn with_audit_id(mut response: Response, audit_id: HeaderValue) -> Response {
     response.headers_mut().insert(audit_id::HEADER, audit_id);
     response
 }

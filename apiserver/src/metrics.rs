@@ -23,13 +23,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Response, StatusCode};
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
-use crate::responses::ResponseBody;
+use crate::responses::{Response, ResponseBody};
 use crate::version;
 
 mod access;
@@ -242,7 +242,7 @@ impl ServerMetrics {
         &self,
         reads: InFlightNumbers,
         writes: InFlightNumbers,
-    ) -> Result<Response<ResponseBody>, StatusError> {
+    ) -> Result<Response, StatusError> {
         for (kind, numbers) in [("readOnly", reads), ("mutating", writes)] {
             self.in_flight.with_label_values(&[kind]).set(signed(numbers.working));
             self.in_queue.with_label_values(&[kind]).set(signed(numbers.waiting));
@@ -274,7 +274,7 @@ fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn page(families: &Families) -> Result<Response<ResponseBody>, StatusError> {
+fn page(families: &Families) -> Result<Response, StatusError> {
     let text = families.write().map_err(StatusError::internal)?;
     let mut response = Response::new(ResponseBody::from(text));
     *response.status_mut() = StatusCode::OK;

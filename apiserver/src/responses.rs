@@ -24,8 +24,8 @@ mod plain;
 mod warnings;
 pub(crate) mod yaml;
 
-pub use body::ResponseBody;
 pub(crate) use body::{Delivery, Events};
+pub use body::{Response, ResponseBody};
 pub(crate) use document::{Document, EntityTag};
 pub(crate) use negotiated::{bytes, envelope, failure, stream, value};
 pub(crate) use observers::Observer;

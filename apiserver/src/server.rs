@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Body;
-use http::{Request, Response};
+use http::Request;
 use registry_core::RequestContext;
 use registry_core::storage::shared_watch::SharedWatch;
 use tokio::net::TcpListener;
@@ -18,7 +18,7 @@ use crate::handlers::Api;
 use crate::health::Endpoint;
 use crate::options::{Options, StorageBackend};
 use crate::request_info::RequestInfo;
-use crate::responses::ResponseBody;
+use crate::responses::Response;
 use crate::storage::Engine;
 
 pub(crate) mod address;
@@ -209,7 +209,7 @@ impl Dispatch for Api {
         context: RequestContext,
         request: Request<Body>,
         _work: ExpectedWork,
-    ) -> Response<ResponseBody> {
+    ) -> Response {
         Self::dispatch(self, info, context, request).await
     }
 }

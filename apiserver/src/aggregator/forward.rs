@@ -12,7 +12,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, LOCATION, VIA};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version};
+use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use registry_core::RequestContext;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clients::request_failed;
 use crate::proxy::{MAX_CONNECTIONS, headers, tunnel};
-use crate::responses::{Delivery, ResponseBody};
+use crate::responses::{Delivery, Response, ResponseBody};
 use crate::shares::{SharedPlace, SharedPlaces};
 
 use super::identity;
@@ -78,7 +78,7 @@ impl Forwarder {
         context: &RequestContext,
         request: Request<Body>,
         is_watch: bool,
-    ) -> Response<ResponseBody> {
+    ) -> Response {
         if !service.is_available {
             return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
         }
@@ -150,7 +150,7 @@ fn respond(
     is_watch: bool,
     place: SharedPlace<String>,
     transport: Arc<Transport>,
-) -> Response<ResponseBody> {
+) -> Response {
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         let Some(Upgrade { parts, shutdown, .. }) = upgrade else {
             return page(StatusCode::SERVICE_UNAVAILABLE, "the service changes the protocol unasked");
@@ -210,7 +210,7 @@ pub(super) fn url(authority: &str, target: &str) -> Result<Uri, String> {
 }
 
 /// Returns a plain page, as Kubernetes' aggregator responds on its own behalf.
-fn page(status: StatusCode, text: &str) -> Response<ResponseBody> {
+fn page(status: StatusCode, text: &str) -> Response {
     let mut response = Response::new(ResponseBody::from(format!("{text}\n")));
     *response.status_mut() = status;
     let headers = response.headers_mut();

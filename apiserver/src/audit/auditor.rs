@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::Body;
 use futures::future::join_all;
 use http::header::USER_AGENT;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use registry_core::context::{AuditLevel, RecordedBytes, UserInfo};
 
@@ -15,7 +15,7 @@ use crate::access::Attributes;
 use crate::metrics::AuditMetrics;
 use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 use crate::request_info::RequestInfo;
-use crate::responses::{self, ResponseBody};
+use crate::responses::{self, Response};
 
 use super::event::{Event, RequestFacts};
 use super::log::{DirectLog, LogBackend};
@@ -133,7 +133,7 @@ impl Auditor {
         self: &Arc<Self>,
         origin: Origin<'_>,
         user: &UserInfo,
-    ) -> Result<Option<Box<Recording>>, Response<ResponseBody>> {
+    ) -> Result<Option<Box<Recording>>, Response> {
         let Some(mut recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
         if recording.receive().await {
             return Ok(Some(recording));

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::Response;
 use jiff::Timestamp;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
 
 use crate::access::Decision;
-use crate::responses::{Delivery, ResponseBody};
+use crate::responses::{Delivery, Response};
 
 use super::auditor::{Auditor, EventDelivery};
 use super::event::{Event, RequestFacts};
@@ -133,10 +132,7 @@ impl Recording {
     }
 
     /// Records a response, now or when it has been sent.
-    pub(crate) async fn finish(
-        mut self: Box<Self>,
-        mut response: Response<ResponseBody>,
-    ) -> Response<ResponseBody> {
+    pub(crate) async fn finish(mut self: Box<Self>, mut response: Response) -> Response {
         self.code = Some(response.status().as_u16());
         self.answered = Some(Instant::now());
         if self.last != Stage::ResponseComplete {

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONNECTION, RETRY_AFTER, USER_AGENT};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderValue, Request, StatusCode};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::request_info::RequestInfo;
-use crate::responses::{self, ResponseBody};
+use crate::responses::{self, Response};
 
 /// The paths of probes and of metrics, which are served to the end.
 const EXEMPT_PATHS: [&str; 4] = ["/readyz", "/livez", "/healthz", "/metrics"];
@@ -46,10 +46,7 @@ impl Draining {
     ///
     /// # Errors
     /// Returns the refusal if the server accepts no further request.
-    pub(super) fn enter(
-        &self,
-        request: &Request<Body>,
-    ) -> Result<Option<InFlightToken>, Box<Response<ResponseBody>>> {
+    pub(super) fn enter(&self, request: &Request<Body>) -> Result<Option<InFlightToken>, Box<Response>> {
         if is_exempt(request) {
             return Ok(None);
         }
@@ -67,7 +64,7 @@ impl Draining {
 
 impl InFlightToken {
     /// Keeps a request in flight until its response is sent.
-    pub(super) fn until_sent(self, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
+    pub(super) fn until_sent(self, mut response: Response) -> Response {
         if !response.body().is_small() {
             response.body_mut().keep(self);
         }
@@ -81,7 +78,7 @@ fn is_exempt(request: &Request<Body>) -> bool {
     agent.starts_with(EXEMPT_AGENT) || EXEMPT_PATHS.iter().any(|prefix| path.starts_with(prefix))
 }
 
-fn refusal() -> Response<ResponseBody> {
+fn refusal() -> Response {
     let mut response = responses::text(StatusCode::TOO_MANY_REQUESTS, Bytes::from_static(MESSAGE.as_bytes()));
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("close"));

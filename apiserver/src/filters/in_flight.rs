@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
-use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
 
@@ -22,7 +22,7 @@ use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
-use crate::responses::{self, ResponseBody};
+use crate::responses::{self, Response};
 use crate::shares::{Held, Holders, Shares};
 
 use super::Times;
@@ -363,7 +363,7 @@ impl Place {
 
     /// Leaves the seats of a watch to its initial events: it gives them back when these have been written. A response that
     /// has no events gives them back at once.
-    pub(super) fn initialize(&mut self, response: &mut Response<ResponseBody>) {
+    pub(super) fn initialize(&mut self, response: &mut Response) {
         let Some(execution) = self.execution.take() else { return };
         response.body_mut().keep_until_initialized(execution, MAX_INITIALIZATION);
     }
@@ -377,7 +377,7 @@ impl Refused {
     }
 
     /// Returns the response, in Kubernetes' form: a plain text.
-    pub(super) fn response(self) -> Response<ResponseBody> {
+    pub(super) fn response(self) -> Response {
         let mut response = responses::text(StatusCode::TOO_MANY_REQUESTS, format!("{REFUSAL}\n"));
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(self.retry_after_seconds));
         response

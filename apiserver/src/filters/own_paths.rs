@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use http::{HeaderMap, Response};
+use http::HeaderMap;
 use registry_core::api::StatusError;
 
 use crate::handlers::method_not_allowed;
 use crate::health::Endpoint;
 use crate::request_info::{RequestInfo, Verb};
-use crate::responses::{self, ResponseBody};
+use crate::responses::{self, Response, ResponseBody};
 use crate::version;
 use crate::zpages::Page;
 
@@ -22,7 +22,7 @@ impl<D: Dispatch> Filters<D> {
         query: &str,
         headers: &HeaderMap,
         received: Instant,
-    ) -> Option<Result<Response<ResponseBody>, StatusError>> {
+    ) -> Option<Result<Response, StatusError>> {
         if info.resource.is_some() {
             return None;
         }
@@ -57,7 +57,7 @@ impl<D: Dispatch> Filters<D> {
     }
 
     /// Responds with a page about priority and fairness.
-    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response<ResponseBody>, StatusError>> {
+    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response, StatusError>> {
         let page = self.flow_control.as_ref()?.page(path, query)?;
         Some(Ok(responses::plain_text(page)))
     }

@@ -15,14 +15,14 @@ use std::time::Instant;
 
 use axum::body::Body;
 use http::header::USER_AGENT;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Request, Uri};
 use http_body::Body as _;
 use tracing::Level;
 
 use crate::flowcontrol::Flow;
 use crate::metrics::verb_label;
 use crate::request_info::{RequestInfo, decode_component};
-use crate::responses::ResponseBody;
+use crate::responses::Response;
 
 /// The target of the log's events, by which filters select them.
 pub(crate) const TARGET: &str = "http";
@@ -128,10 +128,7 @@ impl Entry {
     }
 
     /// Logs the request now, or when its response has been sent.
-    pub(super) fn finish(
-        mut self: Box<Self>,
-        mut response: Response<ResponseBody>,
-    ) -> Response<ResponseBody> {
+    pub(super) fn finish(mut self: Box<Self>, mut response: Response) -> Response {
         self.code = response.status().as_u16();
         if response.body().is_small() {
             return response;

@@ -13,14 +13,13 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::Response;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::Place;
 
-use crate::responses::ResponseBody;
+use crate::responses::{Response, ResponseBody};
 
 /// Time after which a response that the client does not read gives its seats back.
 const STALLED_AFTER: Duration = Duration::from_millis(250);
@@ -52,11 +51,7 @@ struct NotTaken;
 
 /// Returns the response with its place. With a deadline it is dropped when the client has not read it until
 /// then, or reads nothing for [`MAX_STALL`].
-pub(super) fn within(
-    deadline: Option<Instant>,
-    place: Place,
-    mut response: Response<ResponseBody>,
-) -> Response<ResponseBody> {
+pub(super) fn within(deadline: Option<Instant>, place: Place, mut response: Response) -> Response {
     if response.body().is_small() {
         return response;
     }
@@ -152,7 +147,7 @@ mod tests {
     const PART: Bytes = Bytes::from_static(&[b'x'; 1000]);
 
     /// Returns a response that produces a part at each interval.
-    fn answer(parts: usize, every: Duration) -> Response<ResponseBody> {
+    fn answer(parts: usize, every: Duration) -> Response {
         let parts = futures::stream::iter(0..parts).then(move |_| async move {
             tokio::time::sleep(every).await;
             Ok::<_, std::convert::Infallible>(PART)

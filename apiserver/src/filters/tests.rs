@@ -22,7 +22,7 @@ impl Dispatch for Scripted {
         context: RequestContext,
         request: Request<Body>,
         _: ExpectedWork,
-    ) -> Response<ResponseBody> {
+    ) -> Response {
         assert!(request.headers().get("authorization").is_none(), "credentials stay outside");
         self.started.fetch_add(1, Ordering::SeqCst);
         match info.resource.as_ref().map(|resource| resource.name.as_str()) {
@@ -103,7 +103,7 @@ fn get(uri: &str, headers: &[(&str, &str)]) -> Request<Body> {
     request.body(Body::empty()).unwrap()
 }
 
-async fn status_of(response: Response<ResponseBody>) -> serde_json::Value {
+async fn status_of(response: Response) -> serde_json::Value {
     let code = response.status().as_u16();
     let body = axum::body::to_bytes(Body::new(response.into_body()), usize::MAX).await.unwrap();
     let status: serde_json::Value = serde_json::from_slice(&body).expect("a Status");

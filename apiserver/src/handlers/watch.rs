@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Buf;
+use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response};
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{self, stored};
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::metrics::WatchMetrics;
 use crate::responses::negotiation::{Endpoint, Format, Output};
-use crate::responses::{Delivery, FRAME_END, Pieces, ResponseBody};
+use crate::responses::{Delivery, FRAME_END, Pieces, Response, ResponseBody};
 
 use super::call::Call;
 use super::list::selection;
@@ -43,7 +43,7 @@ const BOOKMARK: Kind = Kind { name: "BOOKMARK", head: b"{\"type\":\"BOOKMARK\",\
 const ERROR: Kind = Kind { name: "ERROR", head: b"{\"type\":\"ERROR\",\"object\":" };
 
 /// Handles a watch.
-pub(super) async fn watch(call: &Call<'_>) -> Result<Response<ResponseBody>, StatusError> {
+pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Watch)?;
     let options = selection(call, ListPurpose::Watch)?;
@@ -73,7 +73,7 @@ fn is_about_version(failure: &StatusError) -> bool {
 /// Returns the response to a watch that ends with an event of the type `ERROR` before any other event.
 ///
 /// Kubernetes concept: the `errWatcher` of the Cacher. The status of the response is 200.
-fn ended_response(output: &Output, frames: &Frames, failure: &StatusError) -> Response<ResponseBody> {
+fn ended_response(output: &Output, frames: &Frames, failure: &StatusError) -> Response {
     let mut pieces = Pieces::default();
     frames.write_failure(&mut pieces, failure);
     let content = pieces.copy_to_bytes(pieces.remaining());

@@ -4,13 +4,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use http::{Response, StatusCode};
+use http::StatusCode;
 use http_body::Body as _;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 use registry_core::metrics::{Families, MetricsError};
 
 use crate::request_info::{Query, RequestInfo, Verb};
-use crate::responses::{Observer, ResponseBody};
+use crate::responses::{Observer, Response};
 
 use super::names;
 
@@ -129,12 +129,7 @@ impl RequestMetrics {
     }
 
     /// Counts a request to a path of the server itself.
-    pub(crate) fn served_own(
-        &self,
-        path: &'static str,
-        begun: Instant,
-        response: Response<ResponseBody>,
-    ) -> Response<ResponseBody> {
+    pub(crate) fn served_own(&self, path: &'static str, begun: Instant, response: Response) -> Response {
         let Some(families) = &self.0 else { return response };
         let labels = ["GET", "", "", "", "", path, "", COMPONENT];
         let operation = Some(Arc::new(OperationMetrics::new(families, labels)));
@@ -267,7 +262,7 @@ impl Measure {
     }
 
     /// Counts the request, now or when the response has been sent.
-    pub(crate) fn finish(self, mut response: Response<ResponseBody>) -> Response<ResponseBody> {
+    pub(crate) fn finish(self, mut response: Response) -> Response {
         let Some(operation) = &self.operation else { return response };
         let status = response.status();
         match response.body().size_hint().exact() {

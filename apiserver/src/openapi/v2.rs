@@ -13,12 +13,12 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use http::header::{CONTENT_ENCODING, VARY};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use ring::digest;
 
 use crate::responses::negotiation::{accepts_gzip, clauses};
 use crate::responses::{self, EntityTag};
-use crate::responses::{Delivery, ResponseBody};
+use crate::responses::{Delivery, Response, ResponseBody};
 
 mod content;
 mod convert;
@@ -58,11 +58,7 @@ struct Packed {
 
 impl Forms {
     /// Responds to a request for the document, with the content that `make` returns.
-    pub(super) fn answer<'a>(
-        &self,
-        parts: &Parts,
-        make: impl FnOnce() -> Content<'a> + Send,
-    ) -> Response<ResponseBody> {
+    pub(super) fn answer<'a>(&self, parts: &Parts, make: impl FnOnce() -> Content<'a> + Send) -> Response {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
                 let packed = self.json.get_or_init(|| aside(|| Packed::of(|out| make().write_json(out))));
@@ -150,7 +146,7 @@ impl Packed {
         packer.finish()
     }
 
-    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<ResponseBody> {
+    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
         let mut response = self.tag.unless_known(headers, media_type, || {
             if !accepts_gzip(headers) {
                 return Response::new(

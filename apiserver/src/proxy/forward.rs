@@ -4,7 +4,7 @@ use axum::body::Body;
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
 use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt as _, Limited, StreamBody};
 use hyper::body::Incoming;
@@ -14,7 +14,7 @@ use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
 
 use crate::clients::dial::DialError;
-use crate::responses::ResponseBody;
+use crate::responses::{Response, ResponseBody};
 
 use super::headers;
 use super::tunnel;
@@ -53,7 +53,7 @@ impl Proxy {
         &self,
         to: &Destination,
         request: ProxiedRequest<'_>,
-    ) -> Result<Response<ResponseBody>, StatusError> {
+    ) -> Result<Response, StatusError> {
         let upgrade =
             headers::wanted_upgrade(&request.parts.headers).filter(|_| to.exchange != Exchange::Text);
         if to.exchange == Exchange::Upgrade && upgrade.is_none() {
@@ -104,7 +104,7 @@ impl Proxy {
         permit: Permit,
         resource: GroupResource,
         name: &str,
-    ) -> Result<Response<ResponseBody>, StatusError> {
+    ) -> Result<Response, StatusError> {
         let status = answer.status();
         if status.is_redirection() {
             return Err(StatusError::new(Reason::Unknown, "redirects forbidden"));

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use http::header::UPGRADE;
 use http::request::Parts;
-use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Permit, headers};
 
-use crate::responses::{Delivery, ResponseBody};
+use crate::responses::{Delivery, Response, ResponseBody};
 
 /// Maximum time for both sides to upgrade.
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -30,7 +30,7 @@ pub(crate) fn open(
     answer: &mut Response<Incoming>,
     permit: Permit,
     shutdown: CancellationToken,
-) -> Result<Response<ResponseBody>, StatusError> {
+) -> Result<Response, StatusError> {
     let Some(client) = parts.extensions.get::<OnUpgrade>().cloned() else {
         return Err(StatusError::bad_request("Upgrade request required"));
     };

@@ -19,6 +19,9 @@ use super::observers::{Kept, Observer, Observers};
 /// Responses up to this size are complete when they are created, and count as sent: they fit into the connection's buffers.
 const SMALL_BYTES: u64 = 64 * 1024;
 
+/// A response, whose body says how it is delivered.
+pub type Response<B = ResponseBody> = http::Response<B>;
+
 /// The body of a response.
 pub struct ResponseBody {
     /// Dropped before the observers.

@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use registry_core::codec::stored;
 use ring::digest::{Digest, SHA256, digest};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::ResponseBody;
 use super::negotiation::{Format, Output};
+use super::{Response, ResponseBody};
 use super::{negotiated, plain};
 
 /// A document as JSON.
@@ -50,7 +50,7 @@ impl Document {
     }
 
     /// Returns the document in the negotiated format.
-    pub(crate) fn answer(&self, output: &Output) -> Response<ResponseBody> {
+    pub(crate) fn answer(&self, output: &Output) -> Response {
         if output.format == Format::Json {
             return negotiated::bytes(output, StatusCode::OK, self.line.clone());
         }
@@ -63,11 +63,7 @@ impl Document {
     }
 
     /// Returns the document with its tag, or 304 if the client has it already.
-    pub(crate) fn cacheable_answer(
-        &self,
-        headers: &HeaderMap,
-        media_type: &'static str,
-    ) -> Response<ResponseBody> {
+    pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
         self.tag.cacheable_answer(headers, media_type, || self.bytes())
     }
 
@@ -98,7 +94,7 @@ impl EntityTag {
         headers: &HeaderMap,
         media_type: &'static str,
         give: impl FnOnce() -> Bytes,
-    ) -> Response<ResponseBody> {
+    ) -> Response {
         let mut response =
             self.unless_known(headers, media_type, || Response::new(ResponseBody::from(give())));
         let response_headers = response.headers_mut();
@@ -113,8 +109,8 @@ impl EntityTag {
         &self,
         headers: &HeaderMap,
         media_type: &'static str,
-        give: impl FnOnce() -> Response<ResponseBody>,
-    ) -> Response<ResponseBody> {
+        give: impl FnOnce() -> Response,
+    ) -> Response {
         let mut response =
             if self.is_known(headers) { plain::empty(StatusCode::NOT_MODIFIED) } else { give() };
         let response_headers = response.headers_mut();

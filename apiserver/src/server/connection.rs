@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::CONNECTION;
-use http::{HeaderMap, Method, Response};
+use http::{HeaderMap, Method};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::metrics::ServerMetrics;
-use crate::responses::{Delivery, Pieces, ResponseBody};
+use crate::responses::{Delivery, Pieces, Response, ResponseBody};
 
 use super::coalesced::Coalesced;
 use super::long_work::{LongProgress, LongWork};
@@ -213,7 +213,7 @@ async fn serve_encrypted<D: Dispatch>(
 
 /// Returns a response whose body counts as activity. A large one, and the events of a watch, run in the connection's task.
 fn counted_answer(
-    response: Response<ResponseBody>,
+    response: Response,
     placement: Placement,
     mut running: Running,
     long_work: &LongWork,

@@ -15,7 +15,7 @@ use std::task::Poll;
 
 use axum::body::Body;
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use http::Request;
 use http_body::Body as _;
 use registry_core::RequestContext;
 use registry_core::context::{Abandoned, Place};
@@ -23,7 +23,7 @@ use tracing::Instrument as _;
 
 use crate::filters::{Dispatch, ExpectedWork};
 use crate::request_info::{RequestInfo, Verb};
-use crate::responses::ResponseBody;
+use crate::responses::Response;
 
 use super::long_work::LongWork;
 
@@ -52,7 +52,7 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         mut context: RequestContext,
         request: Request<Body>,
         work: ExpectedWork,
-    ) -> Response<ResponseBody> {
+    ) -> Response {
         let progress = (work == ExpectedWork::LongList).then(|| self.long_work.begin_response());
         let moves = match &progress {
             Some(list) => !list.stays(),
@@ -68,7 +68,7 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         context.budget.leave_by(place.clone());
         let inner = self.inner.clone();
         let handler = async move { inner.dispatch(info, context, request, work).await };
-        let mut handler: BoxFuture<'static, Response<ResponseBody>> = Box::pin(handler);
+        let mut handler: BoxFuture<'static, Response> = Box::pin(handler);
         if !moves {
             let outcome = poll_fn(|task| match handler.as_mut().poll(task) {
                 Poll::Ready(response) => Poll::Ready(Some(response)),
@@ -124,7 +124,7 @@ mod tests {
             _: RequestContext,
             request: Request<Body>,
             _: ExpectedWork,
-        ) -> Response<ResponseBody> {
+        ) -> Response {
             assert!(request.uri().path() != "/api/v1/panic", "as it was asked to");
             Response::new(thread::current().name().unwrap_or_default().to_owned().into())
         }
@@ -176,7 +176,7 @@ mod tests {
             context: RequestContext,
             request: Request<Body>,
             _: ExpectedWork,
-        ) -> Response<ResponseBody> {
+        ) -> Response {
             let list = "lists.range(300)";
             let source = format!("{list}.all(a, {list}.all(b, a + b >= 0))");
             let source = if request.uri().path().ends_with("/short") { "1 == 1" } else { &source };

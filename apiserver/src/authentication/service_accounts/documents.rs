@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response};
 use serde_json::{Value, json};
 
 use super::keys::VerifyingKey;
 
-use crate::responses::ResponseBody;
+use crate::responses::{Response, ResponseBody};
 
 /// Path of the OpenID configuration.
 pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
@@ -60,7 +60,7 @@ impl Documents {
     }
 
     /// Returns the document at this path.
-    pub(super) fn get(&self, path: &str) -> Option<Response<ResponseBody>> {
+    pub(super) fn get(&self, path: &str) -> Option<Response> {
         let (body, media_type) = match path {
             _ if !self.is_served => return None,
             CONFIGURATION_PATH => (self.published.get()?.clone(), "application/json"),

@@ -2,14 +2,14 @@
 //!
 //! Over HTTP/2, a body that is sent in response to HEAD is an error of the protocol, which ends the request for the client.
 
+use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
-use http::{HeaderValue, Response};
 use http_body::Body as _;
 
-use crate::responses::ResponseBody;
+use crate::responses::{Response, ResponseBody};
 
 /// Removes the body of a response. Its length remains, if it is known.
-pub(super) fn without_body(response: Response<ResponseBody>) -> Response<ResponseBody> {
+pub(super) fn without_body(response: Response) -> Response {
     let (mut head, body) = response.into_parts();
     let length = body.size_hint().exact().filter(|length| *length > 0);
     if let Some(length) = length {

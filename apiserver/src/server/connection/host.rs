@@ -1,13 +1,13 @@
 //! The `Host` header, which every HTTP/1.1 request must contain exactly once. (RFC 9112, 3.2)
 
 use http::header::{CONNECTION, CONTENT_TYPE, HOST};
-use http::{HeaderValue, Request, Response, StatusCode, Version};
+use http::{HeaderValue, Request, StatusCode, Version};
 
-use crate::responses::ResponseBody;
+use crate::responses::{Response, ResponseBody};
 
 /// Returns the response to a request whose host is missing or invalid, with the messages of Go's server. The
 /// connection is closed after it.
-pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response<ResponseBody>> {
+pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response> {
     if request.version() != Version::HTTP_11 {
         return None;
     }
