@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use http::Request;
 use registry_core::RequestContext;
 use registry_core::Resource as _;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
@@ -32,9 +32,10 @@ use resources::apiregistration::apiservices::APIServices;
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::PublishRemote;
-use crate::filters::Dispatch;
+use crate::filters::{Dispatch, ExpectedWork};
 use crate::metrics::ServerMetrics;
 use crate::request_info::{RequestInfo, Verb};
+use crate::responses::Response;
 
 mod ask;
 mod availability;
@@ -48,7 +49,6 @@ mod rounds;
 mod specs;
 mod transport;
 
-pub(crate) use forward::ForwardedWatch;
 pub(crate) use transport::{ProxyIdentity, Transports};
 
 use availability::AvailabilityController;
@@ -132,14 +132,15 @@ impl<D: Dispatch> Dispatch for Aggregator<D> {
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+        work: ExpectedWork,
+    ) -> Response {
         if let Some(remote) = &self.remote
             && let Some(service) = remote.service_of(&info.path)
         {
             let is_watch = info.verb == Verb::Watch;
             return remote.forwarder.forward(&service, &context, request, is_watch).await;
         }
-        self.inner.dispatch(info, context, request).await
+        self.inner.dispatch(info, context, request, work).await
     }
 }
 

@@ -24,9 +24,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use axum::body::Body;
+use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, Response};
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 use registry_core::rest::access::KnownToken;
@@ -55,6 +54,8 @@ use anonymous::Anonymous;
 pub(crate) use assembly::{Sources, check};
 pub(crate) use certificates::PeerCertificates;
 use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
+
+use crate::responses::Response;
 pub(crate) use delegated::DelegatedSources;
 pub use error::AuthenticationError;
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
@@ -181,7 +182,7 @@ impl Authenticator {
     }
 
     /// Returns the document published at this path for clients that verify service account tokens themselves.
-    pub(crate) fn document(&self, path: &str) -> Option<Response<Body>> {
+    pub(crate) fn document(&self, path: &str) -> Option<Response> {
         self.service_accounts.as_ref()?.document(path)
     }
 }

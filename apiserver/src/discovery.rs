@@ -10,14 +10,14 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use axum::body::Body;
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf;
 use serde_json::json;
 
 use crate::request_info::Query;
+use crate::responses::Response;
 use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::responses::{self, Document};
 
@@ -165,7 +165,7 @@ impl ServerDocuments {
         groups: impl FnOnce() -> Vec<Group<'g>>,
         parts: &Parts,
         cbor: bool,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         let listed = if is_core { &self.core } else { &self.named };
         if let Some(format) = aggregated_format(&parts.headers, cbor) {
             let document = listed.aggregated.get_or_init(|| {
@@ -193,7 +193,7 @@ impl ServerDocuments {
 ///
 /// # Errors
 /// 406.
-pub(crate) fn answer(document: &Document, parts: &Parts, cbor: bool) -> Result<Response<Body>, StatusError> {
+pub(crate) fn answer(document: &Document, parts: &Parts, cbor: bool) -> Result<Response, StatusError> {
     let formats = Formats { protobuf: true, cbor, tables: false };
     let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
     Ok(document.answer(&output))
@@ -220,7 +220,7 @@ fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
 }
 
 /// Returns the aggregated document, as protobuf if requested; both have the same tag.
-fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -> Response<Body> {
+fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -> Response {
     if format != Format::Protobuf {
         return document.cacheable_answer(headers, AGGREGATED);
     }
@@ -231,7 +231,7 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
         let kind = "APIGroupDiscoveryList";
         let schema = resources::schema::of(group, version, kind);
         match protobuf::encode(&document.parsed(), &schema, "apidiscovery.k8s.io/v2", kind) {
-            Ok(encoded) => *response.body_mut() = Body::from(encoded),
+            Ok(encoded) => *response.body_mut() = encoded.into(),
             Err(error) => return responses::status(&StatusError::internal(error)),
         }
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use futures::FutureExt;
-use http::{HeaderMap, HeaderValue, Request, Response};
+use http::{HeaderMap, HeaderValue, Request};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{Budget, ClusterPolicy, UserInfo};
@@ -29,6 +29,7 @@ use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
 use crate::responses;
+pub use crate::responses::{Response, ResponseBody};
 use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
 
@@ -40,22 +41,21 @@ mod bounds;
 mod browser;
 mod deadline;
 mod draining;
-mod held_body;
 mod in_flight;
-mod long_lists;
 mod own_paths;
 mod panics;
 mod request_log;
 mod sending;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use audit_id::AuditIds;
 use browser::Browser;
 pub(crate) use draining::Draining;
 use in_flight::{Arriving, InFlight};
-pub(crate) use long_lists::LongList;
 pub(crate) use request_log::TARGET as REQUEST_LOG_TARGET;
+pub use work::ExpectedWork;
 
 /// The handler behind the filters: everything but health and version.
 pub trait Dispatch: Send + Sync + 'static {
@@ -65,7 +65,8 @@ pub trait Dispatch: Send + Sync + 'static {
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
-    ) -> impl Future<Output = Response<Body>> + Send;
+        work: ExpectedWork,
+    ) -> impl Future<Output = Response> + Send;
 }
 
 /// The filters, and the handler behind them.
@@ -188,7 +189,7 @@ impl<D: Dispatch> Filters<D> {
     }
 
     /// Responds to a request of this client.
-    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response<Body> {
+    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response {
         // Audit id: outermost, so that every response, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
@@ -253,7 +254,7 @@ impl<D: Dispatch> Filters<D> {
         request: Request<Body>,
         audit_id: &HeaderValue,
         findings: &mut Findings,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         // Bounds: requests that are too large are refused before their body is read.
         let request = bounds::bounded(request).await?;
 
@@ -288,7 +289,7 @@ impl<D: Dispatch> Filters<D> {
         audit_id: &HeaderValue,
         times: Times,
         findings: &mut Findings,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         // Authentication: determines the user.
         let begun = self.sampler.map(|_| Instant::now());
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
@@ -325,7 +326,7 @@ impl<D: Dispatch> Filters<D> {
         audit_id: &HeaderValue,
         times: Times,
         findings: &mut Findings,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
             findings.log.iter_mut().for_each(|entry| entry.set_impersonated(&other.name));
@@ -348,12 +349,11 @@ impl<D: Dispatch> Filters<D> {
 
         // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
-        let (mut request, reservation) =
-            body::received(&info, request, &share).await.inspect_err(|failure| {
-                if failure.code == 429 {
-                    self.metrics.requests().terminated(info.verb, failure.code);
-                }
-            })?;
+        let (request, reservation) = body::received(&info, request, &share).await.inspect_err(|failure| {
+            if failure.code == 429 {
+                self.metrics.requests().terminated(info.verb, failure.code);
+            }
+        })?;
 
         // Priority and fairness: the request waits for its seats, at low cost, or is refused. Watches keep them until
         // their initial events are written; streams need none.
@@ -377,10 +377,10 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
-        long_lists::mark(&info, &place, &mut request);
-        let response = self.inner.dispatch(info, context, request).await;
+        let work = ExpectedWork::for_request(&info, &place);
+        let mut response = self.inner.dispatch(info, context, request, work).await;
         if is_watch {
-            place.initialize(&response);
+            place.initialize(&mut response);
         }
 
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
@@ -394,7 +394,7 @@ impl<D: Dispatch> Filters<D> {
         &self,
         origin: Origin<'_>,
         authenticated: &Result<UserInfo, StatusError>,
-    ) -> Result<Option<Box<Recording>>, Response<Body>> {
+    ) -> Result<Option<Box<Recording>>, Response> {
         let Some(auditor) = &self.auditor else { return Ok(None) };
         match authenticated {
             Err(_) => Ok(auditor.begin_refused(origin)),
@@ -426,7 +426,7 @@ fn context_of(
 }
 
 /// Logs a response, if requests are logged.
-fn logged(entry: Option<Box<request_log::Entry>>, response: Response<Body>) -> Response<Body> {
+fn logged(entry: Option<Box<request_log::Entry>>, response: Response) -> Response {
     match entry {
         Some(entry) => entry.finish(response),
         None => response,
@@ -434,14 +434,14 @@ fn logged(entry: Option<Box<request_log::Entry>>, response: Response<Body>) -> R
 }
 
 /// Returns the status code of a response.
-fn status_of(answered: &Result<Response<Body>, StatusError>) -> u16 {
+fn status_of(answered: &Result<Response, StatusError>) -> u16 {
     match answered {
         Ok(response) => response.status().as_u16(),
         Err(failure) => failure.code,
     }
 }
 
-fn with_audit_id(mut response: Response<Body>, audit_id: HeaderValue) -> Response<Body> {
+fn with_audit_id(mut response: Response, audit_id: HeaderValue) -> Response {
     response.headers_mut().insert(audit_id::HEADER, audit_id);
     response
 }

@@ -19,12 +19,13 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use k8s_openapi::api::flowcontrol::v1::{FlowDistinguisherMethod, FlowSchema};
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::context::UserInfo;
 
 use crate::metrics::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource, ServerMetrics};
@@ -267,7 +268,7 @@ impl FlowControl {
     }
 
     fn levels(&self) -> MutexGuard<'_, Levels> {
-        self.levels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.levels.lock()
     }
 }
 

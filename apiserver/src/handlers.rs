@@ -43,4 +43,3 @@ pub use api::{Api, ApiConfig, ApiParts, WatchTimes};
 pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
 pub(crate) use routing::method_not_allowed;
 pub use served_api::ServedApi;
-pub(crate) use watch::{LongRunning, Pieces, WatchBody};

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use axum::body::Body;
-use http::{Response, StatusCode};
+use http::StatusCode;
 
 use crate::request_info::query_pairs;
-use crate::responses;
+use crate::responses::{self, Response};
 
 mod checks;
 #[cfg(test)]
@@ -120,7 +119,7 @@ impl Health {
     }
 
     /// Responds to a request below an endpoint: `rest` is the path after its name.
-    pub async fn respond(&self, endpoint: Endpoint, rest: &str, query: &str) -> Response<Body> {
+    pub async fn respond(&self, endpoint: Endpoint, rest: &str, query: &str) -> Response {
         if rest.is_empty() {
             return self.respond_all(endpoint, &Question::parse(query)).await;
         }
@@ -157,7 +156,7 @@ impl Health {
         failures
     }
 
-    async fn respond_all(&self, endpoint: Endpoint, question: &Question) -> Response<Body> {
+    async fn respond_all(&self, endpoint: Endpoint, question: &Question) -> Response {
         let mut report = String::new();
         let mut failed = Vec::new();
         for named in self.of(endpoint) {

@@ -48,7 +48,6 @@
 //! | `certificates` | certificates and keys, as Go reads them |
 //! | [`options`] | the command line, as plain values |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
-//! | `lifetime` | values that are kept until a long-running response ends |
 //! | `access` | the attributes that authorization is asked about, and its decision |
 //! | [`request_info`] | the resource and verb of a request |
 //! | `json_fields`, `turns`, [`version`] | fields of configuration files; turns of long responses; the server's version |
@@ -74,7 +73,6 @@ pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
 mod json_fields;
-mod lifetime;
 mod main_server;
 mod manifests;
 pub mod metrics;

@@ -22,14 +22,14 @@ use async_trait::async_trait;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use axum::body::Body;
 use futures::future::BoxFuture;
+use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Response, StatusCode};
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
+use crate::responses::{Response, ResponseBody};
 use crate::version;
 
 mod access;
@@ -242,7 +242,7 @@ impl ServerMetrics {
         &self,
         reads: InFlightNumbers,
         writes: InFlightNumbers,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         for (kind, numbers) in [("readOnly", reads), ("mutating", writes)] {
             self.in_flight.with_label_values(&[kind]).set(signed(numbers.working));
             self.in_queue.with_label_values(&[kind]).set(signed(numbers.waiting));
@@ -274,9 +274,9 @@ fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn page(families: &Families) -> Result<Response<Body>, StatusError> {
+fn page(families: &Families) -> Result<Response, StatusError> {
     let text = families.write().map_err(StatusError::internal)?;
-    let mut response = Response::new(Body::from(text));
+    let mut response = Response::new(ResponseBody::from(text));
     *response.status_mut() = StatusCode::OK;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));
     Ok(response)

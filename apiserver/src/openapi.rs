@@ -10,14 +10,14 @@ use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use axum::body::Body;
+use http::StatusCode;
 use http::request::Parts;
-use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::schema::openapi::Descriptions;
 use serde_json::{Map, Value, json};
 
 use crate::request_info::root_of;
+use crate::responses::Response;
 use crate::responses::{self, Document};
 
 mod actions;
@@ -76,7 +76,7 @@ impl ServerDocuments {
         parts: &Parts,
         served: &dyn ServedVersions,
         descriptions: DescriptionsSource,
-    ) -> Option<Result<Response<Body>, StatusError>> {
+    ) -> Option<Result<Response, StatusError>> {
         if is_v2(path) {
             return Some(Ok(self.v2.answer(parts, || {
                 Content::new(sorted(served).into_values(), descriptions(), served.remote_specs())
@@ -98,7 +98,7 @@ impl ServerDocuments {
         parts: &Parts,
         served: &dyn ServedVersions,
         descriptions: DescriptionsSource,
-    ) -> Response<Body> {
+    ) -> Response {
         let index = self.index.get_or_init(|| {
             let descriptions = LazyCell::new(descriptions);
             let mut paths: Map<String, Value> = sorted(served)

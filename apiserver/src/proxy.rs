@@ -29,7 +29,6 @@ pub(crate) mod tunnel;
 pub(crate) use forward::ProxiedRequest;
 pub(crate) use probe::ControlPlane;
 pub(crate) use tls::{KubeletCertificate, KubeletIdentity, PeerTls};
-pub(crate) use tunnel::UpgradedConnection;
 
 /// Maximum number of proxied requests at once: streams stay open for hours.
 pub(crate) const MAX_CONNECTIONS: usize = 4096;

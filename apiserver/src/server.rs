@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Body;
-use http::{Request, Response};
+use http::Request;
 use registry_core::RequestContext;
 use registry_core::storage::shared_watch::SharedWatch;
 use tokio::net::TcpListener;
@@ -13,11 +13,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::aggregator::Aggregator;
-use crate::filters::{Dispatch, Filters};
+use crate::filters::{Dispatch, ExpectedWork, Filters};
 use crate::handlers::Api;
 use crate::health::Endpoint;
 use crate::options::{Options, StorageBackend};
 use crate::request_info::RequestInfo;
+use crate::responses::Response;
 use crate::storage::Engine;
 
 pub(crate) mod address;
@@ -207,7 +208,8 @@ impl Dispatch for Api {
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+        _work: ExpectedWork,
+    ) -> Response {
         Self::dispatch(self, info, context, request).await
     }
 }

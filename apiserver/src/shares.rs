@@ -9,8 +9,10 @@
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// Number of independently locked parts of a [`Holders`] table.
 const SHARDS: usize = 32;
@@ -140,7 +142,7 @@ impl<K: Hash + Eq, H: Default> Holders<K, H> {
     {
         let number = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0);
         let Some(shard) = self.shards.get(number) else { return Arc::default() };
-        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shard = shard.lock();
         if let Some(known) = shard.entries.get(key) {
             return known.clone();
         }
@@ -191,7 +193,7 @@ mod tests {
         for number in 0..100_000 {
             holders.of(format!("user-{number}").as_str());
         }
-        let known: usize = holders.shards.iter().map(|shard| shard.lock().unwrap().entries.len()).sum();
+        let known: usize = holders.shards.iter().map(|shard| shard.lock().entries.len()).sum();
         assert!(known <= SHARDS * (MAX_UNUSED_PER_SHARD + 1), "{known}");
         assert!(Arc::ptr_eq(&kept, &holders.of("kept")));
     }

@@ -3,7 +3,8 @@
 //! Kubernetes concept: `RESTOptionsGetter` in `k8s.io/apiserver/pkg/server/options`.
 
 use async_trait::async_trait;
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::ResourceType;
@@ -276,7 +277,7 @@ impl Storages {
 
     /// Returns the reader of storage metrics.
     pub fn reader(&self) -> StorageReader {
-        let uncached = self.uncached.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let uncached = self.uncached.lock().clone();
         StorageReader { engine: self.engine.clone(), uncached }
     }
 
@@ -313,7 +314,7 @@ impl OpenStorage for Storages {
         if history_events == 0 {
             let store = store(self.engine.mvcc());
             let one = Uncached { resource: named, prefix, store: store.clone() };
-            self.uncached.lock().unwrap_or_else(PoisonError::into_inner).push(one);
+            self.uncached.lock().push(one);
             return Ok(store);
         }
         let options = CacherOptions {

@@ -28,13 +28,12 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use registry_core::registry::StorageMap;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject as _;
+use rustls::ClientConfig;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::clients::tls::{Trust, client_config};
 use crate::clients::{self, Client, ClientSettings};
 use crate::options::Options;
 use crate::server::Readiness;
@@ -166,15 +165,11 @@ impl TestServer {
     /// # Panics
     /// Panics if the server's certificate authority is invalid.
     pub fn client_tls(&self, protocols: &[&str]) -> ClientConfig {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(CertificateDer::pem_slice_iter(self.ca_pem.as_bytes()).flatten());
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        match ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions() {
-            Ok(builder) => {
-                let mut config = builder.with_root_certificates(roots).with_no_client_auth();
-                config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-                config
-            }
+        let protocols: Vec<&[u8]> = protocols.iter().map(|name| name.as_bytes()).collect();
+        let config = Trust::of_bundle(self.ca_pem.as_bytes())
+            .and_then(|trust| client_config(trust, None, &protocols).map_err(|error| error.to_string()));
+        match config {
+            Ok(config) => Arc::unwrap_or_clone(config),
             Err(error) => panic!("no TLS for clients: {error}"),
         }
     }

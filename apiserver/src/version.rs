@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use axum::body::Body;
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue, SERVER};
@@ -49,8 +48,8 @@ static BODY: LazyLock<Bytes> = LazyLock::new(|| {
 });
 
 /// Responds to a request of `/version`.
-pub fn response() -> Response<Body> {
-    let mut response = Response::new(Body::from(BODY.clone()));
+pub fn response() -> Response<Bytes> {
+    let mut response = Response::new(BODY.clone());
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(SERVER, HeaderValue::from_static(SERVER_VERSION));

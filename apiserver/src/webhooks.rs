@@ -15,11 +15,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use registry_core::rest::webhook::{
     WebhookCall, WebhookCaller, WebhookClientConfig, WebhookError, WebhookTarget,
 };
@@ -80,7 +81,7 @@ impl Webhooks {
     /// Returns the client of a webhook.
     fn client(&self, config: &WebhookClientConfig) -> Result<Callee, String> {
         let used = Instant::now();
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         if let Some(known) = clients.get_mut(config) {
             known.used = used;
             return Ok(known.client.clone());

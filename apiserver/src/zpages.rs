@@ -4,16 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use axum::body::Body;
 use http::header::WARNING;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use registry_core::features::Feature;
 use serde_json::{Map, Value, json};
 
 use crate::options::Options;
 use crate::request_info::Query;
-use crate::responses;
+use crate::responses::{self, Response};
 
 mod flagz;
 mod negotiation;
@@ -100,7 +99,7 @@ impl Zpages {
     }
 
     /// Returns a page in the form that the client accepts.
-    pub(crate) fn respond(&self, page: Page, headers: &HeaderMap, query: &str) -> Response<Body> {
+    pub(crate) fn respond(&self, page: Page, headers: &HeaderMap, query: &str) -> Response {
         match negotiation::choose(page, headers, Query::new(query), self.cbor) {
             Ok(Chosen::Text) => responses::plain_text(self.text(page)),
             Ok(Chosen::Object(output, version)) => {

@@ -2,10 +2,11 @@
 //! namespaces that the cluster depends on from deletion.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::api::{GetOptions, GroupResource, Object, StatusCause, StatusError};
 use registry_core::registry::InstalledApi;
@@ -83,7 +84,7 @@ impl NamespaceLifecycle {
     }
 
     fn is_doubted(&self, name: &str) -> bool {
-        let mut deleted = self.recently_deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut deleted = self.recently_deleted.lock();
         while deleted.front().is_some_and(|(when, _)| when.elapsed() > DOUBT) {
             deleted.pop_front();
         }
@@ -91,7 +92,7 @@ impl NamespaceLifecycle {
     }
 
     fn doubt(&self, name: &str) {
-        let mut deleted = self.recently_deleted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut deleted = self.recently_deleted.lock();
         if deleted.len() == MAX_DOUBTED {
             deleted.pop_front();
         }

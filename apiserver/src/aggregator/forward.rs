@@ -12,7 +12,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST, LOCATION, VIA};
 use http::request::Parts;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri, Version};
+use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use registry_core::RequestContext;
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clients::request_failed;
 use crate::proxy::{MAX_CONNECTIONS, headers, tunnel};
+use crate::responses::{Delivery, Response, ResponseBody};
 use crate::shares::{SharedPlace, SharedPlaces};
 
 use super::identity;
@@ -40,17 +41,6 @@ pub(super) struct Forwarder {
     via: HeaderValue,
     /// Ends streams.
     shutdown: CancellationToken,
-}
-
-/// Marks the response to a forwarded watch in its extensions: its connection's task passes on the events.
-#[derive(Clone, Copy)]
-pub(crate) struct ForwardedWatch;
-
-/// The body of a response, which keeps its place until it ends.
-struct HeldBody {
-    inner: Incoming,
-    _place: SharedPlace<String>,
-    _transport: Arc<Transport>,
 }
 
 /// The body of a request, without the headers that may follow it: none of them was checked.
@@ -88,7 +78,7 @@ impl Forwarder {
         context: &RequestContext,
         request: Request<Body>,
         is_watch: bool,
-    ) -> Response<Body> {
+    ) -> Response {
         if !service.is_available {
             return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
         }
@@ -124,13 +114,7 @@ impl Forwarder {
         let answer = async { client.request(outgoing).await.map_err(|error| request_failed(&error)) };
         let answer = if is_discovery { in_time(answer).await } else { answer.await };
         match answer {
-            Ok(answer) => {
-                let mut response = respond(answer, upgrade, place, transport);
-                if is_watch {
-                    response.extensions_mut().insert(ForwardedWatch);
-                }
-                response
-            }
+            Ok(answer) => respond(answer, upgrade, is_watch, place, transport),
             Err(reason) => {
                 tracing::debug!(api_service = service.name, "a request was not forwarded: {reason}");
                 let text = format!("error trying to reach service: {reason}");
@@ -163,9 +147,10 @@ fn request_parts(request: &Request<Body>) -> Parts {
 fn respond(
     mut answer: Response<Incoming>,
     upgrade: Option<Upgrade>,
+    is_watch: bool,
     place: SharedPlace<String>,
     transport: Arc<Transport>,
-) -> Response<Body> {
+) -> Response {
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         let Some(Upgrade { parts, shutdown, .. }) = upgrade else {
             return page(StatusCode::SERVICE_UNAVAILABLE, "the service changes the protocol unasked");
@@ -184,7 +169,11 @@ fn respond(
     headers::clean_response(&mut head.headers);
     head.version = Version::default();
     head.extensions = http::Extensions::default();
-    Response::from_parts(head, Body::new(HeldBody { inner, _place: place, _transport: transport }))
+    let inner = Body::new(inner);
+    let delivery = if is_watch { Delivery::Forwarded(inner) } else { Delivery::Stream(inner) };
+    let mut body = ResponseBody::from(delivery);
+    body.keep((place, transport));
+    Response::from_parts(head, body)
 }
 
 /// Returns the request as it is sent to the extension server.
@@ -221,8 +210,8 @@ pub(super) fn url(authority: &str, target: &str) -> Result<Uri, String> {
 }
 
 /// Returns a plain page, as Kubernetes' aggregator responds on its own behalf.
-fn page(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(format!("{text}\n")));
+fn page(status: StatusCode, text: &str) -> Response {
+    let mut response = Response::new(ResponseBody::from(format!("{text}\n")));
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -252,27 +241,5 @@ impl HttpBody for WithoutTrailers {
 
     fn size_hint(&self) -> SizeHint {
         self.0.size_hint()
-    }
-}
-
-// === impl HeldBody ===
-
-impl HttpBody for HeldBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.inner).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
     }
 }

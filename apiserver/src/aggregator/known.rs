@@ -1,8 +1,9 @@
 //! Collects what extension servers say of themselves, and publishes it when it has changed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::discovery::{PublishRemote, RemoteGroups, RemoteVersion};
@@ -96,7 +97,7 @@ impl KnownDocuments {
 
     /// Changes the collection, and publishes it if `change` says so.
     fn change(&self, change: impl FnOnce(&mut State) -> bool) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if change(&mut state) {
             let versions = state.versions.values().cloned().collect();
             // Under the lock, so that an older state never replaces a newer one.

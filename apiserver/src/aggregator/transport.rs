@@ -4,13 +4,14 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use axum::body::Body;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
+use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
@@ -158,7 +159,7 @@ impl Transports {
 
     fn of_key(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
         let key = Key { at: service.at.clone(), trust: service.trust.clone() };
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         if let Some(known) = clients.get(&key)
             && self.identity.is(known.identity.as_ref())
         {

@@ -11,7 +11,7 @@ use registry_core::RequestContext;
 use tokio::sync::watch;
 
 use crate::clients::CallFailure;
-use crate::filters::Dispatch;
+use crate::filters::{Dispatch, ExpectedWork};
 use crate::main_server::source::ApiServer;
 use crate::request_info::RequestInfo;
 
@@ -48,6 +48,6 @@ impl<D: Dispatch> ApiServer for LocalServer<D> {
         let info = RequestInfo::parse(request.method(), request.uri());
         let mut context = RequestContext::system("");
         USER_AGENT.clone_into(&mut context.user_agent);
-        Ok(handler.dispatch(info, context, request.map(Body::new)).await)
+        Ok(handler.dispatch(info, context, request.map(Body::new), ExpectedWork::Usual).await.map(Body::new))
     }
 }

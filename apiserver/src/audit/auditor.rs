@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::Body;
 use futures::future::join_all;
 use http::header::USER_AGENT;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use registry_core::context::{AuditLevel, RecordedBytes, UserInfo};
 
@@ -15,7 +15,7 @@ use crate::access::Attributes;
 use crate::metrics::AuditMetrics;
 use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 use crate::request_info::RequestInfo;
-use crate::responses;
+use crate::responses::{self, Response};
 
 use super::event::{Event, RequestFacts};
 use super::log::{DirectLog, LogBackend};
@@ -72,7 +72,7 @@ enum Destination {
 
 /// The delivery of an event to each backend.
 #[derive(Default)]
-pub(super) struct Delivery(Vec<Option<Ticket>>);
+pub(super) struct EventDelivery(Vec<Option<Ticket>>);
 
 // === impl Origin ===
 
@@ -133,7 +133,7 @@ impl Auditor {
         self: &Arc<Self>,
         origin: Origin<'_>,
         user: &UserInfo,
-    ) -> Result<Option<Box<Recording>>, Response<Body>> {
+    ) -> Result<Option<Box<Recording>>, Response> {
         let Some(mut recording) = self.record(origin, user, Stage::ResponseComplete) else { return Ok(None) };
         if recording.receive().await {
             return Ok(Some(recording));
@@ -164,7 +164,7 @@ impl Auditor {
 
     /// Hands an event over to the backends. `is_urgent` says that the request waits for it at once, and not only for a later
     /// one.
-    pub(super) fn submit(&self, event: Event, is_urgent: bool) -> Delivery {
+    pub(super) fn submit(&self, event: Event, is_urgent: bool) -> EventDelivery {
         self.metrics.event();
         let event = Arc::new(event);
         let tickets = self.destinations.iter().map(|destination| match destination {
@@ -172,11 +172,11 @@ impl Auditor {
             // Lines are written in order.
             Destination::Direct(log) => log.submit(&event, is_urgent),
         });
-        Delivery(tickets.collect())
+        EventDelivery(tickets.collect())
     }
 
     /// Waits for the backends that requests have to wait for. Returns `false` if the request must not go on.
-    pub(super) async fn outcome(&self, delivery: Delivery) -> bool {
+    pub(super) async fn outcome(&self, delivery: EventDelivery) -> bool {
         let mut goes_on = true;
         for (destination, ticket) in self.destinations.iter().zip(delivery.0) {
             goes_on &= destination.outcome(ticket).await;

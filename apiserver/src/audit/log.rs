@@ -4,9 +4,10 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::options::{LogFormat, Retention, TruncateConfig};
 
@@ -63,10 +64,10 @@ impl LogBackend {
     }
 
     fn output(&self) -> MutexGuard<'_, Output> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+        self.output.lock()
     }
 
-    fn try_output(&self) -> Result<MutexGuard<'_, Output>, TryLockError<MutexGuard<'_, Output>>> {
+    fn try_output(&self) -> Option<MutexGuard<'_, Output>> {
         self.output.try_lock()
     }
 

@@ -1,28 +1,19 @@
 //! The recording of one request, from its reception until its response is sent or dropped.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use bytes::Bytes;
-use http::Response;
-use http_body::{Body as HttpBody, Frame, SizeHint};
 use jiff::Timestamp;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
 
 use crate::access::Decision;
-use crate::lifetime::Lifetime;
-use crate::proxy::UpgradedConnection;
+use crate::responses::{Delivery, Response};
 
-use super::auditor::{Auditor, Delivery};
+use super::auditor::{Auditor, EventDelivery};
 use super::event::{Event, RequestFacts};
 use super::policy::{Stage, Verdict};
 
-/// Responses up to this size are complete when they are created: they fit into the connection's buffers.
-const SMALL_BYTES: u64 = 64 * 1024;
 /// Requests that take longer have annotations of their latency.
 const SLOW: Duration = Duration::from_millis(500);
 
@@ -40,13 +31,7 @@ pub(crate) struct Recording {
     last: Stage,
     is_done: bool,
     /// The delivery of the first event, if the request did not wait for it.
-    received_event: Delivery,
-}
-
-/// A response whose end is recorded.
-struct AuditedBody {
-    inner: Body,
-    recording: Option<Box<Recording>>,
+    received_event: EventDelivery,
 }
 
 // === impl Recording ===
@@ -75,7 +60,7 @@ impl Recording {
             code: None,
             last,
             is_done: false,
-            received_event: Delivery::default(),
+            received_event: EventDelivery::default(),
         }
     }
 
@@ -132,7 +117,7 @@ impl Recording {
         let delivery = if self.verdict.records(stage) {
             self.auditor.submit(self.event(stage), true)
         } else {
-            Delivery::default()
+            EventDelivery::default()
         };
         self.auditor.outcome(std::mem::take(&mut self.received_event)).await;
         self.auditor.outcome(delivery).await;
@@ -147,10 +132,9 @@ impl Recording {
     }
 
     /// Records a response, now or when it has been sent.
-    pub(crate) async fn finish(mut self: Box<Self>, response: Response<Body>) -> Response<Body> {
+    pub(crate) async fn finish(mut self: Box<Self>, mut response: Response) -> Response {
         self.code = Some(response.status().as_u16());
         self.answered = Some(Instant::now());
-        let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES);
         if self.last != Stage::ResponseComplete {
             self.is_done = true;
             self.process(self.last).await;
@@ -159,21 +143,15 @@ impl Recording {
         if self.is_long_running {
             self.process(Stage::ResponseStarted).await;
         }
-        if let Some(connection) = response.extensions().get::<UpgradedConnection>() {
-            connection.hold(self);
-            return response;
-        }
-        if is_small {
+        let is_upgraded = matches!(response.body().delivery(), Delivery::Upgraded(_));
+        if response.body().is_small() && !is_upgraded {
             self.is_done = true;
             self.annotate_latency();
             self.process(Stage::ResponseComplete).await;
             return response;
         }
-        if let Some(running) = response.extensions().get::<Lifetime>() {
-            running.keep(self);
-            return response;
-        }
-        response.map(|inner| Body::new(AuditedBody { inner, recording: Some(self) }))
+        response.body_mut().keep_until_end(self);
+        response
     }
 
     fn event(&self, stage: Stage) -> Event {
@@ -248,32 +226,6 @@ fn decimal(nanoseconds: u128, unit: u128) -> String {
     let digits = unit.ilog10() as usize;
     let text = format!("{}.{:0digits$}", nanoseconds / unit, nanoseconds % unit);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-// === impl AuditedBody ===
-
-impl HttpBody for AuditedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(task));
-        if frame.is_none() {
-            self.recording = None;
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
-    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,15 @@
 //! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/audit/buffered`.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{self, Receiver};
@@ -118,7 +119,7 @@ impl Faults {
         self.metrics.failed(plugin, events.len());
         let now = Instant::now();
         {
-            let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut reported = self.reported.lock();
             if reported.is_some_and(|last| now < last + REPORT_INTERVAL) {
                 return;
             }
@@ -205,7 +206,7 @@ impl Sink {
     /// Delivers the queued events, within bounded time.
     pub(super) async fn stop(&self) {
         self.stopping.cancel();
-        let worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let worker = self.worker.lock().take();
         if let Some(worker) = worker {
             let _ = tokio::time::timeout(FLUSH_TIMEOUT, worker).await;
         }

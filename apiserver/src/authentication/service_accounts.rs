@@ -5,8 +5,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use http::Response;
 use registry_core::api::StatusError;
 use registry_core::registry::Stores;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
@@ -15,6 +13,7 @@ use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthent
 use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
 use crate::pki::PkiError;
+use crate::responses::Response;
 
 pub(super) mod bound;
 mod claims;
@@ -159,7 +158,7 @@ impl ServiceAccountTokens {
     }
 
     /// Returns the document published at this path for clients that verify tokens themselves.
-    pub(crate) fn document(&self, path: &str) -> Option<Response<Body>> {
+    pub(crate) fn document(&self, path: &str) -> Option<Response> {
         self.documents.get(path)
     }
 }

@@ -1,8 +1,9 @@
 //! The certificate authorities of clients and of front proxies, which can be replaced while connections are open.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
+use parking_lot::Mutex;
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::WebPkiClientVerifier;
@@ -83,7 +84,7 @@ impl ClientTrust {
     }
 
     fn replace(&self, change: impl FnOnce(&mut Sets)) -> Result<(), AuthenticationError> {
-        let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sets = self.sets.lock();
         let mut changed = Sets { own: sets.own.clone(), followed: sets.followed.clone() };
         change(&mut changed);
         let provider = Arc::new(ring::default_provider());

@@ -4,11 +4,12 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
 use serde_json::{Value, json};
@@ -130,7 +131,7 @@ impl WebhookAuthorizer {
     }
 
     fn kept(&self, question: &[u8]) -> Option<Status> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock();
         let (status, until) = kept.answers.get(question)?;
         (*until > Instant::now()).then(|| status.clone())
     }
@@ -142,7 +143,7 @@ impl WebhookAuthorizer {
             return;
         }
         let question: Arc<[u8]> = question.into();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let answer = (status.clone(), Instant::now() + time);
         if kept.answers.insert(question.clone(), answer).is_none() {
             kept.order.push_back(question);

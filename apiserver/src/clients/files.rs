@@ -1,10 +1,11 @@
 //! Settings whose files are read again when they change.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use http::HeaderMap;
+use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::time::Instant;
 
@@ -70,7 +71,7 @@ impl Followed {
 
     /// Whether the files are to be read again by the caller. Others continue with the former contents.
     fn is_due(&self) -> bool {
-        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checked = self.checked.lock();
         let is_due = checked.elapsed() >= CHECK_INTERVAL;
         if is_due {
             *checked = Instant::now();

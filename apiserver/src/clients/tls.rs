@@ -1,8 +1,9 @@
 //! TLS configurations of clients, and the authorities of certificates.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -123,7 +124,7 @@ pub(super) fn warn_unverified(server: &str) {
 /// Whether there was no warning of a server before.
 fn is_first_warning(server: &str) -> bool {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut warned = WARNED.lock();
     if warned.len() >= MAX_WARNED {
         warned.clear();
     }

@@ -7,9 +7,10 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ORIGIN, STRICT_TRANSPORT_SECURITY,
 };
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 
 use crate::options::{HttpOptions, OriginPattern};
+use crate::responses::{Response, ResponseBody};
 
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, OPTIONS, PUT, DELETE, PATCH");
 const HEADERS: HeaderValue = HeaderValue::from_static(
@@ -47,9 +48,9 @@ impl Browser {
     }
 
     /// Returns the answer to a browser that asks whether an allowed origin may send a request.
-    pub(super) fn preflight(origin: Option<&HeaderValue>, request: &Request<Body>) -> Option<Response<Body>> {
+    pub(super) fn preflight(origin: Option<&HeaderValue>, request: &Request<Body>) -> Option<Response> {
         (origin.is_some() && request.method() == Method::OPTIONS).then(|| {
-            let mut response = Response::new(Body::empty());
+            let mut response = Response::new(ResponseBody::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         })

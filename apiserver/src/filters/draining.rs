@@ -7,21 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONNECTION, RETRY_AFTER, USER_AGENT};
-use http::{HeaderValue, Request, Response, StatusCode};
-use http_body::Body as _;
+use http::{HeaderValue, Request, StatusCode};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::held_body::HeldBody;
 use crate::request_info::RequestInfo;
-use crate::responses;
+use crate::responses::{self, Response};
 
 /// The paths of probes and of metrics, which are served to the end.
 const EXEMPT_PATHS: [&str; 4] = ["/readyz", "/livez", "/healthz", "/metrics"];
 /// Other servers of the cluster are not refused.
 const EXEMPT_AGENT: &[u8] = b"kube-apiserver/";
-/// Responses up to this size count as sent: they fit into the connection's buffers.
-const SMALL_BYTES: u64 = 64 * 1024;
 const MESSAGE: &str = "The apiserver is shutting down, please try again later.\n";
 
 /// The requests in flight, and whether further ones are refused.
@@ -50,10 +46,7 @@ impl Draining {
     ///
     /// # Errors
     /// Returns the refusal if the server accepts no further request.
-    pub(super) fn enter(
-        &self,
-        request: &Request<Body>,
-    ) -> Result<Option<InFlightToken>, Box<Response<Body>>> {
+    pub(super) fn enter(&self, request: &Request<Body>) -> Result<Option<InFlightToken>, Box<Response>> {
         if is_exempt(request) {
             return Ok(None);
         }
@@ -71,12 +64,11 @@ impl Draining {
 
 impl InFlightToken {
     /// Keeps a request in flight until its response is sent.
-    pub(super) fn until_sent(self, response: Response<Body>) -> Response<Body> {
-        let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES);
-        if is_small {
-            return response;
+    pub(super) fn until_sent(self, mut response: Response) -> Response {
+        if !response.body().is_small() {
+            response.body_mut().keep(self);
         }
-        response.map(|body| Body::new(HeldBody::new(body, self)))
+        response
     }
 }
 
@@ -86,7 +78,7 @@ fn is_exempt(request: &Request<Body>) -> bool {
     agent.starts_with(EXEMPT_AGENT) || EXEMPT_PATHS.iter().any(|prefix| path.starts_with(prefix))
 }
 
-fn refusal() -> Response<Body> {
+fn refusal() -> Response {
     let mut response = responses::text(StatusCode::TOO_MANY_REQUESTS, Bytes::from_static(MESSAGE.as_bytes()));
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("close"));

@@ -11,20 +11,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::body::Body;
+use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
-use http::{Response, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
 
 use crate::authorization::MASTERS;
 use crate::flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
-use crate::handlers::LongRunning;
 use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
 use crate::options::LimitOptions;
 use crate::request_info::{RequestInfo, Verb};
-use crate::responses;
+use crate::responses::{self, Response};
 use crate::shares::{Held, Holders, Shares};
 
 use super::Times;
@@ -365,11 +363,9 @@ impl Place {
 
     /// Leaves the seats of a watch to its initial events: it gives them back when these have been written. A response that
     /// has no events gives them back at once.
-    pub(super) fn initialize(&mut self, response: &Response<Body>) {
+    pub(super) fn initialize(&mut self, response: &mut Response) {
         let Some(execution) = self.execution.take() else { return };
-        if let Some(watch) = response.extensions().get::<LongRunning>() {
-            watch.hold_until_initialized(execution, MAX_INITIALIZATION);
-        }
+        response.body_mut().keep_until_initialized(execution, MAX_INITIALIZATION);
     }
 }
 
@@ -381,7 +377,7 @@ impl Refused {
     }
 
     /// Returns the response, in Kubernetes' form: a plain text.
-    pub(super) fn response(self) -> Response<Body> {
+    pub(super) fn response(self) -> Response {
         let mut response = responses::text(StatusCode::TOO_MANY_REQUESTS, format!("{REFUSAL}\n"));
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(self.retry_after_seconds));
         response

@@ -2,14 +2,13 @@
 
 use std::time::Instant;
 
-use axum::body::Body;
-use http::{HeaderMap, Response};
+use http::HeaderMap;
 use registry_core::api::StatusError;
 
 use crate::handlers::method_not_allowed;
 use crate::health::Endpoint;
 use crate::request_info::{RequestInfo, Verb};
-use crate::responses;
+use crate::responses::{self, Response, ResponseBody};
 use crate::version;
 use crate::zpages::Page;
 
@@ -23,7 +22,7 @@ impl<D: Dispatch> Filters<D> {
         query: &str,
         headers: &HeaderMap,
         received: Instant,
-    ) -> Option<Result<Response<Body>, StatusError>> {
+    ) -> Option<Result<Response, StatusError>> {
         if info.resource.is_some() {
             return None;
         }
@@ -38,7 +37,9 @@ impl<D: Dispatch> Filters<D> {
                 return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
             }
             match info.path.as_str() {
-                "/version" | "/version/" if info.verb == Verb::Get => Some(Ok(version::response())),
+                "/version" | "/version/" if info.verb == Verb::Get => {
+                    Some(Ok(version::response().map(ResponseBody::from)))
+                }
                 "/version" | "/version/" => Some(Err(method_not_allowed())),
                 "/metrics" => {
                     let (reads, writes) = self.in_flight.numbers();
@@ -56,7 +57,7 @@ impl<D: Dispatch> Filters<D> {
     }
 
     /// Responds with a page about priority and fairness.
-    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response<Body>, StatusError>> {
+    fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response, StatusError>> {
         let page = self.flow_control.as_ref()?.page(path, query)?;
         Some(Ok(responses::plain_text(page)))
     }

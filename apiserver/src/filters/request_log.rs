@@ -15,21 +15,18 @@ use std::time::Instant;
 
 use axum::body::Body;
 use http::header::USER_AGENT;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Request, Uri};
 use http_body::Body as _;
 use tracing::Level;
 
 use crate::flowcontrol::Flow;
 use crate::metrics::verb_label;
 use crate::request_info::{RequestInfo, decode_component};
-
-use super::held_body::HeldBody;
+use crate::responses::Response;
 
 /// The target of the log's events, by which filters select them.
 pub(crate) const TARGET: &str = "http";
 
-/// Responses up to this size are logged when they are created: they fit into the connection's buffers.
-const SMALL_BYTES: u64 = 64 * 1024;
 /// Maximum length of the names of priority levels and flow schemas.
 const MAX_NAME_CHARS: usize = 64;
 /// Replaces a value that may be a secret.
@@ -131,16 +128,16 @@ impl Entry {
     }
 
     /// Logs the request now, or when its response has been sent.
-    pub(super) fn finish(mut self: Box<Self>, response: Response<Body>) -> Response<Body> {
+    pub(super) fn finish(mut self: Box<Self>, mut response: Response) -> Response {
         self.code = response.status().as_u16();
-        let exact = response.body().size_hint().exact();
-        if exact.is_some_and(|bytes| bytes <= SMALL_BYTES) {
+        if response.body().is_small() {
             return response;
         }
-        if exact.is_none() {
+        if response.body().size_hint().exact().is_none() {
             self.log_begin();
         }
-        response.map(|inner| Body::new(HeldBody::new(inner, self)))
+        response.body_mut().keep(self);
+        response
     }
 
     /// Logs the start of a response of unknown length.

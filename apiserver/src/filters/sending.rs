@@ -8,20 +8,19 @@
 //! handler, which writes the response too.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use bytes::Bytes;
-use http::Response;
 use http_body::{Body as HttpBody, Frame, SizeHint};
+use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::Place;
 
-/// Responses up to this size count as sent: they fit into the connection's buffers.
-const SMALL_BYTES: u64 = 64 * 1024;
+use crate::responses::{Response, ResponseBody};
+
 /// Time after which a response that the client does not read gives its seats back.
 const STALLED_AFTER: Duration = Duration::from_millis(250);
 /// Time after which a response is dropped if the client reads nothing of it.
@@ -33,22 +32,16 @@ struct Sending {
     _timer: AbortOnDropHandle<()>,
 }
 
-/// The response; `None` when it was sent or dropped.
+/// The response; `None` when it was sent or dropped. Only the connection and the timer use it.
 type Held = Mutex<Option<Answer>>;
 
 struct Answer {
-    body: Body,
+    body: ResponseBody,
     place: Place,
     /// When the client last read a part; `None` while the next part is being produced.
     taken_at: Option<Instant>,
     /// The connection's waker, while it waits for the next part.
     waiting: Option<Waker>,
-}
-
-/// The response of a watch or a stream, which keeps its place until it ends.
-struct Lasting {
-    body: Body,
-    _place: Place,
 }
 
 /// The client did not read the response in time.
@@ -58,19 +51,21 @@ struct NotTaken;
 
 /// Returns the response with its place. With a deadline it is dropped when the client has not read it until
 /// then, or reads nothing for [`MAX_STALL`].
-pub(super) fn within(deadline: Option<Instant>, place: Place, response: Response<Body>) -> Response<Body> {
-    let is_small = response.body().size_hint().exact().is_some_and(|bytes| bytes <= SMALL_BYTES);
-    if is_small {
+pub(super) fn within(deadline: Option<Instant>, place: Place, mut response: Response) -> Response {
+    if response.body().is_small() {
         return response;
     }
     let Some(deadline) = deadline else {
-        return response.map(|body| Body::new(Lasting { body, _place: place }));
+        response.body_mut().keep(place);
+        return response;
     };
     response.map(|body| {
-        let answer = Answer { body, place, taken_at: Some(now()), waiting: None };
-        let held = Arc::new(Mutex::new(Some(answer)));
-        let timer = tokio::spawn(give_up(held.clone(), deadline));
-        Body::new(Sending { held, _timer: AbortOnDropHandle::new(timer) })
+        body.wrapped(|body| {
+            let answer = Answer { body, place, taken_at: Some(now()), waiting: None };
+            let held = Arc::new(Mutex::new(Some(answer)));
+            let timer = tokio::spawn(give_up(held.clone(), deadline));
+            Sending { held, _timer: AbortOnDropHandle::new(timer) }
+        })
     })
 }
 
@@ -86,7 +81,7 @@ async fn give_up(held: Arc<Held>, deadline: Instant) {
         tokio::time::sleep_until(next.into()).await;
     }
     // Dropped after the lock is released, as this may release much memory.
-    let given_up = lock(&held).take();
+    let given_up = held.lock().take();
     if let Some(connection) = given_up.and_then(|answer| answer.waiting) {
         connection.wake();
     }
@@ -95,7 +90,7 @@ async fn give_up(held: Arc<Held>, deadline: Instant) {
 /// Returns since when the client has not read, and whether that is long enough for the seats to be given back, which it
 /// does. Returns `None` when the response was sent.
 fn progress(held: &Held) -> Option<(Instant, bool)> {
-    let mut held = lock(held);
+    let mut held = held.lock();
     let answer = held.as_mut()?;
     let since = answer.taken_at.unwrap_or_else(now);
     let has_stalled = now() >= since + STALLED_AFTER;
@@ -110,11 +105,6 @@ fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-fn lock(held: &Held) -> MutexGuard<'_, Option<Answer>> {
-    // Only the connection and the timer use it.
-    held.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 // === impl Sending ===
 
 impl HttpBody for Sending {
@@ -125,7 +115,7 @@ impl HttpBody for Sending {
         self: Pin<&mut Self>,
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match &mut *lock(&self.held) {
+        match &mut *self.held.lock() {
             Some(answer) => {
                 let frame = Pin::new(&mut answer.body).poll_frame(task);
                 answer.taken_at = frame.is_ready().then(now);
@@ -137,52 +127,32 @@ impl HttpBody for Sending {
     }
 
     fn is_end_stream(&self) -> bool {
-        lock(&self.held).as_ref().is_some_and(|answer| answer.body.is_end_stream())
+        self.held.lock().as_ref().is_some_and(|answer| answer.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        lock(&self.held).as_ref().map_or_else(SizeHint::default, |answer| answer.body.size_hint())
-    }
-}
-
-// === impl Lasting ===
-
-impl HttpBody for Lasting {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(task)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.held.lock().as_ref().map_or_else(SizeHint::default, |answer| answer.body.size_hint())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
     use futures::StreamExt as _;
     use http_body_util::BodyExt as _;
 
     use super::*;
+    use crate::responses::Delivery;
 
     const PART: Bytes = Bytes::from_static(&[b'x'; 1000]);
 
     /// Returns a response that produces a part at each interval.
-    fn answer(parts: usize, every: Duration) -> Response<Body> {
+    fn answer(parts: usize, every: Duration) -> Response {
         let parts = futures::stream::iter(0..parts).then(move |_| async move {
             tokio::time::sleep(every).await;
             Ok::<_, std::convert::Infallible>(PART)
         });
-        Response::new(Body::from_stream(parts))
+        Response::new(Delivery::Stream(Body::from_stream(parts)).into())
     }
 
     fn deadline() -> Instant {

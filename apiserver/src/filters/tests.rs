@@ -12,7 +12,7 @@ use crate::options::Options;
 struct Scripted {
     started: AtomicUsize,
     release: Notify,
-    context: std::sync::Mutex<Option<RequestContext>>,
+    context: parking_lot::Mutex<Option<RequestContext>>,
 }
 
 impl Dispatch for Scripted {
@@ -21,7 +21,8 @@ impl Dispatch for Scripted {
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+        _: ExpectedWork,
+    ) -> Response {
         assert!(request.headers().get("authorization").is_none(), "credentials stay outside");
         self.started.fetch_add(1, Ordering::SeqCst);
         match info.resource.as_ref().map(|resource| resource.name.as_str()) {
@@ -29,8 +30,8 @@ impl Dispatch for Scripted {
             Some("wait") => self.release.notified().await,
             _ => {}
         }
-        *self.context.lock().unwrap() = Some(context);
-        Response::new(Body::from("done"))
+        *self.context.lock() = Some(context);
+        Response::new(ResponseBody::from("done"))
     }
 }
 
@@ -102,9 +103,9 @@ fn get(uri: &str, headers: &[(&str, &str)]) -> Request<Body> {
     request.body(Body::empty()).unwrap()
 }
 
-async fn status_of(response: Response<Body>) -> serde_json::Value {
+async fn status_of(response: Response) -> serde_json::Value {
     let code = response.status().as_u16();
-    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let body = axum::body::to_bytes(Body::new(response.into_body()), usize::MAX).await.unwrap();
     let status: serde_json::Value = serde_json::from_slice(&body).expect("a Status");
     assert_eq!(status["code"], code);
     status
@@ -155,7 +156,7 @@ async fn who_finds_no_seat_is_refused_as_kubernetes_does_it() {
             (429, &"1".parse().unwrap())
         );
         assert_eq!(refused.headers()["content-type"], "text/plain; charset=utf-8");
-        let body = axum::body::to_bytes(refused.into_body(), usize::MAX).await.unwrap();
+        let body = axum::body::to_bytes(Body::new(refused.into_body()), usize::MAX).await.unwrap();
         assert_eq!(body, "Too many requests, please try again later.\n");
 
         // An administrator is never refused, and who leaves gives its seat back.
@@ -206,7 +207,7 @@ async fn the_context_says_who_and_where() {
 
     let headers = [("user-agent", "kubectl/v1.36 (linux)"), ("audit-id", "id")];
     filters.serve(&Peer::default(), get("/api/v1/namespaces/n/pods", &headers)).await;
-    let context = filters.inner.context.lock().unwrap().take().unwrap();
+    let context = filters.inner.context.lock().take().unwrap();
     assert_eq!((context.namespace.as_str(), context.user_agent.as_str()), ("n", "kubectl"));
     assert_eq!((context.user.name.as_str(), context.audit_id.as_str()), ("admin", "id"));
     assert!(context.budget.deadline().is_some());

@@ -4,7 +4,8 @@
 //! by a second at a time otherwise.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 /// Maximum number of seconds.
 const MAX_SECONDS: u32 = 32;
@@ -33,7 +34,7 @@ impl Default for DroppedRequests {
 impl DroppedRequests {
     /// Counts a refused request at this second. Returns after how many seconds its client should try again.
     pub(super) fn record(&self, second: u64) -> u32 {
-        let mut history = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut history = self.0.lock();
         if history.current.0 == second {
             history.current.1 += 1;
         } else {
@@ -96,6 +97,6 @@ mod tests {
             }
         }
         assert_eq!(dropped.record(500), MAX_SECONDS);
-        assert!(dropped.0.lock().unwrap().seconds.len() <= 35);
+        assert!(dropped.0.lock().seconds.len() <= 35);
     }
 }

@@ -3,10 +3,11 @@
 //! The lock is held for the few steps of one arrival or end. A request that has seats, or waits for them, holds a
 //! [`Seat`]; dropping it gives back what it holds, so that a request whose client leaves frees its place at once.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -101,7 +102,7 @@ impl Level {
 
     /// Returns the queues.
     pub(super) fn requests(&self) -> MutexGuard<'_, QueueSet> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.lock()
     }
 
     /// Returns the seats of a request, at once or when it is its turn.

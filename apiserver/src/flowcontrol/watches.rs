@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
 use std::hash::BuildHasher;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use parking_lot::RwLock;
 
 use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
@@ -40,13 +42,13 @@ impl WatchTracker {
             return None;
         }
         let key = self.key(resource, &resource.namespace, &resource.name);
-        *self.numbers.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
+        *self.numbers.write().entry(key).or_default() += 1;
         Some(RegisteredWatch { tracker: self.clone(), key })
     }
 
     /// Returns the number of watches that a write may inform: those of all objects, of its namespace, and of its object.
     pub(super) fn interested(&self, resource: &ResourceRequest) -> usize {
-        let numbers = self.numbers.read().unwrap_or_else(PoisonError::into_inner);
+        let numbers = self.numbers.read();
         let of = |namespace, name| numbers.get(&self.key(resource, namespace, name)).copied().unwrap_or(0);
         let mut interested = of("", "");
         if !resource.namespace.is_empty() {
@@ -65,7 +67,7 @@ impl WatchTracker {
 
 impl Drop for RegisteredWatch {
     fn drop(&mut self) {
-        let mut numbers = self.tracker.numbers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut numbers = self.tracker.numbers.write();
         if let Entry::Occupied(mut number) = numbers.entry(self.key) {
             *number.get_mut() -= 1;
             if *number.get() == 0 {
@@ -103,6 +105,6 @@ mod tests {
         assert_eq!(interested(Method::PUT, "/api/v1/namespaces/b/pods/x"), 3);
         assert_eq!(interested(Method::PUT, "/apis/apps/v1/namespaces/a/deployments/x"), 0);
         drop(registered);
-        assert!(tracker.numbers.read().unwrap().is_empty());
+        assert!(tracker.numbers.read().is_empty());
     }
 }

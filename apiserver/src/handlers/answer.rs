@@ -1,16 +1,15 @@
 //! The response to an operation on one object.
 
-use axum::body::Body;
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{json, stored};
 use registry_core::rest::{Answer, SuccessStatus};
 use registry_core::stage;
 use serde::Serialize;
 
-use crate::responses;
 use crate::responses::negotiation::{Format, Output, ResponseShape};
+use crate::responses::{self, Response};
 
 use super::audit;
 use super::call::Call;
@@ -53,7 +52,7 @@ pub(super) fn object_answer(
     output: &Output,
     answer: Answer,
     status: StatusCode,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     let _encoding = stage!("encoding").entered();
     audit::answer(call, output, &answer);
     match answer {
@@ -80,7 +79,7 @@ fn shaped(
     output: &Output,
     status: StatusCode,
     item: &Item<'_>,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     if let Some(kept) = kept(call, output, item)? {
         return Ok(responses::bytes(output, status, kept));
     }

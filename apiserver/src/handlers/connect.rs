@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::body::Body;
 use http::header::LOCATION;
 use http::request::Parts;
-use http::{HeaderValue, Method, Response, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::rest::connect::{ConnectRequest, Connecter, Connection, Destination, Exchange};
 
@@ -13,7 +13,7 @@ use crate::admission::{Operation, OperationOptions};
 use crate::authorization::rights::Right;
 use crate::proxy::ProxiedRequest;
 use crate::request_info::{decode_component, query_pairs};
-use crate::responses;
+use crate::responses::{self, Response};
 
 use super::call::Call;
 use super::routing::method_not_allowed;
@@ -24,7 +24,7 @@ pub(super) async fn connect(
     connecter: &dyn Connecter,
     parts: &Parts,
     body: Body,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     let accepted = connecter.connect_spec();
     // OPTIONS has no verb, but the peer behind a proxy may support it.
     let is_asked_of_peer = parts.method == Method::OPTIONS && accepted.has_path;
@@ -88,7 +88,7 @@ fn split_path<'p>(call: &Call<'_>, path: &'p str) -> Result<(&'p str, &'p str), 
 }
 
 /// Redirects browsers to the root of the proxied path, so that relative links resolve.
-fn to_root(destination: &Destination, parts: &Parts) -> Option<Response<Body>> {
+fn to_root(destination: &Destination, parts: &Parts) -> Option<Response> {
     let is_read = matches!(parts.method, Method::GET | Method::HEAD);
     let is_bare = destination.path.is_empty() && !parts.uri.path().ends_with('/');
     let is_upgrade = parts.headers.contains_key(http::header::UPGRADE);

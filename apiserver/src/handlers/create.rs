@@ -1,10 +1,11 @@
 //! `create`: creates an object, or a subresource of a named one.
 
 use axum::body::Body;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use registry_core::api::StatusError;
 
 use crate::admission::Operation;
+use crate::responses::Response;
 use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
@@ -14,7 +15,7 @@ use super::options::write_options;
 use super::routing::method_not_allowed;
 
 /// Handles a create.
-pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
     let capabilities = &call.route.path.capabilities;
     let is_served = if call.name.is_empty() {
         capabilities.creater.is_some()

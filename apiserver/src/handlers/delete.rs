@@ -1,10 +1,11 @@
 //! `delete` and `deletecollection`.
 
 use axum::body::Body;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use registry_core::api::{DeleteOptions, StatusError};
 
 use crate::admission::Operation;
+use crate::responses::Response;
 use crate::responses::negotiation::{Endpoint, Format, Formats};
 
 use super::answer::object_answer;
@@ -16,7 +17,7 @@ use super::options::{ListPurpose, delete_options, delete_options_of_query};
 use super::routing::method_not_allowed;
 
 /// Handles the deletion of one object.
-pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
     let deleter = call.route.path.capabilities.deleter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
     let options = options(call, body).await?;
@@ -27,7 +28,7 @@ pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response<Body>
 }
 
 /// Handles the deletion of the objects that list options select.
-pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
     let deleter = call.route.path.capabilities.collection_deleter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Collection)?;
     let selection = selection(call, ListPurpose::List)?;

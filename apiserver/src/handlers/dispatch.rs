@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{Method, Request};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::Exhausted;
 
 use crate::metrics::Measure;
 use crate::request_info::{Query, RequestInfo, ResourceRequest, Verb};
-use crate::responses;
 use crate::responses::negotiation::Output;
+use crate::responses::{self, Response};
 
 use super::api::Api;
 use super::call::Call;
@@ -26,7 +26,7 @@ impl Api {
         info: RequestInfo,
         mut context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
+    ) -> Response {
         let (parts, body) = request.into_parts();
         let mut measure = Measure::begin(context.received);
         let result = match &info.resource {
@@ -58,7 +58,7 @@ impl Api {
         parts: &Parts,
         body: Body,
         measure: &mut Measure,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         let route = match self.route(info, resource).await {
             Ok(route) => route,
             Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
@@ -115,7 +115,7 @@ impl Api {
     }
 
     /// Returns a document about the server itself.
-    fn document(&self, path: &str, parts: &Parts) -> Result<Response<Body>, StatusError> {
+    fn document(&self, path: &str, parts: &Parts) -> Result<Response, StatusError> {
         let served = self.served();
         let is_allowed = match parts.method {
             Method::GET => true,

@@ -1,9 +1,8 @@
 //! `get`: one object, in its stored form.
 
-use axum::body::Body;
-use http::Response;
 use registry_core::api::StatusError;
 
+use crate::responses::Response;
 use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
@@ -12,7 +11,7 @@ use super::options::get_options;
 use super::routing::method_not_allowed;
 
 /// Handles a get. The object is neither parsed nor encoded.
-pub(super) async fn get(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
+pub(super) async fn get(call: &Call<'_>) -> Result<Response, StatusError> {
     let getter = call.route.path.capabilities.getter.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
     let options = get_options(call.query)?;

@@ -1,9 +1,7 @@
 //! `list`: a page as a stream of shared slices.
 
-use axum::body::Body;
 use bytes::Bytes;
 use futures::StreamExt;
-use http::Response;
 use registry_core::api::selector::FieldRequirement;
 use registry_core::api::{ListOptions, StatusError};
 use registry_core::codec::cbor;
@@ -12,6 +10,7 @@ use registry_core::storage::{Rest, RestStream};
 use serde_json::{Map, Value, json};
 
 use crate::json_fields::put;
+use crate::responses::Response;
 use crate::responses::negotiation::{Endpoint, Format, Output};
 use crate::responses::{self, yaml};
 
@@ -30,7 +29,7 @@ mod tests;
 use body::{ListBody, Writer};
 
 /// Handles a list.
-pub(super) async fn list(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
+pub(super) async fn list(call: &Call<'_>) -> Result<Response, StatusError> {
     let lister = call.route.path.capabilities.lister.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Collection)?;
     let options = selection(call, ListPurpose::List)?;
@@ -56,7 +55,7 @@ pub(super) async fn list_answer(
     call: &Call<'_>,
     output: &Output,
     page: ListPage,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     let form = ItemForm::of_list(call, output)?;
     audit::list(call, output, &page).await?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use axum::body::Body;
-use http::{HeaderMap, Response};
+use http::HeaderMap;
 use registry_core::RequestContext;
 use registry_core::api::{
     CreateOptions, ErrorList, FieldError, FieldPath, GroupVersionKind, Object, PatchOptions, Reason,
@@ -15,6 +15,7 @@ use registry_core::schema::{EmptyFields, FieldIssue};
 use serde_json::Value;
 
 use crate::admission::Operation;
+use crate::responses::Response;
 use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_body, with_empty_details};
 
 use super::answer::object_answer;
@@ -38,7 +39,7 @@ use document::{PatchDocument, PatchType};
 const CONFLICT_RETRIES: usize = 5;
 
 /// Handles a patch.
-pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
     let updater = call.route.path.capabilities.patcher.as_ref().ok_or_else(method_not_allowed)?;
     let kind = patch_type(call)?;
     let output = call.negotiate(Endpoint::Object)?;

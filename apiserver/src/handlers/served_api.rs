@@ -1,8 +1,9 @@
 //! What the API serves at present: a snapshot that changes while requests use it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use registry_core::registry::{InstalledApi, ServeResources, ServedChange};
 use tokio_util::sync::CancellationToken;
 
@@ -43,7 +44,7 @@ impl ServedApi {
 
 impl PublishRemote for ServedApi {
     fn publish(&self, groups: RemoteGroups) {
-        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let changing = self.changing.lock();
         let next = self.snapshot.load().with_remote(groups);
         self.snapshot.store(Arc::new(next));
         drop(changing);
@@ -52,7 +53,7 @@ impl PublishRemote for ServedApi {
 
 impl ServeResources for ServedApi {
     fn change(&self, change: ServedChange) {
-        let changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let changing = self.changing.lock();
         let (next, ended) = self.snapshot.load().after(change, &self.metrics, &self.ending);
         self.snapshot.store(Arc::new(next));
         drop(changing);

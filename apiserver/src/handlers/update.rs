@@ -2,12 +2,13 @@
 
 use async_trait::async_trait;
 use axum::body::Body;
-use http::{Response, StatusCode};
+use http::StatusCode;
 use registry_core::RequestContext;
 use registry_core::api::{Object, Preconditions, StatusError, UpdateOptions};
 use registry_core::rest::UpdatedObject;
 
 use crate::admission::Operation;
+use crate::responses::Response;
 use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
@@ -18,7 +19,7 @@ use super::options::write_options;
 use super::routing::method_not_allowed;
 
 /// Handles an update.
-pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response<Body>, StatusError> {
+pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
     let updater = call.route.path.capabilities.updater.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Object)?;
     let format = call.body_format()?;

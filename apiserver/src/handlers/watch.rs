@@ -1,20 +1,18 @@
 //! `watch`: a stream of events, one JSON frame per line, built from bytes that are encoded once.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
 use bytes::Buf;
+use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response};
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{self, stored};
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
-use crate::lifetime::{KeepUntilEnd, Lifetime};
 use crate::metrics::WatchMetrics;
 use crate::responses::negotiation::{Endpoint, Format, Output};
+use crate::responses::{Delivery, FRAME_END, Pieces, Response, ResponseBody};
 
 use super::call::Call;
 use super::list::selection;
@@ -26,15 +24,10 @@ use super::routing::method_not_allowed;
 
 mod body;
 mod initializing;
-mod pieces;
 #[cfg(test)]
 mod tests;
 
-use body::PlainBody;
-pub(crate) use body::WatchBody;
-use initializing::Initializing;
-use pieces::FRAME_END;
-pub(crate) use pieces::Pieces;
+use body::WatchBody;
 
 /// Maximum duration of a watch that a client can request. A longer one would overflow the clock.
 const MAX_WATCH_SECONDS: u64 = 366 * 24 * 3600;
@@ -49,16 +42,8 @@ const DELETED: Kind = Kind { name: "DELETED", head: b"{\"type\":\"DELETED\",\"ob
 const BOOKMARK: Kind = Kind { name: "BOOKMARK", head: b"{\"type\":\"BOOKMARK\",\"object\":" };
 const ERROR: Kind = Kind { name: "ERROR", head: b"{\"type\":\"ERROR\",\"object\":" };
 
-/// Marks a long-running response in its extensions, and gives access to the watch behind its body. A
-/// connection that can send [`Pieces`] takes the events, and ignores the response's own body, which would
-/// return them as plain bytes.
-///
-/// Kubernetes concept: the long-running requests of `BasicLongRunningRequestCheck`.
-#[derive(Clone)]
-pub(crate) struct LongRunning(Arc<Mutex<Option<WatchBody>>>);
-
 /// Handles a watch.
-pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError> {
+pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Watch)?;
     let options = selection(call, ListPurpose::Watch)?;
@@ -74,11 +59,8 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response<Body>, StatusError
     };
 
     let body = WatchBody::new(events, frames, timeout, call.route.ending.clone());
-    let running = LongRunning(Arc::new(Mutex::new(Some(body))));
-    let mut response = Response::new(Body::new(PlainBody { running: running.clone(), own: None }));
+    let mut response = Response::new(Delivery::Watch(Box::new(body)).into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
-    response.extensions_mut().insert(Lifetime::new(running.clone()));
-    response.extensions_mut().insert(running);
     Ok(response)
 }
 
@@ -91,11 +73,11 @@ fn is_about_version(failure: &StatusError) -> bool {
 /// Returns the response to a watch that ends with an event of the type `ERROR` before any other event.
 ///
 /// Kubernetes concept: the `errWatcher` of the Cacher. The status of the response is 200.
-fn ended_response(output: &Output, frames: &Frames, failure: &StatusError) -> Response<Body> {
+fn ended_response(output: &Output, frames: &Frames, failure: &StatusError) -> Response {
     let mut pieces = Pieces::default();
     frames.write_failure(&mut pieces, failure);
     let content = pieces.copy_to_bytes(pieces.remaining());
-    let mut response = Response::new(Body::from(content));
+    let mut response = Response::new(ResponseBody::from(content));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     response
 }
@@ -106,33 +88,6 @@ fn default_timeout(minimum: Duration) -> Duration {
     // A random uuid has enough randomness to spread the timeouts.
     let (random, _, _, _) = Uuid::new_v4().as_fields();
     minimum + minimum.mul_f64(f64::from(random) / f64::from(u32::MAX))
-}
-
-// === impl LongRunning ===
-
-impl LongRunning {
-    /// Keeps a value until the events that exist at the start of the watch have been written, but not longer than this
-    /// time, if the client does not read them.
-    ///
-    /// Kubernetes concept: the initialization signal of a watch.
-    pub(crate) fn hold_until_initialized(&self, value: impl Send + 'static, at_most: Duration) {
-        if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            body.hold_until_initialized(Initializing::new(value, at_most));
-        }
-    }
-
-    /// Returns the events at the first call.
-    pub(crate) fn take(&self) -> Option<WatchBody> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-}
-
-impl KeepUntilEnd for LongRunning {
-    fn keep(&self, value: Box<dyn Send>) {
-        if let Some(body) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            body.hold(value);
-        }
-    }
 }
 
 /// A type of event, with its JSON prefix.

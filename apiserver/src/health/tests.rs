@@ -22,7 +22,7 @@ async fn ask(health: &Health, uri: &str) -> (u16, String) {
     let (endpoint, rest) = Endpoint::of_path(path).expect("a health path");
     let response = health.respond(endpoint, rest, query).await;
     let status = response.status().as_u16();
-    let body = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    let body = axum::body::to_bytes(axum::body::Body::new(response.into_body()), usize::MAX).await.unwrap();
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 

@@ -2,12 +2,13 @@
 //!
 //! Kubernetes concept: `Reflector` of `k8s.io/client-go/tools/cache`.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use futures::StreamExt as _;
 use imbl::OrdMap;
+use parking_lot::Mutex;
 use registry_core::api::Object;
 use registry_core::backoff::Backoff;
 use tokio::sync::watch;
@@ -159,12 +160,12 @@ impl<T> Followed<T> {
 
     /// Returns why the objects could not be read last, unless they were since.
     pub(crate) fn failure(&self) -> Option<SourceError> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failure.lock().clone()
     }
 
     fn publish(&self, objects: OrdMap<(String, String), Arc<T>>) {
         self.objects.store(Arc::new(objects));
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.failure.lock() = None;
         self.state.send_modify(|state| {
             state.is_listed = true;
             state.changes += 1;
@@ -212,6 +213,6 @@ impl<T: Send + Sync> Follower for Keeper<T> {
 
     fn failed(&mut self, failure: &SourceError) {
         tracing::warn!("cannot follow {}, trying again: {failure}", self.what);
-        *self.followed.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure.clone());
+        *self.followed.failure.lock() = Some(failure.clone());
     }
 }

@@ -4,9 +4,10 @@
 //! until no policy has needed them for some time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::{Object, Scope};
 use serde::Deserialize;
@@ -111,7 +112,7 @@ impl MainKinds {
         }
         let listed = self.discover(name).await?;
         let now = Instant::now();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         known.retain(|_, known| known.is_needed(now));
         let Some(listed) = listed else {
             known.insert(name.clone(), Known::Absent { until: now + ABSENT_PERIOD });
@@ -127,7 +128,7 @@ impl MainKinds {
 
     /// Returns what is known of a kind: its objects, or that there is none.
     fn find_known(&self, name: &KindName) -> Result<Option<Arc<MainKind>>, NotKnown> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         match known.get_mut(name) {
             // If it is gone, it was removed, or its objects are elsewhere now.
             Some(Known::Present { kind, used }) if !kind.is_gone() => {

@@ -3,9 +3,10 @@
 //! What happens to requests is counted by flow schema, with handles that are looked up once per configuration. The state
 //! of the levels is read when metrics are collected.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::{Bucket, Histogram as HistogramProto, LabelPair, Metric, MetricFamily, MetricType};
 use prometheus::{GaugeVec, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
@@ -157,7 +158,7 @@ impl FlowControlMetrics {
 
     /// Reads the state of the levels there from now on.
     pub(crate) fn read_from(&self, source: Weak<dyn LevelSource>) {
-        *self.levels.source.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+        *self.levels.source.lock() = Some(source);
     }
 }
 
@@ -277,7 +278,7 @@ impl LevelFamilies {
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
-        let source = self.source.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let source = self.source.lock().clone();
         let Some(source) = source.and_then(|source| source.upgrade()) else { return Vec::new() };
         let (levels, fair_fraction) = source.numbers();
         self.fair_fraction.with_label_values::<&str>(&[]).set(fair_fraction);

@@ -2,13 +2,12 @@
 //!
 //! Kubernetes concept: `k8s.io/component-base/metrics/prometheus/slis`.
 
-use axum::body::Body;
-use http::Response;
 use prometheus::{IntCounterVec, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError};
 
 use crate::health::{Endpoint, Health};
+use crate::responses::Response;
 
 use super::{names, page};
 
@@ -34,7 +33,7 @@ impl HealthMetrics {
     }
 
     /// Responds to a request of `/metrics/slis`: runs all checks, and reports the results.
-    pub async fn respond(&self, health: &Health) -> Result<Response<Body>, StatusError> {
+    pub async fn respond(&self, health: &Health) -> Result<Response, StatusError> {
         for endpoint in Endpoint::ALL {
             for (name, passes) in health.results(*endpoint).await {
                 self.check.with_label_values(&[name, endpoint.name()]).set(i64::from(passes));

@@ -1,26 +1,21 @@
 //! Requests by route, verb and code; watch events.
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
-use bytes::Bytes;
-use http::{Response, StatusCode};
-use http_body::{Frame, SizeHint};
+use http::StatusCode;
+use http_body::Body as _;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 use registry_core::metrics::{Families, MetricsError};
 
 use crate::request_info::{Query, RequestInfo, Verb};
+use crate::responses::{Observer, Response};
 
 use super::names;
 
 /// The `component` label.
 const COMPONENT: &str = "apiserver";
-/// Responses up to this size are counted as sent when they are created.
-const SMALL_BYTES: u64 = 64 * 1024;
 /// The codes whose counters are created in advance.
 const CODES: [u16; 14] = [200, 201, 202, 400, 403, 404, 405, 409, 410, 415, 422, 429, 500, 504];
 
@@ -89,9 +84,8 @@ pub(crate) struct Measure {
     operation: Option<Arc<OperationMetrics>>,
 }
 
-/// A response body that is counted when it has been sent or dropped.
-struct MeasuredBody {
-    inner: Body,
+/// A response that is counted when it has been sent or dropped.
+struct MeasuredResponse {
     sent_bytes: u64,
     status: StatusCode,
     measure: Measure,
@@ -135,12 +129,7 @@ impl RequestMetrics {
     }
 
     /// Counts a request to a path of the server itself.
-    pub(crate) fn served_own(
-        &self,
-        path: &'static str,
-        begun: Instant,
-        response: Response<Body>,
-    ) -> Response<Body> {
+    pub(crate) fn served_own(&self, path: &'static str, begun: Instant, response: Response) -> Response {
         let Some(families) = &self.0 else { return response };
         let labels = ["GET", "", "", "", "", path, "", COMPONENT];
         let operation = Some(Arc::new(OperationMetrics::new(families, labels)));
@@ -273,11 +262,11 @@ impl Measure {
     }
 
     /// Counts the request, now or when the response has been sent.
-    pub(crate) fn finish(self, response: Response<Body>) -> Response<Body> {
+    pub(crate) fn finish(self, mut response: Response) -> Response {
         let Some(operation) = &self.operation else { return response };
         let status = response.status();
         match response.body().size_hint().exact() {
-            Some(bytes) if bytes <= SMALL_BYTES => {
+            Some(bytes) if response.body().is_small() => {
                 self.record(status, bytes);
                 response
             }
@@ -285,7 +274,8 @@ impl Measure {
                 if let Some(running) = &operation.running {
                     running.inc();
                 }
-                response.map(|inner| Body::new(MeasuredBody { inner, sent_bytes: 0, status, measure: self }))
+                response.body_mut().observe(MeasuredResponse { sent_bytes: 0, status, measure: self });
+                response
             }
         }
     }
@@ -301,33 +291,15 @@ impl Measure {
     }
 }
 
-// === impl MeasuredBody ===
+// === impl MeasuredResponse ===
 
-impl HttpBody for MeasuredBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(task));
-        if let Some(Ok(frame)) = &frame {
-            self.sent_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+impl Observer for MeasuredResponse {
+    fn sent(&mut self, bytes: usize) {
+        self.sent_bytes += bytes as u64;
     }
 }
 
-impl Drop for MeasuredBody {
+impl Drop for MeasuredResponse {
     fn drop(&mut self) {
         if let Some(running) = self.measure.operation.as_ref().and_then(|one| one.running.as_ref()) {
             running.dec();

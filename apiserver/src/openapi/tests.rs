@@ -23,7 +23,7 @@ impl ServedVersions for Nothing {
     }
 }
 
-fn get(documents: &ServerDocuments, url: &str) -> Option<Response<Body>> {
+fn get(documents: &ServerDocuments, url: &str) -> Option<Response> {
     let (parts, ()) = http::Request::get(url).body(()).unwrap().into_parts();
     let path = parts.uri.path().to_owned();
     documents.get(&path, &parts, &Nothing, || None).map(|result| result.unwrap())

@@ -13,11 +13,12 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use http::header::{CONTENT_ENCODING, VARY};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use ring::digest;
 
 use crate::responses::negotiation::{accepts_gzip, clauses};
 use crate::responses::{self, EntityTag};
+use crate::responses::{Delivery, Response, ResponseBody};
 
 mod content;
 mod convert;
@@ -57,11 +58,7 @@ struct Packed {
 
 impl Forms {
     /// Responds to a request for the document, with the content that `make` returns.
-    pub(super) fn answer<'a>(
-        &self,
-        parts: &Parts,
-        make: impl FnOnce() -> Content<'a> + Send,
-    ) -> Response<Body> {
+    pub(super) fn answer<'a>(&self, parts: &Parts, make: impl FnOnce() -> Content<'a> + Send) -> Response {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
                 let packed = self.json.get_or_init(|| aside(|| Packed::of(|out| make().write_json(out))));
@@ -149,12 +146,14 @@ impl Packed {
         packer.finish()
     }
 
-    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
+    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
         let mut response = self.tag.unless_known(headers, media_type, || {
             if !accepts_gzip(headers) {
-                return Response::new(Body::from_stream(futures::stream::iter(self.unpacked())));
+                return Response::new(
+                    Delivery::Stream(Body::from_stream(futures::stream::iter(self.unpacked()))).into(),
+                );
             }
-            let mut packed = Response::new(Body::from(self.gzip.clone()));
+            let mut packed = Response::new(ResponseBody::from(self.gzip.clone()));
             packed.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             packed
         });

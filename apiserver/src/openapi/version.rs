@@ -3,16 +3,16 @@
 use std::cell::LazyCell;
 use std::sync::OnceLock;
 
-use axum::body::Body;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use registry_core::api::{GroupVersion, StatusError};
 use registry_core::registry::InstalledPath;
 use registry_core::schema::openapi::Descriptions;
 use serde_json::{Value, json};
 
 use crate::request_info::Query;
+use crate::responses::Response;
 use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
 use crate::responses::{self, Document, EntityTag};
 
@@ -59,7 +59,7 @@ impl Version<'_> {
         path: &str,
         parts: &Parts,
         descriptions: DescriptionsSource,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         if let Some(tag) = self.derived_tag() {
             let make = || Document::tagged(&self.value(descriptions().as_ref()), tag.clone());
             return answer(path, parts, &tag, make);
@@ -117,7 +117,7 @@ fn answer(
     parts: &Parts,
     tag: &EntityTag,
     make: impl FnOnce() -> Document,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     if wants_protobuf(&parts.headers) {
         // Rarely requested: encoded for each request.
         let encode = || gnostic::v3(&make().parsed()).into();
@@ -149,7 +149,7 @@ fn wants_protobuf(headers: &HeaderMap) -> bool {
 }
 
 /// Returns a redirect: the document has changed since the client read the index.
-fn moved(url: &str) -> Response<Body> {
+fn moved(url: &str) -> Response {
     let mut response = responses::empty(StatusCode::MOVED_PERMANENTLY);
     if let Ok(url) = HeaderValue::from_str(url) {
         response.headers_mut().insert(LOCATION, url);

@@ -1,23 +1,20 @@
 //! Forwards a request, and returns its response.
 
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use axum::body::Body;
-use bytes::Bytes;
+use futures::{StreamExt as _, TryStreamExt as _};
 use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
-use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_body_util::{BodyExt as _, Limited};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, Version};
+use http_body::{Body as _, Frame};
+use http_body_util::{BodyExt as _, Limited, StreamBody};
 use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
-use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::clients::dial::DialError;
+use crate::responses::{Response, ResponseBody};
 
 use super::headers;
 use super::tunnel;
@@ -44,14 +41,6 @@ pub(crate) struct ProxiedRequest<'a> {
     pub(crate) body: Body,
 }
 
-/// The body of a response, which keeps its place among the connections until it ends.
-struct HeldBody {
-    inner: Incoming,
-    _permit: Permit,
-    /// A followed log does not end by itself: it ends when the server stops.
-    end: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
-}
-
 // === impl Proxy ===
 
 impl Proxy {
@@ -64,7 +53,7 @@ impl Proxy {
         &self,
         to: &Destination,
         request: ProxiedRequest<'_>,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         let upgrade =
             headers::wanted_upgrade(&request.parts.headers).filter(|_| to.exchange != Exchange::Text);
         if to.exchange == Exchange::Upgrade && upgrade.is_none() {
@@ -103,7 +92,9 @@ impl Proxy {
         headers::rewrite_location(&mut head.headers, to, prefix);
         head.version = Version::default();
         head.extensions = http::Extensions::default();
-        Ok(Response::from_parts(head, Body::new(HeldBody { inner, _permit: permit, end: None })))
+        let mut body = ResponseBody::stream(inner);
+        body.keep(permit);
+        Ok(Response::from_parts(head, body))
     }
 
     /// Returns the text as it arrives, or the peer's error.
@@ -113,7 +104,7 @@ impl Proxy {
         permit: Permit,
         resource: GroupResource,
         name: &str,
-    ) -> Result<Response<Body>, StatusError> {
+    ) -> Result<Response, StatusError> {
         let status = answer.status();
         if status.is_redirection() {
             return Err(StatusError::new(Reason::Unknown, "redirects forbidden"));
@@ -125,9 +116,16 @@ impl Proxy {
                 String::from_utf8_lossy(&complaint).chars().take(MAX_COMPLAINT_CHARS).collect();
             return Err(complaint_of(status, &complaint, resource, name));
         }
-        let end = Some(Box::pin(self.shutdown.clone().cancelled_owned()));
-        let mut response =
-            Response::new(Body::new(HeldBody { inner: answer.into_body(), _permit: permit, end }));
+        let inner = answer.into_body();
+        let mut body = if inner.is_end_stream() {
+            ResponseBody::empty()
+        } else {
+            // A followed log does not end by itself: it ends when the server stops.
+            let text = inner.into_data_stream().take_until(self.shutdown.clone().cancelled_owned());
+            ResponseBody::stream(StreamBody::new(text.map_ok(Frame::data)))
+        };
+        body.keep(permit);
+        let mut response = Response::new(body);
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         Ok(response)
     }
@@ -237,29 +235,4 @@ fn url(to: &Destination) -> String {
     let query = to.query.as_deref().filter(|query| !query.is_empty());
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     format!("{}://{}:{port}{}{query}", to.scheme.as_str(), to.host, to.path)
-}
-
-// === impl HeldBody ===
-
-impl HttpBody for HeldBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if self.end.as_mut().is_some_and(|end| end.as_mut().poll(context).is_ready()) {
-            return Poll::Ready(None);
-        }
-        Pin::new(&mut self.inner).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        if self.end.is_some() { SizeHint::default() } else { self.inner.size_hint() }
-    }
 }

@@ -1,7 +1,8 @@
 //! TLS towards proxied peers.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, SignatureScheme};
@@ -68,14 +69,14 @@ impl KubeletCertificate {
     /// Replaces the certificate, if this one differs.
     pub(crate) fn renew(&self, identity: KubeletIdentity) -> Result<(), rustls::Error> {
         if identity.chain != self.present().cert {
-            *self.0.write().unwrap_or_else(PoisonError::into_inner) = certified(identity)?;
+            *self.0.write() = certified(identity)?;
         }
         Ok(())
     }
 
     /// Returns the current certificate.
     pub(crate) fn present(&self) -> Arc<CertifiedKey> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 }
 

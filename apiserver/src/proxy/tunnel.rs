@@ -1,44 +1,25 @@
 //! Upgraded connections, whose protocol passes through as bytes.
 
-use std::any::Any;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
+use http::StatusCode;
 use http::header::UPGRADE;
 use http::request::Parts;
-use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use registry_core::api::StatusError;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Permit, headers};
+
+use crate::responses::{Delivery, Response, ResponseBody};
 
 /// Maximum time for both sides to upgrade.
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of bytes buffered in each direction.
 const BUFFER_BYTES: usize = 32 * 1024;
-
-/// An upgraded connection, in the extensions of the response that begins it.
-#[derive(Clone, Default)]
-pub(crate) struct UpgradedConnection(Arc<Mutex<Option<Box<dyn Any + Send>>>>);
-
-// === impl UpgradedConnection ===
-
-impl UpgradedConnection {
-    /// Keeps a value until the connection ends.
-    pub(crate) fn hold(&self, value: impl Any + Send) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(value));
-    }
-
-    fn end(&self) {
-        // Dropped after the lock is released.
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(held);
-    }
-}
 
 /// Responds with the upgrade, and then copies bytes in both directions.
 ///
@@ -49,12 +30,13 @@ pub(crate) fn open(
     answer: &mut Response<Incoming>,
     permit: Permit,
     shutdown: CancellationToken,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     let Some(client) = parts.extensions.get::<OnUpgrade>().cloned() else {
         return Err(StatusError::bad_request("Upgrade request required"));
     };
+    let (until_end, kept) = oneshot::channel();
     let peer = hyper::upgrade::on(&mut *answer);
-    let mut response = Response::new(Body::empty());
+    let mut response = Response::new(ResponseBody::from(Delivery::Upgraded(Some(until_end))));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let protocol = answer.headers().get(UPGRADE).cloned();
     let mut own = answer.headers().clone();
@@ -63,15 +45,13 @@ pub(crate) fn open(
         headers::set_upgrade(&mut own, protocol);
     }
     *response.headers_mut() = own;
-    let connection = UpgradedConnection::default();
-    response.extensions_mut().insert(connection.clone());
     tokio::spawn(async move {
         let _permit = permit;
+        let _kept = kept;
         tokio::select! {
             () = shutdown.cancelled() => {}
             () = pass(client, peer) => {}
         }
-        connection.end();
     });
     Ok(response)
 }

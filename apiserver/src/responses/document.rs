@@ -1,15 +1,15 @@
 //! A document that is encoded once and served as bytes, with an entity tag.
 
-use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use registry_core::codec::stored;
 use ring::digest::{Digest, SHA256, digest};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::negotiation::{Format, Output};
+use super::{Response, ResponseBody};
 use super::{negotiated, plain};
 
 /// A document as JSON.
@@ -50,7 +50,7 @@ impl Document {
     }
 
     /// Returns the document in the negotiated format.
-    pub(crate) fn answer(&self, output: &Output) -> Response<Body> {
+    pub(crate) fn answer(&self, output: &Output) -> Response {
         if output.format == Format::Json {
             return negotiated::bytes(output, StatusCode::OK, self.line.clone());
         }
@@ -63,7 +63,7 @@ impl Document {
     }
 
     /// Returns the document with its tag, or 304 if the client has it already.
-    pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response<Body> {
+    pub(crate) fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
         self.tag.cacheable_answer(headers, media_type, || self.bytes())
     }
 
@@ -94,8 +94,9 @@ impl EntityTag {
         headers: &HeaderMap,
         media_type: &'static str,
         give: impl FnOnce() -> Bytes,
-    ) -> Response<Body> {
-        let mut response = self.unless_known(headers, media_type, || Response::new(Body::from(give())));
+    ) -> Response {
+        let mut response =
+            self.unless_known(headers, media_type, || Response::new(ResponseBody::from(give())));
         let response_headers = response.headers_mut();
         response_headers.insert(VARY, HeaderValue::from_static("Accept"));
         // Clients may store it but have to revalidate it: it changes with what is installed.
@@ -108,8 +109,8 @@ impl EntityTag {
         &self,
         headers: &HeaderMap,
         media_type: &'static str,
-        give: impl FnOnce() -> Response<Body>,
-    ) -> Response<Body> {
+        give: impl FnOnce() -> Response,
+    ) -> Response {
         let mut response =
             if self.is_known(headers) { plain::empty(StatusCode::NOT_MODIFIED) } else { give() };
         let response_headers = response.headers_mut();

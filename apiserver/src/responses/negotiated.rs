@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE, VARY};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderValue, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf::EncodeError;
 use registry_core::codec::{cbor, protobuf};
@@ -13,6 +13,7 @@ use registry_core::schema::{Schema, TypeTable};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::body::{Delivery, Response, ResponseBody};
 use super::encoding::{EncodedBody, Encoding, encode_all};
 use super::negotiation::{Format, Output};
 use super::{plain, yaml};
@@ -21,7 +22,7 @@ use super::{plain, yaml};
 const LONG_BYTES: usize = 128 * 1024;
 
 /// Returns a value in the negotiated format. A value without a protobuf form is returned as JSON.
-pub(crate) fn value(output: &Output, status: StatusCode, value: &impl Serialize) -> Response<Body> {
+pub(crate) fn value(output: &Output, status: StatusCode, value: &impl Serialize) -> Response {
     if output.format == Format::Json {
         return bytes(output, status, json_line(value));
     }
@@ -51,18 +52,14 @@ pub(super) fn json_line(value: &impl Serialize) -> Bytes {
 
 /// Returns bytes that are in the negotiated format already, pretty-printed and compressed as requested. JSON ends with
 /// a newline, as Go's encoder writes it; pretty-printed, it does not.
-pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response<Body> {
+pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response {
     let encoding = Encoding::of(output, content.len());
     let content = if encoding.is_identity() { content } else { encode_all(encoding, &content) };
-    response(output.format, status, encoding.gzip, Body::from(content))
+    response(output.format, status, encoding.gzip, content.into())
 }
 
-/// Marks a response whose body is produced while it is sent, with much work.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LongResponse;
-
 /// Returns a body that is produced while it is sent. `size_hint_bytes` is its approximate size.
-pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Response<Body>
+pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Response
 where
     B: http_body::Body<Data = Bytes, Error = StatusError> + Send + Unpin + 'static,
 {
@@ -70,14 +67,11 @@ where
     let is_gzip = encoding.gzip;
     let body =
         if encoding.is_identity() { Body::new(body) } else { Body::new(EncodedBody::new(body, encoding)) };
-    let mut response = response(output.format, StatusCode::OK, is_gzip, body);
-    if size_hint_bytes >= LONG_BYTES {
-        response.extensions_mut().insert(LongResponse);
-    }
-    response
+    let delivery = if size_hint_bytes >= LONG_BYTES { Delivery::Long(body) } else { Delivery::Stream(body) };
+    response(output.format, StatusCode::OK, is_gzip, delivery.into())
 }
 
-fn response(format: Format, status: StatusCode, is_gzip: bool, body: Body) -> Response<Body> {
+fn response(format: Format, status: StatusCode, is_gzip: bool, body: ResponseBody) -> Response {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -90,7 +84,7 @@ fn response(format: Format, status: StatusCode, is_gzip: bool, body: Body) -> Re
 }
 
 /// Returns a failure as a `Status`.
-pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response<Body> {
+pub(crate) fn failure(failure: &StatusError, output: &Output) -> Response {
     let mut response = value(output, plain::code_of(failure), failure);
     plain::retry_after(&mut response, failure);
     response

@@ -1,11 +1,12 @@
 //! `Warning` headers.
 
-use axum::body::Body;
+use http::HeaderValue;
 use http::header::WARNING;
-use http::{HeaderValue, Response};
+
+use super::Response;
 
 /// Adds a `Warning` header for each text. The request's context bounds their number and length.
-pub(crate) fn add_warnings(response: &mut Response<Body>, warnings: &[String]) {
+pub(crate) fn add_warnings(response: &mut Response, warnings: &[String]) {
     for text in warnings {
         // Code 299 is "miscellaneous persistent warning"; `-` is an unspecified agent.
         let mut header = String::from("299 - \"");

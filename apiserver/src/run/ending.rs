@@ -1,9 +1,10 @@
 //! The end of the process: the signals that ask for it, and the files that it removes.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -84,12 +85,12 @@ impl Ending {
     }
 
     fn add(&self, leftover: Leftover) {
-        self.leftovers.lock().unwrap_or_else(PoisonError::into_inner).push(leftover);
+        self.leftovers.lock().push(leftover);
     }
 
     /// Removes the files that were added. What cannot be removed stays.
     pub(super) fn remove_files(&self) {
-        let mut leftovers = self.leftovers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut leftovers = self.leftovers.lock();
         leftovers.retain(|leftover| {
             let Leftover::File { path, content } = leftover else { return true };
             if std::fs::read_to_string(path).is_ok_and(|present| present == *content) {
@@ -102,7 +103,7 @@ impl Ending {
     /// Removes everything that was added. What cannot be removed stays.
     pub(super) fn remove_leftovers(&self) {
         self.remove_files();
-        for leftover in self.leftovers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for leftover in self.leftovers.lock().drain(..) {
             if let Leftover::Directory(path) = leftover {
                 let _ = std::fs::remove_dir_all(path);
             }

@@ -168,8 +168,9 @@ impl<'a> MakeWriter<'a> for QueuedWriter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::sync::mpsc::{Sender, channel};
+
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -188,7 +189,7 @@ mod tests {
                     return Err(io::ErrorKind::StorageFull.into());
                 }
             }
-            self.written.lock().unwrap().extend_from_slice(bytes);
+            self.written.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -214,7 +215,7 @@ mod tests {
         }
         release.send(()).unwrap();
         drop(guard);
-        let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+        let written = String::from_utf8(written.lock().clone()).unwrap();
         let lost = written.matches("log lines were lost").count();
         let kept = written.matches('x').count();
         assert_eq!(lost, 1, "the loss is reported once");
@@ -229,7 +230,7 @@ mod tests {
         release.send(()).unwrap();
         writer.write_all(b"second\n").unwrap();
         drop(guard);
-        let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+        let written = String::from_utf8(written.lock().clone()).unwrap();
         assert_eq!(written, "1 log lines were lost\nsecond\n");
     }
 

@@ -7,9 +7,10 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::turns::wake_after_others;
@@ -93,7 +94,7 @@ impl<S: AsyncWrite + Unpin> Coalesced<S> {
 
     fn buffered(&self) -> MutexGuard<'_, Buffered<S>> {
         // Only one task uses it: the lock is never contended.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

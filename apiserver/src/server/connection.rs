@@ -8,9 +8,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
 use http::header::CONNECTION;
-use http::{HeaderMap, Method, Response};
+use http::{HeaderMap, Method};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -21,12 +20,10 @@ use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
 
-use crate::aggregator::ForwardedWatch;
 use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
-use crate::handlers::{LongRunning, Pieces, WatchBody};
 use crate::metrics::ServerMetrics;
-use crate::responses::LongResponse;
+use crate::responses::{Delivery, Pieces, Response, ResponseBody};
 
 use super::coalesced::Coalesced;
 use super::long_work::{LongProgress, LongWork};
@@ -116,9 +113,7 @@ struct Activity {
 
 /// The body of a response, which counts as activity until it is sent or dropped.
 struct CountedBody {
-    inner: Body,
-    /// The events of a watch, which are sent instead, without copying the objects.
-    events: Option<Box<WatchBody>>,
+    inner: ResponseBody,
     placement: Placement,
     /// Whether the response has to change threads before its body is produced.
     moves: bool,
@@ -218,19 +213,19 @@ async fn serve_encrypted<D: Dispatch>(
 
 /// Returns a response whose body counts as activity. A large one, and the events of a watch, run in the connection's task.
 fn counted_answer(
-    mut response: Response<Body>,
+    response: Response,
     placement: Placement,
     mut running: Running,
     long_work: &LongWork,
 ) -> Response<CountedBody> {
-    let long_running = response.extensions_mut().remove::<LongRunning>();
-    let is_forwarded = response.extensions_mut().remove::<ForwardedWatch>().is_some();
-    let is_produced_long = response.extensions_mut().remove::<LongResponse>().is_some();
+    let delivery = response.body().delivery();
     let is_large = response.body().size_hint().lower() > INLINE_BYTES;
-    let is_long = long_running.is_none() && !is_forwarded && (is_large || is_produced_long);
+    let is_watch = matches!(delivery, Delivery::Watch(_));
+    let is_forwarded = matches!(delivery, Delivery::Forwarded(_));
+    let is_long = !is_watch && !is_forwarded && (is_large || matches!(delivery, Delivery::Long(_)));
     let progress = is_long.then(|| long_work.begin_response());
     let moves = progress.as_ref().is_some_and(|response| !response.stays());
-    if long_running.is_some() {
+    if is_watch {
         placement.settle(StreamPlace::ConnectionEndless);
     } else if is_forwarded || is_large {
         placement.settle(StreamPlace::Connection);
@@ -240,12 +235,11 @@ fn counted_answer(
     if moves {
         running.begin_long_response();
     }
-    if long_running.is_none() {
+    if !is_watch {
         placement.progress().offered();
         running.activity.progress.offered();
     }
-    let events = long_running.and_then(|events| events.take()).map(Box::new);
-    response.map(|inner| CountedBody { inner, events, placement, moves, _progress: progress, running })
+    response.map(|inner| CountedBody { inner, placement, moves, _progress: progress, running })
 }
 
 /// Performs the TLS handshake. Returns `None` if it fails or takes too long.
@@ -422,29 +416,29 @@ impl HttpBody for CountedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Pieces>, axum::Error>>> {
-        if let Some(events) = &mut self.events {
-            return Pin::new(events).poll_frame(context).map_err(axum::Error::new);
+        if matches!(self.inner.delivery(), Delivery::Watch(_)) {
+            return self.inner.poll_pieces(context);
         }
         if std::mem::take(&mut self.moves) {
             // The task changes threads where it is pending.
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
+        let Poll::Ready(frame) = self.inner.poll_pieces(context) else {
             self.placement.progress().making();
             self.running.activity.progress.making();
             return Poll::Pending;
         };
         self.placement.progress().offered();
         self.running.activity.progress.offered();
-        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))))
+        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.events.is_none() && self.inner.is_end_stream()
+        self.inner.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.events.is_some() { SizeHint::default() } else { self.inner.size_hint() }
+        self.inner.size_hint()
     }
 }

@@ -15,14 +15,15 @@ use std::task::Poll;
 
 use axum::body::Body;
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use http::Request;
 use http_body::Body as _;
 use registry_core::RequestContext;
 use registry_core::context::{Abandoned, Place};
 use tracing::Instrument as _;
 
-use crate::filters::{Dispatch, LongList};
+use crate::filters::{Dispatch, ExpectedWork};
 use crate::request_info::{RequestInfo, Verb};
+use crate::responses::Response;
 
 use super::long_work::LongWork;
 
@@ -50,15 +51,15 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         info: RequestInfo,
         mut context: RequestContext,
         request: Request<Body>,
-    ) -> Response<Body> {
-        let is_long_list = request.extensions().get::<LongList>().is_some();
-        let progress = is_long_list.then(|| self.long_work.begin_response());
+        work: ExpectedWork,
+    ) -> Response {
+        let progress = (work == ExpectedWork::LongList).then(|| self.long_work.begin_response());
         let moves = match &progress {
             Some(list) => !list.stays(),
             None => is_large(&info, request.body()),
         };
         if !moves && !may_evaluate(&info) {
-            return self.inner.dispatch(info, context, request).await;
+            return self.inner.dispatch(info, context, request, work).await;
         }
         let abandoned = Abandoned::default();
         let _guard = abandoned.on_drop();
@@ -66,8 +67,8 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         let place = Place::default();
         context.budget.leave_by(place.clone());
         let inner = self.inner.clone();
-        let handler = async move { inner.dispatch(info, context, request).await };
-        let mut handler: BoxFuture<'static, Response<Body>> = Box::pin(handler);
+        let handler = async move { inner.dispatch(info, context, request, work).await };
+        let mut handler: BoxFuture<'static, Response> = Box::pin(handler);
         if !moves {
             let outcome = poll_fn(|task| match handler.as_mut().poll(task) {
                 Poll::Ready(response) => Poll::Ready(Some(response)),
@@ -122,20 +123,25 @@ mod tests {
             _: RequestInfo,
             _: RequestContext,
             request: Request<Body>,
-        ) -> Response<Body> {
+            _: ExpectedWork,
+        ) -> Response {
             assert!(request.uri().path() != "/api/v1/panic", "as it was asked to");
             Response::new(thread::current().name().unwrap_or_default().to_owned().into())
         }
     }
 
     async fn thread_of(served: &Arc<LongRequests<ThreadName>>, uri: &str, body: Body) -> String {
-        thread_of_request(served, Request::post(uri).body(body).unwrap()).await
+        thread_of_request(served, Request::post(uri).body(body).unwrap(), ExpectedWork::Usual).await
     }
 
-    async fn thread_of_request(served: &Arc<LongRequests<ThreadName>>, request: Request<Body>) -> String {
+    async fn thread_of_request(
+        served: &Arc<LongRequests<ThreadName>>,
+        request: Request<Body>,
+        work: ExpectedWork,
+    ) -> String {
         let info = RequestInfo::parse(request.method(), request.uri());
-        let response = served.dispatch(info, RequestContext::system(""), request).await;
-        let bytes = axum::body::to_bytes(response.into_body(), 1024).await.unwrap();
+        let response = served.dispatch(info, RequestContext::system(""), request, work).await;
+        let bytes = axum::body::to_bytes(Body::new(response.into_body()), 1024).await.unwrap();
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
@@ -152,12 +158,12 @@ mod tests {
         assert_eq!(thread_of(&served, config_maps, large()).await, THREAD_NAME);
         assert_eq!(thread_of(&served, config_maps, chunked).await, THREAD_NAME);
         assert_eq!(thread_of(&served, "/api/v1/namespaces/a/pods/b/proxy/", large()).await, here);
-        let list = || Request::get(config_maps);
-        assert_eq!(thread_of_request(&served, list().body(Body::empty()).unwrap()).await, here);
-        let long = || list().extension(LongList).body(Body::empty()).unwrap();
-        assert_eq!(thread_of_request(&served, long()).await, here, "it is the only one");
+        let list = || Request::get(config_maps).body(Body::empty()).unwrap();
+        assert_eq!(thread_of_request(&served, list(), ExpectedWork::Usual).await, here);
+        let long = ExpectedWork::LongList;
+        assert_eq!(thread_of_request(&served, list(), long).await, here, "it is the only one");
         let _another = long_work.begin_response();
-        assert_eq!(thread_of_request(&served, long()).await, THREAD_NAME);
+        assert_eq!(thread_of_request(&served, list(), long).await, THREAD_NAME);
     }
 
     /// Evaluates an expression that takes long, again if it has to. Responds with the name of the thread that it ended on.
@@ -169,7 +175,8 @@ mod tests {
             _: RequestInfo,
             context: RequestContext,
             request: Request<Body>,
-        ) -> Response<Body> {
+            _: ExpectedWork,
+        ) -> Response {
             let list = "lists.range(300)";
             let source = format!("{list}.all(a, {list}.all(b, a + b >= 0))");
             let source = if request.uri().path().ends_with("/short") { "1 == 1" } else { &source };
@@ -198,8 +205,8 @@ mod tests {
             let info = RequestInfo::parse(request.method(), request.uri());
             let mut context = RequestContext::system("");
             context.budget = Budget::default();
-            let response = served.dispatch(info, context, request).await;
-            let bytes = axum::body::to_bytes(response.into_body(), 1024).await.unwrap();
+            let response = served.dispatch(info, context, request, ExpectedWork::Usual).await;
+            let bytes = axum::body::to_bytes(Body::new(response.into_body()), 1024).await.unwrap();
             assert_eq!(bytes, expected, "{name}");
         }
     }

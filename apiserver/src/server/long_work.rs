@@ -154,9 +154,11 @@ async fn run_while(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::sync::{Arc, Mutex};
     use std::thread;
+
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -181,13 +183,13 @@ mod tests {
             let (is_long, threads) = (is_long.clone(), threads.clone());
             async move {
                 for next in [true, true, false, true] {
-                    threads.lock().unwrap().push(thread::current().name().unwrap_or_default() == THREAD_NAME);
+                    threads.lock().push(thread::current().name().unwrap_or_default() == THREAD_NAME);
                     is_long.store(next, Ordering::Relaxed);
                     tokio::task::yield_now().await;
                 }
             }
         };
         long_work.move_while(task, move || is_long.load(Ordering::Relaxed)).await;
-        assert_eq!(*threads.lock().unwrap(), [false, true, true, false]);
+        assert_eq!(*threads.lock(), [false, true, true, false]);
     }
 }

@@ -172,9 +172,9 @@ fn own_address() -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
 
     use async_trait::async_trait;
+    use parking_lot::Mutex;
     use registry_core::api::StatusError;
     use tokio::time::Instant;
 
@@ -195,7 +195,7 @@ mod tests {
         }
 
         async fn run(&self) -> Result<(), StatusError> {
-            let mut runs = self.0.lock().unwrap();
+            let mut runs = self.0.lock();
             runs.push(Instant::now());
             if runs.len() < 3 { Err(StatusError::internal("not yet")) } else { Ok(()) }
         }
@@ -206,13 +206,13 @@ mod tests {
         let hook = Hook::default();
         let done = Mutex::new(None);
         let noting = || {
-            let mut done = done.lock().unwrap();
+            let mut done = done.lock();
             *done = done.or(Some(Instant::now()));
         };
         let running = keep_running(&hook, noting);
         assert!(tokio::time::timeout(Duration::from_mins(10), running).await.is_err(), "it never ends");
-        let runs = hook.0.lock().unwrap();
-        assert_eq!(done.lock().unwrap().unwrap(), runs[2]);
+        let runs = hook.0.lock();
+        assert_eq!(done.lock().unwrap(), runs[2]);
         assert_eq!(runs.len(), 6, "two failures, a success, and three periods in ten minutes");
         let pauses = runs.windows(2).skip(2).map(|pair| pair[1] - pair[0]);
         assert!(pauses.into_iter().all(|pause| (180..200).contains(&pause.as_secs())));

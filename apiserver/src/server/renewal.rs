@@ -4,10 +4,11 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/dynamiccertificates`.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, RwLock};
 use prometheus::IntGaugeVec;
 use resources::bootstrap::{FrontProxyNames, PublishedAuthentication};
 use tokio_util::sync::CancellationToken;
@@ -85,7 +86,7 @@ impl ServingTls {
 
     /// Returns the configuration for a new connection.
     pub(super) fn current(&self) -> ServerTls {
-        self.served.read().unwrap_or_else(PoisonError::into_inner).tls.clone()
+        self.served.read().tls.clone()
     }
 
     /// Returns the authorities of clients, which change with the certificates.
@@ -100,7 +101,7 @@ impl ServingTls {
 
     fn replace(&self, identities: &Identities) -> Result<(), ServerError> {
         let served = Served::of(identities, &self.options, &self.trust)?;
-        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
+        *self.served.write() = served;
         self.note(identities);
         Ok(())
     }
@@ -124,7 +125,7 @@ impl ServingTls {
 
     /// Returns what is wrong with the serving certificate.
     fn problem(&self, now: Moment) -> Option<&'static str> {
-        let validity = self.served.read().unwrap_or_else(PoisonError::into_inner).validity?;
+        let validity = self.served.read().validity?;
         match validity {
             Validity { begin, .. } if now < begin => Some("the serving certificate is not valid yet"),
             Validity { end, .. } if now > end => Some("the serving certificate has expired"),
@@ -171,7 +172,7 @@ impl CertificateRenewal {
     /// Renews the certificates that are due at that time, and serves those that changed. Keeps the current
     /// ones if that fails.
     pub(super) fn look(&self, now: Moment) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let failure = self.renew(&mut state, now).err().map(|failure| failure.to_string());
         if failure != state.failure {
             if let Some(failure) = &failure {

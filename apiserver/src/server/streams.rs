@@ -12,11 +12,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 
 use futures::future::BoxFuture;
 use hyper::rt::Executor;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::time::Sleep;
 
@@ -142,7 +143,7 @@ impl Streams {
     }
 
     fn state(&self) -> MutexGuard<'_, StreamsState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     /// Adds work, and wakes the connection's task if necessary.

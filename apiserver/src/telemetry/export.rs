@@ -1,7 +1,7 @@
 //! Export of spans by OTLP over gRPC.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opentelemetry::KeyValue;
@@ -11,6 +11,7 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor as _,
 };
+use parking_lot::Mutex;
 use registry_core::spans::begin_export;
 use tonic::transport::Endpoint;
 use uuid::Uuid;
@@ -102,7 +103,7 @@ impl Reported {
         let Err(error) = result else { return };
         let spans = u64::try_from(spans).unwrap_or(u64::MAX);
         let lost = self.lost_spans.fetch_add(spans, Ordering::Relaxed).saturating_add(spans);
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if last.is_none_or(|last| last.elapsed() >= NOTICE_INTERVAL) {
             *last = Some(Instant::now());
             self.lost_spans.store(0, Ordering::Relaxed);

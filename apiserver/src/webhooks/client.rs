@@ -1,7 +1,7 @@
 //! The connections to one webhook, and a call.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookError, WebhookTarget};
 use registry_core::stage;
 use rustls::ClientConfig;
@@ -273,7 +274,7 @@ impl Client {
 
     /// Returns a connection that was used before, and was made with the present certificate.
     fn kept(&self, prepared: &Prepared) -> Option<SendRequest<Full<Bytes>>> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         idle.retain(|one| {
             !one.sender.is_closed()
                 && one.since.elapsed() < IDLE_TIMEOUT
@@ -284,7 +285,7 @@ impl Client {
 
     /// Keeps a connection for further calls.
     fn keep(&self, sender: SendRequest<Full<Bytes>>, prepared: &Prepared) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE && !sender.is_closed() {
             idle.push(Idle { sender, tls: prepared.tls.clone(), since: Instant::now() });
         }

@@ -187,7 +187,7 @@ impl Server {
         let api = Arc::clone(&self.api);
         // Runs in a task of its own, as in a server.
         let task = tokio::spawn(async move { api.dispatch(info, RequestContext::system(""), request).await });
-        task.await.unwrap()
+        task.await.unwrap().map(Body::new)
     }
 
     /// Sends any request.

@@ -2,8 +2,8 @@
 //! the current state, without duplicate, reordered, late or missing events.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use apiserver::testing::{TestServer, TestServerBuilder};
@@ -12,6 +12,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::watcher::Event;
 use kube::runtime::{WatchStreamExt as _, watcher};
+use parking_lot::Mutex;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::json;
 use tokio_util::task::AbortOnDropHandle;
@@ -94,7 +95,7 @@ async fn restart_under_reflectors(server: TestServer, builder: impl Fn() -> Test
     }
     wait(&reflectors, "they come to the truth", |observed, number| observed.has(&truth, number)).await;
     for (number, observed) in reflectors.iter().enumerate() {
-        let observed = observed.lock().unwrap();
+        let observed = observed.lock();
         assert_eq!(observed.faults, [""; 0], "reflector {number}");
         let errors = &observed.errors;
         assert_eq!(
@@ -119,9 +120,9 @@ async fn wait(reflectors: &[Arc<Mutex<Observed>>], what: &str, is_done: impl Fn(
     loop {
         let waiting = reflectors.iter().enumerate();
         let waiting: Vec<_> =
-            waiting.filter(|(number, observed)| !is_done(&observed.lock().unwrap(), *number)).collect();
+            waiting.filter(|(number, observed)| !is_done(&observed.lock(), *number)).collect();
         let Some((number, observed)) = waiting.first() else { return };
-        let observed = observed.lock().unwrap();
+        let observed = observed.lock();
         assert!(
             begun.elapsed() < PATIENCE,
             "{what}: {} do not; number {number} has {:?}, and {:?}",
@@ -197,7 +198,7 @@ fn observe(maps: Api<ConfigMap>, number: usize) -> (Arc<Mutex<Observed>>, AbortO
     let mut events = watcher(maps, config).default_backoff().boxed();
     let task = tokio::spawn(async move {
         while let Some(event) = events.next().await {
-            let mut observed = noted.lock().unwrap();
+            let mut observed = noted.lock();
             match event {
                 Ok(event) => observed.see(event),
                 // An unavailable server is expected.

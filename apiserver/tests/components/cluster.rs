@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use apiserver::testing::Kubectl;
+use parking_lot::Mutex;
 
 use crate::PATIENCE;
 use crate::audit::Requests;
@@ -92,7 +92,7 @@ impl Cluster {
             if output.status.success() && is_expected(&text) {
                 return;
             }
-            self.clients.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(Program::check);
+            self.clients.lock().iter_mut().for_each(Program::check);
             let failure = String::from_utf8_lossy(&output.stderr);
             assert!(begun.elapsed() < PATIENCE, "`kubectl {arguments}`: {text}{failure}");
             tokio::time::sleep(INTERVAL).await;
@@ -129,7 +129,7 @@ impl Cluster {
 
     fn add(&self, variable: &str, name: &str, flags: &[String]) {
         let program = Program::start(&program_of(variable), self.directory.path(), name, flags);
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner).push(program);
+        self.clients.lock().push(program);
     }
 
     /// Mints a client certificate for a user, and returns the name of its kubeconfig.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
@@ -12,6 +12,7 @@ use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use parking_lot::Mutex;
 use prost::Message;
 use tokio::net::UnixListener;
 use tokio::task::JoinHandle;
@@ -58,7 +59,7 @@ struct EncryptResponse {
 impl Plugin {
     pub fn start(socket: &Path, key_id: &str) -> Self {
         let state = Arc::new(State::default());
-        key_id.clone_into(&mut state.key_id.lock().unwrap());
+        key_id.clone_into(&mut state.key_id.lock());
         let listener = UnixListener::bind(socket).unwrap();
         let own = state.clone();
         let serving = tokio::spawn(async move {
@@ -74,7 +75,7 @@ impl Plugin {
 
     /// Encrypts with another key from now on.
     pub fn use_key(&self, key_id: &str) {
-        key_id.clone_into(&mut self.state.key_id.lock().unwrap());
+        key_id.clone_into(&mut self.state.key_id.lock());
     }
 
     pub fn decryptions(&self) -> usize {
@@ -97,7 +98,7 @@ async fn answer(state: Arc<State>, request: http::Request<Incoming>) -> Result<R
         // A message of gRPC has five bytes before it.
         First::decode(&body[5..]).unwrap().bytes.iter().map(|byte| !byte).collect()
     };
-    let key_id = state.key_id.lock().unwrap().clone();
+    let key_id = state.key_id.lock().clone();
     let message = match method.as_str() {
         "Status" => {
             StatusResponse { version: "v2".to_owned(), healthz: "ok".to_owned(), key_id }.encode_to_vec()

@@ -1,13 +1,14 @@
 //! A service that is asked whether requests are allowed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use apiserver::testing::{ALICE_TOKEN, TestServer, TestServerBuilder};
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::client::{Connection, Protocol};
@@ -80,7 +81,7 @@ async fn answer(
     calls.fetch_add(1, Ordering::SeqCst);
     let body = request.into_body().collect().await?.to_bytes();
     let mut review: Value = serde_json::from_slice(&body).unwrap();
-    *last.lock().unwrap() = review.clone();
+    *last.lock() = review.clone();
     let status = match review["spec"]["resourceAttributes"]["resource"].as_str() {
         Some("configmaps") => json!({ "allowed": true, "reason": "why not" }),
         Some("secrets") => json!({ "allowed": false, "denied": true, "reason": "never" }),
@@ -113,7 +114,7 @@ async fn the_service_decides_and_its_answers_are_kept() {
     assert_eq!(service.calls(), 2, "one call for each question");
     let own = connection.get(&format!("{}?labelSelector=a", list("configmaps")), Some(ALICE_TOKEN)).await;
     assert_eq!(own.status, 200);
-    let last = service.last.lock().unwrap().clone();
+    let last = service.last.lock().clone();
     assert_eq!(
         (&last["apiVersion"], &last["kind"]),
         (&json!("authorization.k8s.io/v1beta1"), &json!("SubjectAccessReview"))
@@ -158,7 +159,7 @@ async fn flags_set_the_version_of_reviews_and_how_long_answers_are_kept() {
         assert_eq!(allowed.status, 200);
     }
     assert_eq!(service.calls(), 3, "what is allowed is asked each time");
-    let version = service.last.lock().unwrap()["apiVersion"].clone();
+    let version = service.last.lock()["apiVersion"].clone();
     assert_eq!(version, "authorization.k8s.io/v1");
     for _ in 0..3 {
         let denied = connection.get("/api/v1/namespaces/default/secrets", Some(ALICE_TOKEN)).await;

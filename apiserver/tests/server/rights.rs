@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use apiserver::authorization::{Attributes, Authorizer, Decision, MASTERS};
 use apiserver::testing::TestServer;
@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Connection, Protocol};
@@ -107,7 +108,7 @@ fn in_name(verb: &str) -> &str {
 impl ByName {
     /// Removes and returns the questions about a user.
     fn take(&self, user: &str) -> Vec<Question> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(user).unwrap_or_default()
+        self.0.lock().remove(user).unwrap_or_default()
     }
 }
 
@@ -130,7 +131,7 @@ impl Authorizer for ByName {
             None => attributes.path.clone_into(&mut question.path),
         }
         if attributes.resource.is_none() || VERBS.contains(&attributes.verb) {
-            let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut asked = self.0.lock();
             asked.entry(attributes.user.name.clone()).or_default().push(question);
         }
         let held = held.split(':').next().unwrap_or_default();

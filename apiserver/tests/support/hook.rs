@@ -1,8 +1,8 @@
 //! A webhook in the process of the test: what it does depends on the path it is called at.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::tls_server::TlsServer;
@@ -73,12 +74,12 @@ impl Hook {
 
     /// Sets what a path answers. Other paths allow everything.
     pub fn on(&self, path: &str, behavior: impl Fn(&Value) -> Reply + Send + Sync + 'static) {
-        self.state.behaviors.lock().unwrap().insert(path.to_owned(), Arc::new(behavior));
+        self.state.behaviors.lock().insert(path.to_owned(), Arc::new(behavior));
     }
 
     /// Returns the requests that a path has received; `query` is the query of the URL.
     pub fn calls(&self, path: &str) -> Vec<Value> {
-        self.state.calls.lock().unwrap().get(path).cloned().unwrap_or_default()
+        self.state.calls.lock().get(path).cloned().unwrap_or_default()
     }
 }
 
@@ -106,8 +107,8 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Respons
     let mut call = review["request"].clone();
     call["query"] = query.into();
     call["authorization"] = shown.into();
-    state.calls.lock().unwrap().entry(path.clone()).or_default().push(call);
-    let behavior = state.behaviors.lock().unwrap().get(&path).cloned();
+    state.calls.lock().entry(path.clone()).or_default().push(call);
+    let behavior = state.behaviors.lock().get(&path).cloned();
     let mut reply = behavior.map_or_else(allowed, |behavior| behavior(&review["request"]));
     while let Reply::After(time, next) = reply {
         tokio::time::sleep(time).await;

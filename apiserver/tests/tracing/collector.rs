@@ -1,7 +1,7 @@
 //! A collector of spans.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
     TraceService, TraceServiceServer,
@@ -11,6 +11,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Request, Response, Status};
@@ -34,7 +35,7 @@ impl Collector {
     }
 
     pub(crate) fn spans(&self) -> Vec<Span> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().clone()
     }
 
     /// Waits for the first span with this attribute.
@@ -62,7 +63,7 @@ impl TraceService for Collector {
             let of = resource.resource.unwrap();
             assert!(of.attributes.iter().any(|attribute| attribute.key == "service.name"), "{of:?}");
             let spans = resource.scope_spans.into_iter().flat_map(|scope| scope.spans);
-            self.0.lock().unwrap().extend(spans);
+            self.0.lock().extend(spans);
         }
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }

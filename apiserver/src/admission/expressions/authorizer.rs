@@ -1,8 +1,9 @@
 //! The authorizer that expressions ask.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::selector::{FieldSelector, LabelSelector};
 use registry_core::cel::{Authorizer, Check, Decision};
 use registry_core::context::UserInfo;
@@ -53,7 +54,7 @@ impl RequestAuthorizer {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -77,12 +77,12 @@ async fn expressions_see_the_request_and_wait_for_the_authorizer() {
 
 /// Cannot decide, and keeps what it was asked.
 #[derive(Default)]
-struct OutOfOrder(std::sync::Mutex<Vec<WantedAccess>>);
+struct OutOfOrder(parking_lot::Mutex<Vec<WantedAccess>>);
 
 #[async_trait]
 impl AccessReviewer for OutOfOrder {
     async fn decide(&self, _: &UserInfo, wanted: &WantedAccess) -> AccessDecision {
-        self.0.lock().unwrap().push(wanted.clone());
+        self.0.lock().push(wanted.clone());
         AccessDecision { error: "out of order".to_owned(), ..AccessDecision::default() }
     }
 
@@ -115,7 +115,7 @@ fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_au
         let activation = write.activation(needs, &subject, &made);
         let value = program.evaluate(&activation, &CostBudget::default()).unwrap().as_bool();
         assert_eq!(value, Some(true), "{selectors}");
-        let asked = reviewer.0.lock().unwrap().clone();
+        let asked = reviewer.0.lock().clone();
         let [WantedAccess::Resource(asked)] = asked.as_slice() else { panic!("{asked:?}") };
         (asked.selectors.fields.len(), asked.selectors.labels.len())
     };

@@ -1,10 +1,11 @@
 //! The policies with their bindings, kept up to date by informers.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use parking_lot::Mutex;
 use registry_core::api::Object;
 use registry_core::registry::{
     Compiled, Informer, InformerChange, InformerHandler, InformerTask, InstalledApi,
@@ -76,7 +77,7 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
 
     /// Returns the informers, the first time it is called.
     pub(super) fn informers(&self) -> Vec<InformerTask> {
-        std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.tasks.lock())
     }
 
     fn rebuild_on_changes(&self) {
@@ -91,7 +92,7 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
                 let (Some(policies), Some(bindings)) = (policies.upgrade(), bindings.upgrade()) else {
                     return;
                 };
-                let _one_at_a_time = under_way.lock().unwrap_or_else(PoisonError::into_inner);
+                let _one_at_a_time = under_way.lock();
                 current.store(Arc::new(bound(&policies.compiled.all(), &bindings.compiled.all())));
             })
         };
@@ -121,7 +122,7 @@ impl<T> Following<T> {
     }
 
     fn call(&self, changed: Changed) {
-        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Some(changed);
+        *self.changed.lock() = Some(changed);
     }
 }
 
@@ -136,7 +137,7 @@ impl<T: Send + Sync + 'static> InformerHandler for Following<T> {
 
     fn publish(&self) {
         self.compiled.publish();
-        if let Some(changed) = &*self.changed.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(changed) = &*self.changed.lock() {
             changed();
         }
     }

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use registry_core::api::Object;
 use registry_core::cel::admission::{ExpressionCompiler, Uses};
 use registry_core::cel::{DeclType, Type, declare_kind};
@@ -60,7 +61,7 @@ impl TypeChecking {
 
     /// Returns the informer, the first time it is called.
     pub(super) fn informer(&self) -> Option<InformerTask> {
-        self.informer.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.informer.lock().take()
     }
 
     /// Returns the task that checks policies until it is dropped.

@@ -3,12 +3,13 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/admission/configuration`.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::api::{ListOptions, Object, StatusError};
 use registry_core::registry::{
@@ -110,7 +111,7 @@ impl Configurations {
 
     /// Returns the informer, the first time it is called.
     pub(super) fn informer(&self) -> Option<InformerTask> {
-        let mut informer = self.informer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut informer = self.informer.lock();
         informer.take().map(Informer::into_task)
     }
 

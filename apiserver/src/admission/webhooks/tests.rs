@@ -1,11 +1,12 @@
 //! Tests of the plug-ins without a network.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin as _, MutatingAdmission as _};
 use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource, Object};
@@ -43,7 +44,7 @@ struct Answering(Mutex<Option<Value>>);
 impl WebhookCaller for Answering {
     async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError> {
         let review: Value = serde_json::from_slice(&call.body).unwrap();
-        let response = self.0.lock().unwrap().clone();
+        let response = self.0.lock().clone();
         let mut response = response.ok_or_else(|| WebhookError("no answer".to_owned()))?;
         response["uid"] = review["request"]["uid"].clone();
         let review =

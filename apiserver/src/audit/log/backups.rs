@@ -5,12 +5,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 
 use crate::options::Retention;
 
@@ -78,7 +79,7 @@ impl Backups {
         };
         let thread = std::thread::Builder::new().name("audit-log-backups".to_owned());
         let spawned = thread.spawn(move || {
-            let _alone = all.tidying.lock().unwrap_or_else(PoisonError::into_inner);
+            let _alone = all.tidying.lock();
             if let Err(error) = all.tidy_now(Timestamp::now()) {
                 tracing::warn!("cannot tidy former audit logs: {error}");
             }

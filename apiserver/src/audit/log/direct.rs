@@ -6,11 +6,12 @@
 //! hangs blocks one request's thread, once.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
 use super::super::event::Event;
@@ -108,7 +109,7 @@ impl DirectLog {
     /// Writes what is pending, within bounded time. Later events are lost.
     pub(in crate::audit) async fn stop(&self) {
         self.end_thread();
-        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let end = self.end.lock().take();
         if let Some(end) = end {
             // It ends without a message.
             let _ = tokio::time::timeout(FLUSH_TIMEOUT, end).await;
@@ -131,7 +132,7 @@ impl Drop for DirectLog {
 
 impl Shared {
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 
     /// Adds the line of an event. Returns whether the log's own thread has to be woken.
@@ -162,11 +163,7 @@ impl Shared {
     /// has to go on.
     fn write_in_turn(&self) -> bool {
         for _ in 0..MAX_WRITES {
-            let output = match self.backend.try_output() {
-                Ok(output) => output,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => return false,
-            };
+            let Some(output) = self.backend.try_output() else { return false };
             if self.write_pending(output).is_none() || self.pending().lines.is_empty() {
                 return false;
             }

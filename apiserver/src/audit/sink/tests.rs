@@ -22,14 +22,14 @@ impl Backend for Scripted {
         if self.is_slow.load(Ordering::Relaxed) {
             self.go.notified().await;
         }
-        self.batches.lock().unwrap().push(events.len());
+        self.batches.lock().push(events.len());
         !self.fails.load(Ordering::Relaxed)
     }
 }
 
 impl Scripted {
     fn batches(&self) -> Vec<usize> {
-        self.batches.lock().unwrap().clone()
+        self.batches.lock().clone()
     }
 }
 

@@ -1,10 +1,10 @@
 use std::convert::Infallible;
-use std::sync::Mutex;
 
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use registry_core::context::AuditLevel;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -27,10 +27,10 @@ impl Webhook {
         assert_eq!(request.uri().path(), "/events");
         let body = http_body_util::BodyExt::collect(request.into_body()).await.unwrap().to_bytes();
         let mut response = Response::default();
-        if let Some(code) = self.codes.lock().unwrap().pop() {
+        if let Some(code) = self.codes.lock().pop() {
             *response.status_mut() = StatusCode::from_u16(code).unwrap();
         } else {
-            self.bodies.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+            self.bodies.lock().push(serde_json::from_slice(&body).unwrap());
         }
         response
     }
@@ -69,12 +69,12 @@ async fn events_are_sent_as_lists_and_again_after_failures() {
     let one = Arc::new(event(AuditLevel::Metadata));
     let events = [one.clone(), one.clone(), one];
     assert!(backend.deliver(&events).await);
-    *webhook.codes.lock().unwrap() = vec![500, 429, 404, 503];
+    *webhook.codes.lock() = vec![500, 429, 404, 503];
     assert!(backend.deliver(&events[..1]).await, "the fifth attempt succeeds");
-    *webhook.codes.lock().unwrap() = vec![500; 5];
+    *webhook.codes.lock() = vec![500; 5];
     assert!(!backend.deliver(&events).await);
     assert_eq!(metrics.audit().errors("webhook"), 3);
-    let bodies = webhook.bodies.lock().unwrap();
+    let bodies = webhook.bodies.lock();
     assert_eq!(bodies.iter().map(|body| body["items"].as_array().unwrap().len()).collect::<Vec<_>>(), [3, 1]);
     assert_eq!(
         (&bodies[0]["kind"], &bodies[0]["apiVersion"]),
@@ -91,7 +91,7 @@ async fn batches_that_are_too_large_are_divided() {
     Arc::make_mut(&mut large.facts).user_agent = "x".repeat(2000);
     let small = Arc::new(event(AuditLevel::Metadata));
     assert!(backend.deliver(&[small.clone(), Arc::new(large), small.clone(), small]).await);
-    let bodies = webhook.bodies.lock().unwrap();
+    let bodies = webhook.bodies.lock();
     let sizes: Vec<_> = bodies.iter().map(|body| body["items"].as_array().unwrap().len()).collect();
     assert_eq!(sizes, [2, 1]);
     assert_eq!(metrics.audit().errors("truncate"), 1);

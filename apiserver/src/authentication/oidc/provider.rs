@@ -4,7 +4,7 @@
 //! Keys are fetched again every [`REFRESH`], and when a token is signed with an unknown one, at most once in
 //! [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send requests.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -44,7 +44,7 @@ struct Inner {
     fetched: Mutex<Fetched>,
     metrics: IssuerMetrics,
     /// The hash of the keys, for metrics.
-    key_set: std::sync::Mutex<String>,
+    key_set: parking_lot::Mutex<String>,
 }
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Provider {
             keys: ArcSwapOption::empty(),
             fetched: Mutex::default(),
             metrics,
-            key_set: std::sync::Mutex::default(),
+            key_set: parking_lot::Mutex::default(),
         });
         let refresh = AbortOnDropHandle::new(tokio::spawn(inner.clone().refresh()));
         Ok(Self { inner, _refresh: refresh })
@@ -91,7 +91,7 @@ impl Provider {
 
     /// Removes the metrics of the issuer, which is no longer configured.
     pub(super) fn forget_metrics(&self) {
-        self.inner.metrics.forget(&self.inner.key_set());
+        self.inner.metrics.forget(&self.inner.key_set.lock());
     }
 
     /// Returns the keys, if they are known.
@@ -137,15 +137,11 @@ impl Inner {
         }
     }
 
-    fn key_set(&self) -> std::sync::MutexGuard<'_, String> {
-        self.key_set.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Fetches the keys, and counts it.
     async fn fetch(&self, fetched: &mut Fetched) -> Result<(), String> {
         let outcome = self.try_fetch(fetched).await;
         match &outcome {
-            Ok(body) => self.metrics.fetched(body, &mut self.key_set()),
+            Ok(body) => self.metrics.fetched(body, &mut self.key_set.lock()),
             Err(_) => self.metrics.not_fetched(),
         }
         outcome.map(drop)

@@ -6,13 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use axum::body::Body;
 use bytes::Bytes;
+use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response};
 use serde_json::{Value, json};
 
 use super::keys::VerifyingKey;
+
+use crate::responses::{Response, ResponseBody};
 
 /// Path of the OpenID configuration.
 pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
@@ -59,14 +60,14 @@ impl Documents {
     }
 
     /// Returns the document at this path.
-    pub(super) fn get(&self, path: &str) -> Option<Response<Body>> {
+    pub(super) fn get(&self, path: &str) -> Option<Response> {
         let (body, media_type) = match path {
             _ if !self.is_served => return None,
             CONFIGURATION_PATH => (self.published.get()?.clone(), "application/json"),
             KEYS_PATH => (self.keys.clone(), "application/jwk-set+json"),
             _ => return None,
         };
-        let mut response = Response::new(Body::from(body));
+        let mut response = Response::new(ResponseBody::from(body));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=3600"));

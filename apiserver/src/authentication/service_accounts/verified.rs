@@ -1,8 +1,9 @@
 //! A cache of verified tokens: checking the signature is most of the cost of a request with a token.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 
 use super::VerifiedClaims;
@@ -20,12 +21,12 @@ pub(super) struct Verified(Mutex<HashMap<[u8; 32], Arc<VerifiedClaims>>>);
 impl Verified {
     /// Returns the claims of a verified token.
     pub(super) fn get(&self, token: &str) -> Option<Arc<VerifiedClaims>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&hash(token)).cloned()
+        self.0.lock().get(&hash(token)).cloned()
     }
 
     /// Adds a verified token.
     pub(super) fn insert(&self, token: &str, claims: Arc<VerifiedClaims>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= MAX_TOKENS {
             known.clear();
         }

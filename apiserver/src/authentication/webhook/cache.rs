@@ -1,11 +1,12 @@
 //! Kept answers. One token is asked about once at a time, however many requests show it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
 use ring::digest::{Context, SHA256};
 use tokio::time::Instant;
 
@@ -57,7 +58,7 @@ impl TokenCache {
     {
         let key = key(token, audiences);
         let answer = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
             if let Some(kept) = state.kept.get(&key).filter(|kept| Instant::now() < kept.until) {
                 return Ok(kept.answer.clone());
             }
@@ -91,7 +92,7 @@ impl TokenCache {
     }
 
     fn keep(&self, key: Key, outcome: &TokenOutcome) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.asked.remove(&key);
         if let Ok(answer) = outcome
             && !self.ttl.is_zero()

@@ -1,7 +1,9 @@
 //! Which nodes an object belongs to: those of the pods that refer to it, directly or through a claim and its volume.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
+
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::node_counts::NodeCounts;
 
@@ -146,11 +148,11 @@ impl NodeGraph {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Relations> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.0.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Relations> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.write()
     }
 }
 

@@ -4,9 +4,10 @@
 //! is newer; the revision of a removed one is kept until the informer has passed it.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::storage::Revision;
 
 use super::policy::{Binding, Policy};
@@ -104,7 +105,7 @@ impl RbacIndex {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 }
 

@@ -4,18 +4,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-use axum::body::Body;
 use bytes::Bytes;
 use futures::Stream;
-use http::Response;
 use http_body::{Frame, SizeHint};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf::{self, ListFrame, ListMetadata, begin_item};
 use registry_core::storage::{ListPage, StoredObject};
 use registry_core::storage::{Rest, RestStream};
 
-use crate::responses;
 use crate::responses::negotiation::{Output, ResponseShape};
+use crate::responses::{self, Response};
 
 use super::super::call::Call;
 use super::super::representation::Item;
@@ -53,7 +51,7 @@ pub(super) async fn answer(
     call: &Call<'_>,
     output: &Output,
     page: ListPage,
-) -> Result<Response<Body>, StatusError> {
+) -> Result<Response, StatusError> {
     let messages = Messages::new(call, output.shape)?;
     let kind = match output.shape {
         ResponseShape::PartialList(_) => "PartialObjectMetadataList",

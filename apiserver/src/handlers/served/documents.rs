@@ -1,12 +1,11 @@
 //! Responses with the documents of a snapshot.
 
-use axum::body::Body;
-use http::Response;
 use http::request::Parts;
 use registry_core::api::StatusError;
 
 use crate::discovery::{self, DiscoveryPath};
 use crate::openapi::{self, DescriptionsSource};
+use crate::responses::Response;
 
 use super::Served;
 
@@ -56,7 +55,7 @@ impl Served {
         parts: &Parts,
         descriptions: DescriptionsSource,
         cbor: bool,
-    ) -> Result<Option<Response<Body>>, StatusError> {
+    ) -> Result<Option<Response>, StatusError> {
         if let Some(response) = self.openapi.get(path, parts, self, descriptions) {
             return response.map(Some);
         }

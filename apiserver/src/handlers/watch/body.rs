@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::Buf as _;
 use futures::StreamExt;
 use http_body::{Body, Frame};
 use registry_core::storage::WatchStream;
@@ -15,23 +15,17 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::responses::{Events, Pieces};
+
 use super::super::ending::Ending;
+use super::Frames;
 use super::initializing::Initializing;
-use super::pieces::Pieces;
-use super::{Frames, LongRunning};
 
 /// Approximate maximum size of one piece.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// The body of a watch as plain bytes.
-pub(super) struct PlainBody {
-    pub(super) running: LongRunning,
-    /// The watch, unless the connection has taken it.
-    pub(super) own: Option<WatchBody>,
-}
-
 /// A watch as a body. Ends at its timeout, at shutdown, or after the stream's first error.
-pub(crate) struct WatchBody {
+pub(super) struct WatchBody {
     events: WatchStream,
     frames: Frames,
     /// The deadline, stored here because checking it is cheaper than polling the timer.
@@ -45,8 +39,6 @@ pub(crate) struct WatchBody {
     is_ending: bool,
     is_done: bool,
     _running: TaskTrackerToken,
-    /// Dropped when the watch ends.
-    held: Option<Box<dyn Send>>,
     /// Dropped when there is nothing more to write for the first time.
     initializing: Option<Initializing>,
 }
@@ -68,19 +60,8 @@ impl WatchBody {
             task: None,
             is_ending: false,
             is_done: false,
-            held: None,
             initializing: None,
         }
-    }
-
-    /// Keeps a value until the initial events have been written.
-    pub(super) fn hold_until_initialized(&mut self, value: Initializing) {
-        self.initializing = Some(value);
-    }
-
-    /// Keeps a value until the watch ends.
-    pub(super) fn hold(&mut self, value: Box<dyn Send>) {
-        self.held = Some(value);
     }
 
     /// Returns whether the watch has to end. The task is usually registered already, so that checking the
@@ -151,7 +132,6 @@ impl Body for WatchBody {
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Pieces>, Infallible>>> {
         if self.is_done {
-            self.held = None;
             self.initializing = None;
             return Poll::Ready(None);
         }
@@ -170,26 +150,12 @@ impl Body for WatchBody {
         if !self.is_done {
             return Poll::Pending;
         }
-        self.held = None;
         Poll::Ready(None)
     }
 }
 
-impl Body for PlainBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.own.is_none() {
-            self.own = self.running.take();
-        }
-        let Some(own) = &mut self.own else { return Poll::Ready(None) };
-        let frame = std::task::ready!(Pin::new(own).poll_frame(task));
-        Poll::Ready(
-            frame.map(|Ok(frame)| Ok(frame.map_data(|mut pieces| pieces.copy_to_bytes(pieces.remaining())))),
-        )
+impl Events for WatchBody {
+    fn keep_until_initialized(&mut self, value: Box<dyn Send>, at_most: Duration) {
+        self.initializing = Some(Initializing::new(value, at_most));
     }
 }

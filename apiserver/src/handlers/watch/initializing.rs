@@ -1,10 +1,10 @@
 //! What a watch holds while its initial events are written.
 
-use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -18,7 +18,7 @@ pub(super) struct Initializing {
 }
 
 struct Held {
-    value: Mutex<Option<Box<dyn Any + Send>>>,
+    value: Mutex<Option<Box<dyn Send>>>,
     /// Whether the client has taken events since the timer last looked.
     is_read: AtomicBool,
 }
@@ -26,9 +26,8 @@ struct Held {
 // === impl Initializing ===
 
 impl Initializing {
-    pub(super) fn new(value: impl Send + 'static, at_most: Duration) -> Self {
-        let held =
-            Arc::new(Held { value: Mutex::new(Some(Box::new(value))), is_read: AtomicBool::new(true) });
+    pub(super) fn new(value: Box<dyn Send>, at_most: Duration) -> Self {
+        let held = Arc::new(Held { value: Mutex::new(Some(value)), is_read: AtomicBool::new(true) });
         let kept = held.clone();
         let timer = tokio::spawn(async move {
             let until = Instant::now() + at_most;
@@ -56,7 +55,7 @@ impl Drop for Initializing {
 
 impl Held {
     fn release(&self) {
-        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let value = self.value.lock().take();
         // Dropped after the lock is released.
         drop(value);
     }
@@ -69,12 +68,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_keeps_nothing_and_one_that_reads_slowly_keeps_it_for_a_time() {
         let value = Arc::new(());
-        let stalled = Initializing::new(value.clone(), Duration::from_secs(10));
+        let stalled = Initializing::new(Box::new(value.clone()), Duration::from_secs(10));
         tokio::time::sleep(Duration::from_millis(600)).await;
         assert_eq!(Arc::strong_count(&value), 1);
         drop(stalled);
 
-        let slow = Initializing::new(value.clone(), Duration::from_secs(10));
+        let slow = Initializing::new(Box::new(value.clone()), Duration::from_secs(10));
         for _ in 0..45 {
             slow.progress();
             tokio::time::sleep(Duration::from_millis(200)).await;

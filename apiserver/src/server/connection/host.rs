@@ -1,12 +1,13 @@
 //! The `Host` header, which every HTTP/1.1 request must contain exactly once. (RFC 9112, 3.2)
 
-use axum::body::Body;
 use http::header::{CONNECTION, CONTENT_TYPE, HOST};
-use http::{HeaderValue, Request, Response, StatusCode, Version};
+use http::{HeaderValue, Request, StatusCode, Version};
+
+use crate::responses::{Response, ResponseBody};
 
 /// Returns the response to a request whose host is missing or invalid, with the messages of Go's server. The
 /// connection is closed after it.
-pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response<Body>> {
+pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response> {
     if request.version() != Version::HTTP_11 {
         return None;
     }
@@ -17,7 +18,7 @@ pub(super) fn refusal<B>(request: &Request<B>) -> Option<Response<Body>> {
         (Some(host), None) if !host.as_bytes().iter().copied().all(is_host_byte) => "malformed Host header",
         (Some(_), None) => return None,
     };
-    let mut response = Response::new(Body::from(format!("400 Bad Request: {why}")));
+    let mut response = Response::new(ResponseBody::from(format!("400 Bad Request: {why}")));
     *response.status_mut() = StatusCode::BAD_REQUEST;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));

@@ -11,7 +11,7 @@
 //! Both are bounded in bytes and time.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use http::{Request, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -95,7 +96,7 @@ impl Unread {
     /// Reads the rest of the body, or sets the header that announces the end of the connection.
     pub(super) async fn finish(self, headers: &mut HeaderMap) {
         let Some(slot) = self.0 else { return };
-        let body = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let body = slot.lock().take();
         let Some(body) = body else { return };
         if !matches!(tokio::time::timeout(PATIENCE, read_to_end(body, MAX_UNREAD_BYTES)).await, Ok(true)) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
@@ -157,7 +158,7 @@ impl Drop for LentBody {
     fn drop(&mut self) {
         let Some(inner) = self.inner.take().filter(|inner| !inner.is_end_stream()) else { return };
         match &self.rest {
-            Rest::Before(slot) => *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(inner),
+            Rest::Before(slot) => *slot.lock() = Some(inner),
             Rest::Beside(discarding) => discarding.discard(inner),
         }
     }

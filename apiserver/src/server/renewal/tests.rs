@@ -71,7 +71,7 @@ fn files_of_the_operator_are_served_when_they_change_and_broken_ones_are_not() {
     std::fs::copy(pki.join("admin.key"), pki.join("apiserver.key")).unwrap();
     renewal.look(now);
     assert!(Arc::ptr_eq(&first, &served(&renewal)), "the key does not fit: the present one stays");
-    let failure = renewal.state.lock().unwrap().failure.clone().unwrap();
+    let failure = renewal.state.lock().failure.clone().unwrap();
     assert!(failure.contains("apiserver.key") && failure.contains("not the key"), "{failure}");
 
     std::fs::write(pki.join("apiserver.key"), key).unwrap();
@@ -79,7 +79,7 @@ fn files_of_the_operator_are_served_when_they_change_and_broken_ones_are_not() {
     let _made = self::renewal(given.path(), &["--bind-address=127.0.0.9"], now);
     renewal.look(now);
     assert!(!Arc::ptr_eq(&first, &served(&renewal)), "the new pair is served");
-    assert_eq!(renewal.state.lock().unwrap().failure, None);
+    assert_eq!(renewal.state.lock().failure, None);
 }
 
 #[test]

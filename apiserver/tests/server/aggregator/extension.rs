@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -15,6 +15,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use parking_lot::Mutex;
 use rustls::server::WebPkiClientVerifier;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -117,7 +118,7 @@ impl Extension {
     }
 
     pub fn set(&self, behavior: Behavior) {
-        *self.behavior.lock().unwrap() = behavior;
+        *self.behavior.lock() = behavior;
     }
 }
 
@@ -126,7 +127,7 @@ async fn answer(
     behavior: Arc<Mutex<Behavior>>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Infallible> {
-    let behavior = *behavior.lock().unwrap();
+    let behavior = *behavior.lock();
     let path = request.uri().path().to_owned();
     let accept = request.headers().get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let wants_aggregated = accept.contains("as=APIGroupDiscoveryList");

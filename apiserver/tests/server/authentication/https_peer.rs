@@ -1,10 +1,11 @@
 //! An HTTPS server in the process of the test, which answers as the test says.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use parking_lot::Mutex;
 
 use crate::tls_server::TlsServer;
 
@@ -51,12 +52,12 @@ impl HttpsPeer {
     /// Changes how the server answers.
     pub fn answer(&self, answers: impl Fn(&Received) -> (u16, String) + Send + Sync + 'static) {
         let answers: Answers = Box::new(answers);
-        *self.state.answers.lock().unwrap() = Arc::new(answers);
+        *self.state.answers.lock() = Arc::new(answers);
     }
 
     /// Returns the requests so far.
     pub fn received(&self) -> Vec<Received> {
-        self.state.received.lock().unwrap().clone()
+        self.state.received.lock().clone()
     }
 }
 
@@ -67,8 +68,8 @@ async fn answer(
     let (head, body) = request.into_parts();
     let body = body.collect().await?.to_bytes();
     let received = Received { path: head.uri.path().to_owned(), headers: head.headers, body };
-    state.received.lock().unwrap().push(received.clone());
-    let answers = state.answers.lock().unwrap().clone();
+    state.received.lock().push(received.clone());
+    let answers = state.answers.lock().clone();
     let (status, text) = answers(&received);
     Ok(Response::builder().status(status).body(Full::new(Bytes::from(text))).unwrap())
 }

@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::tls_server::TlsServer;
@@ -67,7 +68,7 @@ impl Webhook {
     }
 
     pub fn set(&self, behavior: Behavior) {
-        *self.state.behavior.lock().unwrap() = behavior;
+        *self.state.behavior.lock() = behavior;
     }
 
     pub fn calls(&self) -> usize {
@@ -80,7 +81,7 @@ impl Webhook {
 
     /// Returns the last request.
     pub fn last(&self) -> Value {
-        self.state.last.lock().unwrap().clone()
+        self.state.last.lock().clone()
     }
 
     /// Returns the URL of it.
@@ -103,8 +104,8 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Respons
     let review: Value = serde_json::from_slice(&body).unwrap();
     let mut last = review.clone();
     last["query"] = query.into();
-    *state.last.lock().unwrap() = last;
-    let behavior = *state.behavior.lock().unwrap();
+    *state.last.lock() = last;
+    let behavior = *state.behavior.lock();
     let plain = |status: u16, text: String| {
         Ok(Response::builder().status(status).body(Full::new(Bytes::from(text))).unwrap())
     };

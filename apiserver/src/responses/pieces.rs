@@ -1,4 +1,4 @@
-//! The bytes of a watch's response: frames that refer to stored objects, without a copy before the connection
+//! The bytes of a response in pieces: frames of a watch refer to stored objects, without a copy before the connection
 //! gathers what it encrypts.
 
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use bytes::{Buf, Bytes};
 use registry_core::storage::StoredObject;
 
 /// The bytes after the object of a JSON frame.
-pub(super) const FRAME_END: &[u8] = b"}\n";
+pub(crate) const FRAME_END: &[u8] = b"}\n";
 
 /// Bytes for a connection, in order.
 #[derive(Debug)]
@@ -45,12 +45,12 @@ impl From<Bytes> for Pieces {
 
 impl Pieces {
     /// Adds bytes.
-    pub(super) fn push_made(&mut self, bytes: Bytes) {
+    pub(crate) fn push_made(&mut self, bytes: Bytes) {
         self.push(Part::Made(bytes));
     }
 
     /// Adds a frame around an object.
-    pub(super) fn push_frame(&mut self, head: &'static [u8], object: StoredObject) {
+    pub(crate) fn push_frame(&mut self, head: &'static [u8], object: StoredObject) {
         self.push(Part::Frame { head, object });
     }
 

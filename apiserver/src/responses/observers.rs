@@ -1,0 +1,62 @@
+//! The values that follow the delivery of a response.
+
+/// Follows the delivery of a response. It is dropped when the response has been sent, or is dropped.
+pub(crate) trait Observer: Send {
+    /// Notes that this number of bytes of the body is passed to the connection. The events of a watch that the connection's
+    /// task writes itself are not reported.
+    fn sent(&mut self, bytes: usize);
+}
+
+/// Observers in a list, of which each is one allocation. They are dropped in the order in which they were added.
+#[derive(Default)]
+pub(super) struct Observers(Option<Box<Linked<dyn Observer>>>);
+
+struct Linked<O: ?Sized> {
+    earlier: Observers,
+    observer: O,
+}
+
+/// A value that is only kept.
+pub(super) struct Kept<T>(T);
+
+// === impl Observers ===
+
+impl Observers {
+    /// Returns no observers.
+    pub(super) const fn none() -> Self {
+        Self(None)
+    }
+
+    /// Adds an observer.
+    pub(super) fn add(&mut self, observer: impl Observer + 'static) {
+        let earlier = Self(self.0.take());
+        self.0 = Some(Box::new(Linked { earlier, observer }));
+    }
+
+    /// Tells all observers that this number of bytes is sent.
+    pub(super) fn sent(&mut self, bytes: usize) {
+        let mut next = &mut self.0;
+        while let Some(linked) = next {
+            linked.observer.sent(bytes);
+            next = &mut linked.earlier.0;
+        }
+    }
+
+    /// Drops all observers.
+    pub(super) fn end(&mut self) {
+        self.0 = None;
+    }
+}
+
+// === impl Kept ===
+
+impl<T> Kept<T> {
+    /// Keeps this value.
+    pub(super) const fn new(value: T) -> Self {
+        Self(value)
+    }
+}
+
+impl<T: Send> Observer for Kept<T> {
+    fn sent(&mut self, _bytes: usize) {}
+}
