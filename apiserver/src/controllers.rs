@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `namespace` | removes the content of namespaces that are being deleted |
 //! | `garbage_collector` | deletes objects whose owners are gone |
+//! | `resource_quota` | counts what quotas limit |
 //! | `ttl_after_finished` | deletes jobs that have finished when their time has come |
 //! | `defaults` | keeps an account and the server's authority in every namespace |
 //! | `objects` | follows the metadata of all objects of all kinds, for these |
@@ -30,11 +31,12 @@ use std::time::Duration;
 use futures::future::{BoxFuture, join_all};
 use registry_core::Resource as _;
 use registry_core::registry::{InformerTask, InstalledApi};
+use resources::admission::QuotaUsage;
 use resources::coordination::leases::Leases;
 use tokio_util::sync::CancellationToken;
 
-use crate::api_client::leadership::Leadership;
 use crate::api_client::ApiClient;
+use crate::api_client::leadership::Leadership;
 use crate::filters::Dispatch;
 use crate::handlers::ServedApi;
 use crate::options::Controller;
@@ -48,6 +50,7 @@ mod metadata;
 mod namespace;
 mod objects;
 mod queue;
+mod resource_quota;
 mod ttl_after_finished;
 
 use client::Client;
@@ -56,6 +59,7 @@ use garbage_collector::{GarbageCollector, ObservedGraph};
 use lease::ManagerLease;
 use namespace::{NamespaceController, ObservedNamespaces};
 use objects::{AllObjects, Observer};
+use resource_quota::{ObservedQuotas, QuotaController};
 use ttl_after_finished::{ObservedJobs, TtlAfterFinished};
 
 /// The Lease by which servers over the same etcd agree on which of them runs the controllers.
@@ -68,6 +72,7 @@ pub(crate) struct Controllers<D> {
     setup: ControllerSetup<D>,
     /// `None` if Leases are not served.
     manager: Option<ManagerLease>,
+    quota_usage: Arc<QuotaUsage>,
 }
 
 /// What the controllers are made of.
@@ -98,10 +103,9 @@ type Start = Box<dyn FnOnce(Arc<AllObjects>) -> BoxFuture<'static, ()> + Send>;
 impl<D: Dispatch> Controllers<D> {
     /// Creates the controllers, and the informer that they need.
     pub(crate) fn new(setup: ControllerSetup<D>, installed: &InstalledApi) -> (Self, Option<InformerTask>) {
-        match installed.store(Leases::TYPE).map(ManagerLease::new) {
-            Some((manager, informer)) => (Self { setup, manager: Some(manager) }, Some(informer)),
-            None => (Self { setup, manager: None }, None),
-        }
+        let quota_usage = Arc::new(QuotaUsage::new(installed));
+        let (manager, informer) = installed.store(Leases::TYPE).map(ManagerLease::new).unzip();
+        (Self { setup, manager, quota_usage }, informer)
     }
 
     /// Runs the controllers until it is dropped.
@@ -159,18 +163,28 @@ impl<D: Dispatch> Controllers<D> {
             Controller::ServiceAccount => {
                 let (client, observed) =
                     (self.client(defaults::SERVICE_ACCOUNT), ObservedDefault::service_accounts());
-                session.add(observed.clone(), async move |_| DefaultObject::new(client, observed).run().await);
+                session
+                    .add(observed.clone(), async move |_| DefaultObject::new(client, observed).run().await);
             }
             Controller::RootCaCertificatePublisher => {
                 let observed = ObservedDefault::root_certificates(&self.setup.ca_pem);
                 let client = self.client(defaults::ROOT_CA);
-                session.add(observed.clone(), async move |_| DefaultObject::new(client, observed).run().await);
+                session
+                    .add(observed.clone(), async move |_| DefaultObject::new(client, observed).run().await);
             }
             Controller::TtlAfterFinished => {
                 let (client, observed) = (self.client(ttl_after_finished::ACCOUNT), ObservedJobs::new());
-                session.add(observed.clone(), async move |_| TtlAfterFinished::new(client, observed).run().await);
+                session.add(observed.clone(), async move |_| {
+                    TtlAfterFinished::new(client, observed).run().await
+                });
             }
-            Controller::ResourceQuota => {}
+            Controller::ResourceQuota => {
+                let (client, observed) = (self.client(resource_quota::ACCOUNT), ObservedQuotas::new());
+                let usage = self.quota_usage.clone();
+                session.add(observed.clone(), async move |objects| {
+                    QuotaController::new(client, observed, objects, usage).run().await;
+                });
+            }
         }
     }
 

@@ -52,8 +52,7 @@ pub(super) struct ObservedDefault {
 impl ObservedDefault {
     /// Returns the accounts `default`.
     pub(super) fn service_accounts() -> Arc<Self> {
-        let object =
-            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}});
+        let object = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}});
         Self::new("serviceaccounts", "default", object, None)
     }
 

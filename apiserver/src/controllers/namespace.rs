@@ -133,9 +133,13 @@ impl NamespaceController {
         let pods = kinds.deletable_in_namespaces().find(is_pods);
         if let Some(pods) = pods {
             let remaining = delete_content(&self.client, pods, name, deleted_at).await;
-            pass.note(pods, remaining.map_err(|failure| {
-                Failure { message: format!("failed to delete pods for namespace: {name}, err: {failure}"), ..failure }
-            }));
+            pass.note(
+                pods,
+                remaining.map_err(|failure| Failure {
+                    message: format!("failed to delete pods for namespace: {name}, err: {failure}"),
+                    ..failure
+                }),
+            );
             if pass.findings.has_content() {
                 return pass;
             }
@@ -184,7 +188,8 @@ fn report(findings: &Findings, namespace: &Value) -> Option<Value> {
     let is_terminating = text(namespace, "/status/phase") == "Terminating";
     (conditions.is_some() || !is_terminating).then_some(())?;
     let status = json!({"phase": "Terminating", "conditions": conditions.as_ref().or(before)});
-    let state = ["uid", "resourceVersion"].map(|field| (field, text(namespace, &format!("/metadata/{field}"))));
+    let state =
+        ["uid", "resourceVersion"].map(|field| (field, text(namespace, &format!("/metadata/{field}"))));
     Some(json!({"metadata": BTreeMap::from(state), "status": status}))
 }
 

@@ -107,8 +107,7 @@ impl AllObjects {
     pub(super) async fn synced(&self) {
         // The sender lives as long as this borrow.
         let _ = self.is_begun.subscribe().wait_for(|begun| *begun).await;
-        let lists: Vec<HasList> =
-            self.followed().iter().map(|followed| followed.has_list.clone()).collect();
+        let lists: Vec<HasList> = self.followed().iter().map(|followed| followed.has_list.clone()).collect();
         for list in lists {
             match list {
                 HasList::Stored(synced) => {
@@ -155,7 +154,8 @@ impl AllObjects {
             }
             followed.extend(kept);
             for own in dropped {
-                let replaced = followed.iter().any(|new| new.objects.kind.is_same_resource(&own.objects.kind));
+                let replaced =
+                    followed.iter().any(|new| new.objects.kind.is_same_resource(&own.objects.kind));
                 ended.push((own, replaced));
             }
         }
@@ -250,8 +250,7 @@ impl InformerHandler for ObjectsOfKind {
 impl Follower for RemoteFollower {
     fn replaced(&mut self, objects: Vec<Object>) {
         let objects = objects.into_iter().map(Object::into_value);
-        let objects: Vec<Metadata> =
-            objects.filter_map(|object| Metadata::of_value(&object)).collect();
+        let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::of_value(&object)).collect();
         self.0.replace(&objects);
     }
 

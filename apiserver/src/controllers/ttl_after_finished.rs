@@ -125,7 +125,8 @@ fn due(job: &Value, now: Timestamp) -> Due {
 /// Returns when a job finished; `None` if it has not, or does not say when.
 fn finished_at(job: &Value) -> Option<Timestamp> {
     let conditions = job.pointer("/status/conditions").and_then(Value::as_array)?;
-    let text = |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).map(str::to_owned);
+    let text =
+        |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).map(str::to_owned);
     let is_end = |condition: &&Value| {
         let is_true = text(condition, "status").as_deref() == Some("True");
         is_true && matches!(text(condition, "type").as_deref(), Some("Complete" | "Failed"))
@@ -142,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_job_is_due_a_time_after_its_end() {
-        let job = |spec: &Value, condition: &Value| json!({"spec": spec, "status": {"conditions": [condition]}});
+        let job =
+            |spec: &Value, condition: &Value| json!({"spec": spec, "status": {"conditions": [condition]}});
         let (now, ttl) = ("2026-01-01T00:01:00Z".parse().unwrap(), json!({"ttlSecondsAfterFinished": 90}));
         let end = |kind: &str, status: &str, at: &str| json!({"type": kind, "status": status, "lastTransitionTime": at});
         let ended = end("Complete", "True", "2026-01-01T00:00:00Z");
@@ -151,7 +153,10 @@ mod tests {
         assert_eq!(due(&job(&json!({"ttlSecondsAfterFinished": 60}), &ended), now), Due::Now);
         assert_eq!(due(&job(&json!({"ttlSecondsAfterFinished": i64::MAX}), &ended), now), Due::Never);
         assert_eq!(due(&job(&ttl, &end("Complete", "False", "2026-01-01T00:00:00Z")), now), Due::Never);
-        assert_eq!(due(&job(&ttl, &end("SuccessCriteriaMet", "True", "2020-01-01T00:00:00Z")), now), Due::Never);
+        assert_eq!(
+            due(&job(&ttl, &end("SuccessCriteriaMet", "True", "2020-01-01T00:00:00Z")), now),
+            Due::Never
+        );
         assert_eq!(due(&job(&ttl, &end("Failed", "True", "2020-01-01T00:00:00Z")), now), Due::Now);
         assert_eq!(due(&job(&ttl, &end("Failed", "True", "soon")), now), Due::Never);
     }

@@ -35,7 +35,13 @@ impl ServedApi {
         let ending = Ending::after(shutdown, watches.grace_period, watches.running.clone());
         let metrics = config.metrics.clone();
         let snapshot = ArcSwap::from_pointee(Served::new(installed, &metrics, &ending));
-        Arc::new(Self { snapshot, changing: Mutex::default(), changed: watch::Sender::new(()), metrics, ending })
+        Arc::new(Self {
+            snapshot,
+            changing: Mutex::default(),
+            changed: watch::Sender::new(()),
+            metrics,
+            ending,
+        })
     }
 
     /// Returns the present snapshot. A request uses one snapshot.

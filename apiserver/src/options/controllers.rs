@@ -126,12 +126,16 @@ mod tests {
         assert_eq!(running(&[]), []);
         assert_eq!(running(&[""]), [], "--controllers= names none");
         assert_eq!(running(&["-namespace"]), []);
-        assert_eq!(running(&["namespace", "garbage-collector-controller"]), [
-            Controller::Namespace,
-            Controller::GarbageCollector
-        ]);
+        assert_eq!(
+            running(&["namespace", "garbage-collector-controller"]),
+            [Controller::Namespace, Controller::GarbageCollector]
+        );
         assert_eq!(running(&["*", "-garbagecollector"]).len(), Controller::ALL.len() - 1);
-        assert_eq!(running(&["*", "-namespace", "namespace"]), Controller::ALL, "a name that is given counts");
+        assert_eq!(
+            running(&["*", "-namespace", "namespace"]),
+            Controller::ALL,
+            "a name that is given counts"
+        );
         assert!(ControllerOptions { controllers: Some(vec!["-job".to_owned()]) }.validate().is_err());
     }
 

@@ -5,5 +5,7 @@ mod defaults;
 mod garbage;
 mod handover;
 mod hostile;
+mod jobs;
 mod namespaces;
+mod quotas;
 mod world;

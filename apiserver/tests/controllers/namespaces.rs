@@ -69,7 +69,8 @@ async fn a_finalizer_that_never_goes_keeps_the_namespace_and_is_reported() {
     world.own_in("own", "kept", &[], &["example.com/never"]).await;
     world.own_in("own", "free", &[], &[]).await;
     world.delete(NAMESPACE).await;
-    let namespace = world.becomes(NAMESPACE, |now| condition(now, "NamespaceContentRemaining").is_some()).await;
+    let namespace =
+        world.becomes(NAMESPACE, |now| condition(now, "NamespaceContentRemaining").is_some()).await;
     let is = |kind: &str, status: &str, reason: &str, message: &str| {
         let condition = condition(&namespace, kind).unwrap();
         assert_eq!(condition["status"], status, "{condition}");
@@ -171,14 +172,16 @@ async fn a_namespace_with_an_extension_server_that_is_gone_says_so() {
     world.create(services, &service).await;
     world.create_namespace("own").await;
     world.own_in("own", "a", &[], &[]).await;
-    world.until("the group is known to fail", async || {
-        let groups = world.get("/apis").await.unwrap();
-        groups["groups"].as_array().unwrap().iter().any(|group| group["name"] == "gone.example.com")
-    })
-    .await;
+    world
+        .until("the group is known to fail", async || {
+            let groups = world.get("/apis").await.unwrap();
+            groups["groups"].as_array().unwrap().iter().any(|group| group["name"] == "gone.example.com")
+        })
+        .await;
     world.delete(NAMESPACE).await;
     let is_reported = |now: &Value| {
-        condition(now, "NamespaceDeletionDiscoveryFailure").is_some_and(|condition| condition["status"] == "True")
+        condition(now, "NamespaceDeletionDiscoveryFailure")
+            .is_some_and(|condition| condition["status"] == "True")
     };
     let namespace = world.becomes(NAMESPACE, is_reported).await;
     let condition = condition(&namespace, "NamespaceDeletionDiscoveryFailure").unwrap();

@@ -58,12 +58,7 @@ impl GarbageCollector {
     }
 
     /// Deletes an object that has references to owners, if none of those exists.
-    async fn delete_unowned(
-        &self,
-        uid: &Uid,
-        kind: &Arc<Kind>,
-        object: &Metadata,
-    ) -> Result<(), Unfinished> {
+    async fn delete_unowned(&self, uid: &Uid, kind: &Arc<Kind>, object: &Metadata) -> Result<(), Unfinished> {
         let owners = self.classify(object).await?;
         if !owners.solid.is_empty() {
             // Owners that wait would wait for ever for an object that stays.

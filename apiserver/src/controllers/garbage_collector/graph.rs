@@ -208,8 +208,7 @@ impl Graph {
         node.dependents.insert(uid.clone());
         let coordinates = &node.coordinates;
         // A virtual cluster-scoped owner may be a namespaced one that a cluster-scoped dependent refers to.
-        let is_doubtful =
-            node.kind.is_none() && coordinates.namespace.is_empty() && !namespace.is_empty();
+        let is_doubtful = node.kind.is_none() && coordinates.namespace.is_empty() && !namespace.is_empty();
         if !coordinates.matches(owner, namespace) || is_doubtful || node.deletes_dependents {
             effects.delete.insert(uid.clone());
         }
@@ -298,7 +297,9 @@ impl Graph {
         let mut gone = Vec::new();
         for (uid, node) in &self.nodes {
             match &node.kind {
-                Some(own) if own.is_same_resource(kind) && !present.contains(&**uid) => gone.push(uid.clone()),
+                Some(own) if own.is_same_resource(kind) && !present.contains(&**uid) => {
+                    gone.push(uid.clone())
+                }
                 None if node.coordinates.kind == kind.kind => {
                     effects.delete.insert(uid.clone());
                 }
@@ -358,7 +359,8 @@ impl Graph {
             let owners = self.nodes.get(dependent).map(|node| node.owners.as_slice()).unwrap_or_default();
             owners.iter().any(|owner| *owner.uid == **uid && owner.blocks())
         };
-        self.dependents(uid).into_iter().filter(blocks).collect()
+        // An object that owns itself would wait for itself.
+        self.dependents(uid).into_iter().filter(|dependent| dependent != uid && blocks(dependent)).collect()
     }
 
     /// Whether a dependent of a node waits for its own dependents.

@@ -69,11 +69,7 @@ impl GarbageCollector {
     }
 
     /// Makes an object one that none of its owners waits for.
-    pub(super) async fn unblock_owners(
-        &self,
-        kind: &Arc<Kind>,
-        object: &Metadata,
-    ) -> Result<(), Unfinished> {
+    pub(super) async fn unblock_owners(&self, kind: &Arc<Kind>, object: &Metadata) -> Result<(), Unfinished> {
         let unblocked = |object: &Metadata| -> Option<Value> {
             object.owner_references.iter().any(OwnerReference::blocks).then_some(())?;
             let references = object.owner_references.iter().cloned();

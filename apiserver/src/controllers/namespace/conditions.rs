@@ -86,7 +86,8 @@ impl Findings {
             let failure = self.failure(kind);
             let status = if failure.is_some() { "True" } else { "False" };
             let (reason, message) = failure.unwrap_or_else(|| (ok_reason, ok_message.to_owned()));
-            let old = conditions.iter_mut().find(|condition| condition.get("type").is_some_and(|own| own == kind));
+            let old =
+                conditions.iter_mut().find(|condition| condition.get("type").is_some_and(|own| own == kind));
             let Some(old) = old else {
                 has_changed = true;
                 conditions.push(json!({
@@ -146,9 +147,8 @@ impl Findings {
         let failing = self.undiscovered.iter();
         let texts: Vec<String> =
             failing.map(|version| format!("{version}: stale GroupVersion discovery: {version}")).collect();
-        (!texts.is_empty()).then(|| {
-            format!("unable to retrieve the complete list of server APIs: {}", texts.join(", "))
-        })
+        (!texts.is_empty())
+            .then(|| format!("unable to retrieve the complete list of server APIs: {}", texts.join(", ")))
     }
 }
 

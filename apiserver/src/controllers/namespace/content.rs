@@ -136,11 +136,7 @@ async fn list_stored(store: &Store, kind: &Kind, namespace: &str) -> Result<Vec<
     page.items.iter().map(read).collect()
 }
 
-async fn list_remote(
-    client: &Client,
-    kind: &Kind,
-    namespace: &str,
-) -> Result<Option<Vec<Listed>>, Failure> {
+async fn list_remote(client: &Client, kind: &Kind, namespace: &str) -> Result<Option<Vec<Listed>>, Failure> {
     let path = format!("{}?", kind.collection(namespace));
     let (mut objects, mut token) = (Vec::new(), None);
     loop {

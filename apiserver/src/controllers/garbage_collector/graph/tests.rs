@@ -111,7 +111,8 @@ fn an_absent_owner_is_looked_for_wherever_a_dependent_says() {
     let mut ignored = Effects::default();
     let elsewhere = OwnerReference { kind: "Node".to_owned(), ..reference("owner") };
     graph.observe(&kind, &object("a", &[reference("owner")]), &mut ignored);
-    let second = examined(&mut graph, |graph, effects| graph.observe(&kind, &object("b", &[elsewhere]), effects));
+    let second =
+        examined(&mut graph, |graph, effects| graph.observe(&kind, &object("b", &[elsewhere]), effects));
     assert_eq!(second, ["b"], "it disagrees with the first one");
     let owner: Uid = "owner".into();
     let first = graph.state(&owner).unwrap().coordinates;
