@@ -23,7 +23,7 @@ use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::metrics::ServerMetrics;
-use crate::options::{Options, StorageBackend};
+use crate::options::{Controller, Options, StorageBackend};
 use crate::storage::Storages;
 use crate::zpages::Zpages;
 
@@ -141,7 +141,10 @@ pub(super) fn run_controllers(
     tasks: &mut ServerTasks,
 ) {
     let backend = options.storage.backend();
-    let running = options.controllers.running(backend);
+    let mut running = options.controllers.running(backend);
+    if !options.storage.enable_garbage_collector {
+        running.retain(|controller| *controller != Controller::GarbageCollector);
+    }
     if running.is_empty() {
         return;
     }
