@@ -12,6 +12,7 @@ mod policies;
 pub(crate) mod webhooks;
 
 pub use lifecycle::NamespaceLifecycle;
+pub(crate) use lifecycle::held_until;
 pub use policies::PolicyCheck;
 pub(crate) use policies::add_to as add_policies;
 pub use registry_core::admission::{

@@ -32,7 +32,7 @@ pub mod leadership;
 mod local;
 
 pub use cached::{Cached, Changes};
-pub(crate) use local::LocalServer;
+pub(crate) use local::{LocalServer, LocalUser};
 
 /// Maximum time of a request.
 const TIMEOUT: Duration = Duration::from_secs(30);

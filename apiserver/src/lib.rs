@@ -24,6 +24,7 @@
 //! | [`testing`] | servers for tests |
 //! | [`run_with`] (`run`) | a server as a process: flags, logs, signals |
 //! | [`server`] | from options and maps to a listening server: TLS, connections, graceful shutdown |
+//! | `controllers` | the controllers that run in the server |
 //! | `manifests` | the objects that an extension server needs in a cluster |
 //! | [`storage`] | opens the storage of every resource |
 //! | [`encryption`] | encryption of values at rest |
@@ -66,6 +67,7 @@ pub mod authentication;
 pub mod authorization;
 mod certificates;
 mod clients;
+mod controllers;
 pub mod discovery;
 pub mod encryption;
 pub mod filters;

@@ -15,6 +15,7 @@ mod audit;
 mod authentication;
 mod authorization;
 mod command;
+mod controllers;
 mod delegation;
 mod duration;
 mod encryption;
@@ -49,6 +50,7 @@ pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use command::{
     Command, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand, TokenCommand,
 };
+pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;
 pub use duration::parse_duration;
 pub use encryption::EncryptionOptions;
@@ -142,6 +144,10 @@ pub struct Options {
     /// Requests that are forwarded to extension servers.
     #[command(flatten)]
     pub aggregator: AggregatorOptions,
+
+    /// Controllers in the server.
+    #[command(flatten)]
+    pub controllers: ControllerOptions,
 
     /// The main server of an extension server.
     #[command(flatten)]
@@ -361,6 +367,11 @@ impl Options {
         FeatureGates::new(&self.api.feature_gates)
     }
 
+    /// Whether this controller runs in the server.
+    pub fn runs_controller(&self, controller: Controller) -> bool {
+        self.controllers.runs(controller, self.storage.backend())
+    }
+
     /// Returns the configuration of tracing, if there is one.
     ///
     /// # Errors
@@ -396,6 +407,7 @@ impl Options {
         self.audit.validate()?;
         self.encryption.validate()?;
         self.authorization.validate()?;
+        self.controllers.validate()?;
         self.storage.choose(self.storage_directory())
     }
 }

@@ -209,6 +209,12 @@ impl TestServerBuilder {
         self.flag("--storage-backend=memory")
     }
 
+    /// Runs no controllers: namespaces stay when they are deleted, owned objects when their owner is, and nothing is created
+    /// but what the test creates.
+    pub fn without_controllers(self) -> Self {
+        self.flag("--controllers=")
+    }
+
     /// Keeps objects in this etcd, below a prefix of the test's own.
     pub fn etcd(self, endpoint: &str, prefix: &str) -> Self {
         self.flag(format!("--etcd-servers={endpoint}")).flag(format!("--etcd-prefix={prefix}"))

@@ -53,6 +53,7 @@ use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 use without_effect::WithoutEffect;
 
 pub use configuration::AdmissionConfiguration;
+pub use resource_quota::{QuotaTotals, QuotaUsage};
 pub use toleration_seconds::DefaultTolerations;
 
 /// What the plug-ins need beside the installed resources.

@@ -147,6 +147,8 @@ impl Server {
         let log = std::fs::File::create(directory.join("server.log")).map_err(failed)?;
         let mut command = Command::new("target/debug/apiserver");
         command.arg("--data-dir").arg(directory.join("data")).arg("--token-auth-file").arg(&tokens);
+        // The recorded server had no controllers beside it.
+        command.arg("--controllers=");
         // One case waits for a compaction of the history.
         command.args(["--secure-port", &port.to_string(), "--etcd-compaction-interval", "20s"]);
         if let Some(servers) = etcd_servers {

@@ -17,6 +17,7 @@ use super::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 mod controller;
 
 use controller::NamespaceController;
+pub(crate) use controller::held_until;
 
 /// Namespaces that may not be deleted.
 const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
@@ -31,7 +32,7 @@ const MAX_DOUBTED: usize = 1024;
 /// refuses.
 pub struct NamespaceLifecycle {
     namespaces: Arc<dyn Getter>,
-    /// `None` if leases are not served, so that the presence of a controller is unknown.
+    /// `None` if a controller runs in this server, and if leases are not served, so that its presence is unknown.
     controller: Option<NamespaceController>,
     context: RequestContext,
     recently_deleted: Mutex<VecDeque<(Instant, String)>>,
@@ -60,6 +61,16 @@ impl NamespaceLifecycle {
             context: RequestContext::system(""),
             recently_deleted: Mutex::default(),
         })
+    }
+
+    /// Says whether a namespace controller runs in this server. Otherwise users of kubectl are warned when they delete a
+    /// namespace and none is found.
+    #[must_use]
+    pub fn beside_controller(mut self, runs: bool) -> Self {
+        if runs {
+            self.controller = None;
+        }
+        self
     }
 
     async fn state(&self, name: &str) -> Result<NamespaceState, StatusError> {

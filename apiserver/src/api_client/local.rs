@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use registry_core::RequestContext;
+use registry_core::context::UserInfo;
 use tokio::sync::watch;
 
 use crate::clients::CallFailure;
@@ -20,6 +21,14 @@ const USER_AGENT: &str = "apiserver";
 
 /// This server. Requests wait until it has its handler, which is created after those who send them.
 pub(crate) struct LocalServer<D>(watch::Sender<Option<Arc<D>>>);
+
+/// This server, as the client of a user. Admission, and extension servers, see the user; whether it may do what it does is
+/// not asked.
+pub(crate) struct LocalUser<D> {
+    handler: Arc<D>,
+    user: UserInfo,
+    user_agent: &'static str,
+}
 
 // === impl LocalServer ===
 
@@ -45,9 +54,35 @@ impl<D: Dispatch> ApiServer for LocalServer<D> {
         let mut serving = self.0.subscribe();
         let handler = serving.wait_for(Option::is_some).await.ok().and_then(|handler| handler.clone());
         let handler = handler.ok_or_else(|| CallFailure::lasting("the server has ended".to_owned()))?;
-        let info = RequestInfo::parse(request.method(), request.uri());
-        let mut context = RequestContext::system("");
-        USER_AGENT.clone_into(&mut context.user_agent);
-        Ok(handler.dispatch(info, context, request.map(Body::new), ExpectedWork::Usual).await.map(Body::new))
+        Ok(dispatch(&handler, RequestContext::system(""), USER_AGENT, request).await)
     }
+}
+
+// === impl LocalUser ===
+
+impl<D: Dispatch> LocalUser<D> {
+    /// Creates the client of this user. What it writes has `user_agent` as its field manager.
+    pub(crate) fn new(handler: Arc<D>, user: UserInfo, user_agent: &'static str) -> Self {
+        Self { handler, user, user_agent }
+    }
+}
+
+#[async_trait]
+impl<D: Dispatch> ApiServer for LocalUser<D> {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, CallFailure> {
+        let mut context = RequestContext::system("");
+        context.user = self.user.clone();
+        Ok(dispatch(&self.handler, context, self.user_agent, request).await)
+    }
+}
+
+async fn dispatch<D: Dispatch>(
+    handler: &Arc<D>,
+    mut context: RequestContext,
+    user_agent: &str,
+    request: Request<Full<Bytes>>,
+) -> Response<Body> {
+    let info = RequestInfo::parse(request.method(), request.uri());
+    user_agent.clone_into(&mut context.user_agent);
+    handler.dispatch(info, context, request.map(Body::new), ExpectedWork::Usual).await.map(Body::new)
 }

@@ -19,9 +19,11 @@ use crate::{discovery, openapi};
 use super::ending::Ending;
 use super::routing::{Missing, Route};
 
+mod collections;
 mod documents;
 mod group;
 
+pub(crate) use collections::{ServedCollection, ServedCollections};
 use group::{ServedGroup, ServedVersion};
 
 /// A snapshot of what is served.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use registry_core::registry::{InstalledApi, ServeResources, ServedChange};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::{PublishRemote, RemoteGroups};
@@ -12,7 +13,7 @@ use crate::metrics::RequestMetrics;
 
 use super::api::ApiConfig;
 use super::ending::Ending;
-use super::served::Served;
+use super::served::{Served, ServedCollections};
 
 /// The resources that are served, with their routes and documents. Custom resources and those of extension servers are
 /// added and removed at any time.
@@ -20,6 +21,8 @@ pub struct ServedApi {
     snapshot: ArcSwap<Served>,
     /// Held while the snapshot is changed.
     changing: Mutex<()>,
+    /// Notified of every change.
+    changed: watch::Sender<()>,
     metrics: RequestMetrics,
     ending: Ending,
 }
@@ -33,12 +36,28 @@ impl ServedApi {
         let ending = Ending::after(shutdown, watches.grace_period, watches.running.clone());
         let metrics = config.metrics.clone();
         let snapshot = ArcSwap::from_pointee(Served::new(installed, &metrics, &ending));
-        Arc::new(Self { snapshot, changing: Mutex::default(), metrics, ending })
+        Arc::new(Self {
+            snapshot,
+            changing: Mutex::default(),
+            changed: watch::Sender::new(()),
+            metrics,
+            ending,
+        })
     }
 
     /// Returns the present snapshot. A request uses one snapshot.
     pub(super) fn snapshot(&self) -> Arc<Served> {
         self.snapshot.load_full()
+    }
+
+    /// Returns the collections of objects that are served at present.
+    pub(crate) fn collections(&self) -> ServedCollections {
+        self.snapshot.load().collections()
+    }
+
+    /// Returns what is notified when something else is served.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 }
 
@@ -48,6 +67,7 @@ impl PublishRemote for ServedApi {
         let next = self.snapshot.load().with_remote(groups);
         self.snapshot.store(Arc::new(next));
         drop(changing);
+        self.changed.send_replace(());
     }
 }
 
@@ -57,6 +77,7 @@ impl ServeResources for ServedApi {
         let (next, ended) = self.snapshot.load().after(change, &self.metrics, &self.ending);
         self.snapshot.store(Arc::new(next));
         drop(changing);
+        self.changed.send_replace(());
         for route in ended {
             route.ending.end();
         }

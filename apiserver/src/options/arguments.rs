@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, Command};
 use super::upstream::is_checked_when_empty;
 
 /// Flags of which Kubernetes refuses an empty value, or gives it a meaning.
-const CHECKED: [&str; 16] = [
+const CHECKED: [&str; 17] = [
     "allow-metric-labels",
     "audit-log-format",
     "audit-log-mode",
@@ -20,6 +20,7 @@ const CHECKED: [&str; 16] = [
     "audit-webhook-version",
     "authentication-token-webhook-version",
     "authorization-webhook-version",
+    "controllers",
     "etcd-prefix",
     "logging-format",
     "oidc-required-claim",

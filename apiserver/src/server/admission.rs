@@ -11,7 +11,7 @@ use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhook
 use crate::clients::{Client, ClientSettings, ServiceResolver};
 use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
-use crate::options::{Options, OptionsError};
+use crate::options::{Controller, Options, OptionsError};
 use crate::webhooks::Webhooks;
 
 use super::dependencies::ServerDependencies;
@@ -32,7 +32,8 @@ pub(super) fn chain(
 ) -> Result<AdmissionChain, OptionsError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
-        chain.mutating.push(Arc::new(lifecycle));
+        let runs_controller = options.runs_controller(Controller::Namespace);
+        chain.mutating.push(Arc::new(lifecycle.beside_controller(runs_controller)));
     }
     let ServerDependencies { services, resolver, .. } = dependencies;
     let configuration = options.admission.configuration()?;

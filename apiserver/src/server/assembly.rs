@@ -14,6 +14,7 @@ use resources::rbac::RoleAggregation;
 use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, RemoteApis, Transports};
 use crate::authorization::Authorization;
+use crate::controllers::{ControllerSetup, Controllers};
 use crate::encryption::{Encryption, EncryptionError};
 use crate::filters::Filters;
 use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
@@ -22,7 +23,7 @@ use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::metrics::ServerMetrics;
-use crate::options::Options;
+use crate::options::{Controller, Options, StorageBackend};
 use crate::storage::Storages;
 use crate::zpages::Zpages;
 
@@ -128,6 +129,35 @@ pub(super) fn background(api: &Arc<Api>, is_extension: bool) -> Vec<BoxFuture<'s
     }
     let kinds: Arc<dyn ServedKinds> = api.clone();
     api.admission().background(&kinds)
+}
+
+/// Adds the tasks of the controllers that run in the server.
+pub(super) fn run_controllers(
+    options: &Options,
+    installed: &InstalledApi,
+    handler: &Arc<Handler>,
+    served: &Arc<ServedApi>,
+    ca_pem: &str,
+    tasks: &mut ServerTasks,
+) {
+    let backend = options.storage.backend();
+    let mut running = options.controllers.running(backend);
+    if !options.storage.enable_garbage_collector {
+        running.retain(|controller| *controller != Controller::GarbageCollector);
+    }
+    if running.is_empty() {
+        return;
+    }
+    let setup = ControllerSetup {
+        handler: handler.clone(),
+        served: served.clone(),
+        running,
+        ca_pem: ca_pem.to_owned(),
+        shares_store: backend == StorageBackend::Etcd3,
+    };
+    let (controllers, informer) = Controllers::new(setup, installed);
+    tasks.informers.extend(informer);
+    tasks.background.push(Box::pin(controllers.run()));
 }
 
 /// Returns the API configuration of these options.

@@ -19,7 +19,7 @@ use crate::storage::Storages;
 
 use super::assembly::{
     add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
-    follow_flows, follow_policy, health_checks, remote_apis,
+    follow_flows, follow_policy, health_checks, remote_apis, run_controllers,
 };
 use super::authored::Authored;
 use super::dependencies::{Clients, ServerDependencies};
@@ -219,6 +219,10 @@ impl ServerBuilder {
         let api = Arc::new(LongRequests::new(api, opened.long_work.clone()));
         let handler = Arc::new(Aggregator::new(api, remote));
         attached.extend(authored.hooks(handler.clone()));
+        let ca_pem = identities.server_ca_pem.clone();
+        if !self.is_extension {
+            run_controllers(options, &installed, &handler, &served, &ca_pem, &mut tasks);
+        }
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
         let hooks = PostStartHooks::new(&installed, &facts, attached, schemas, tasks);
         let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
@@ -227,7 +231,6 @@ impl ServerBuilder {
         let limits = &options.limits;
         let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics);
         let filters = configured(filters, options).with_auditor(opened.auditor).with_sampler(opened.sampler);
-        let ca_pem = identities.server_ca_pem.clone();
         let (given, own, shown) = (options.clone(), tls.clone(), (kubelet_certificate, proxy_identity));
         let renewal = CertificateRenewal::new(given, address, own, shown, identities);
         Ok(Server {

@@ -149,6 +149,7 @@ impl Cluster {
 fn start_server(directory: &Path, port: u16) -> Program {
     let flags = [
         "--data-dir=data",
+        "--controllers=",
         &format!("--secure-port={port}"),
         "--enable-bootstrap-token-auth",
         "--enable-admission-plugins=NodeRestriction",

@@ -43,8 +43,9 @@ const PARALLEL: usize = 4;
 /// Attempts to remove an object.
 const REMOVALS: usize = 40;
 
-/// The configuration of the recorded server: without the plug-ins that depend on other objects.
-const FLAGS: [&str; 2] = [
+/// The configuration of the recorded server: without the plug-ins that depend on other objects, and without controllers.
+const FLAGS: [&str; 3] = [
+    "--controllers=",
     "--service-cluster-ip-range=10.0.0.0/24",
     "--disable-admission-plugins=ServiceAccount,LimitRanger,ResourceQuota,Priority,RuntimeClass,StorageObjectInUseProtection,TaintNodesByCondition,DefaultIngressClass,DefaultStorageClass,PersistentVolumeClaimResize,MutatingAdmissionWebhook,ValidatingAdmissionWebhook,MutatingAdmissionPolicy,ValidatingAdmissionPolicy",
 ];

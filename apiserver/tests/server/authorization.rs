@@ -426,8 +426,13 @@ async fn reviews_say_what_would_happen() {
 
 #[tokio::test]
 async fn a_node_reads_the_secrets_of_its_pods_only() {
-    let server =
-        TestServer::builder().memory().token("n", "system:node:n", "system:nodes").start().await.unwrap();
+    let server = TestServer::builder()
+        .memory()
+        .without_controllers()
+        .token("n", "system:node:n", "system:nodes")
+        .start()
+        .await
+        .unwrap();
     let mut client = Client::open(&server).await;
     let secrets = "/api/v1/namespaces/default/secrets";
     for name in ["mounted", "other"] {

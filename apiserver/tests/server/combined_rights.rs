@@ -22,7 +22,7 @@ struct Fixture {
 
 impl Fixture {
     async fn start() -> Self {
-        let server = TestServer::builder().memory().start().await.unwrap();
+        let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
         let connection = Connection::open(&server, Protocol::Http1).await;
         Self { server, connection }
     }

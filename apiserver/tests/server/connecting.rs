@@ -66,7 +66,8 @@ impl Admin {
 async fn server_with_peers() -> (TestServer, Admin) {
     let kubelet = peer::start(true).await;
     let pod = peer::start(false).await;
-    let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
+    let server =
+        TestServer::builder().memory().without_controllers().reach_local_workloads().start().await.unwrap();
     let mut admin = Admin::of(&server).await;
     admin.set_up(kubelet.port(), pod.port()).await;
     (server, admin)
@@ -262,7 +263,8 @@ async fn answers_of_hostile_backends_end_their_own_request_only() {
         ("a long header", head(&long_header, "ok"), 503),
     ];
     let pod = start_hostile(cases.iter().map(|(_, answer, _)| answer.clone()).collect()).await;
-    let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
+    let server =
+        TestServer::builder().memory().without_controllers().reach_local_workloads().start().await.unwrap();
     let mut admin = Admin::of(&server).await;
     admin.set_up(1, pod.port()).await;
     for (number, (name, _, status)) in cases.iter().enumerate() {

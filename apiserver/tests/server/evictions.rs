@@ -40,7 +40,7 @@ async fn evict(connection: &mut Connection, name: &str, query: &str) -> (u16, Va
 
 #[tokio::test]
 async fn a_budget_is_asked_and_charged() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
     let mut admin = Connection::open(&server, Protocol::Http2).await;
     let account = json!({"metadata": {"name": "default"}});
     send(&mut admin, "POST", "/api/v1/namespaces/default/serviceaccounts", account).await;

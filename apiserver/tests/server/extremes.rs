@@ -27,7 +27,7 @@ async fn ask(connection: &mut Connection, method: &str, path: &str, accept: &str
 
 /// Returns a server with a pod that is scheduled to a node.
 async fn server_with_pod() -> (TestServer, Connection) {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let meta = |name: &str| json!({"name": name});
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
@@ -110,7 +110,7 @@ async fn numbers_at_their_bounds_have_defined_answers() {
 
 #[tokio::test]
 async fn a_watch_may_be_asked_to_last_for_ever() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
     for seconds in ["9223372036854775807", "1000000000000", "-1", "0"] {
         let mut stream = tls(&server, "http/1.1").await;
         let request = format!(

@@ -20,7 +20,7 @@ const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
 async fn start(flags: &[&str]) -> TestServer {
-    let builder = TestServer::builder().memory();
+    let builder = TestServer::builder().memory().without_controllers();
     flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await.unwrap()
 }
 

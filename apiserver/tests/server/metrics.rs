@@ -55,7 +55,7 @@ pub async fn create(connection: &mut Connection, name: &str, data: &str, query: 
 
 #[tokio::test]
 async fn requests_are_counted_as_kubernetes_counts_them() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
     let admin = Some(server.admin_token());
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     assert_eq!(create(&mut connection, "one", "text", "").await.status, 201);
@@ -123,7 +123,7 @@ async fn only_who_may_sees_metrics_and_service_levels() {
 #[tokio::test]
 async fn without_a_cache_everything_comes_from_the_store() {
     for flag in ["--watch-cache=false", "--watch-cache-sizes=configmaps#0"] {
-        let server = TestServer::builder().memory().flag(flag).start().await.unwrap();
+        let server = TestServer::builder().memory().without_controllers().flag(flag).start().await.unwrap();
         let admin = Some(server.admin_token());
         let mut connection = Connection::open(&server, Protocol::Http2).await;
         assert_eq!(create(&mut connection, "one", "text", "").await.status, 201);

@@ -26,7 +26,7 @@ async fn found(connection: &mut Connection, path: &str, selector: &str) -> Vec<S
 #[tokio::test]
 async fn what_is_left_out_is_zero() {
     let directory = {
-        let server = TestServer::start().await;
+        let server = TestServer::builder().without_controllers().start().await.unwrap();
         let mut connection = Connection::open(&server, Protocol::Http2).await;
         let node = |name, spec| json!({"metadata": {"name": name}, "spec": spec});
         create(&mut connection, "/api/v1/nodes", node("open", json!({}))).await;
@@ -47,7 +47,7 @@ async fn what_is_left_out_is_zero() {
         directory
     };
     // The attributes of written objects, and of those read from the store, are computed in different ways.
-    let server = TestServer::builder().directory(&directory).start().await.unwrap();
+    let server = TestServer::builder().without_controllers().directory(&directory).start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     for (path, selector, names) in [
         ("/api/v1/nodes", "spec.unschedulable=false", vec!["open"]),

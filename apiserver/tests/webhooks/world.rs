@@ -34,7 +34,12 @@ impl World {
     }
 
     pub async fn with_hook(builder: TestServerBuilder, hook: Hook) -> Self {
-        let server = builder.flag("--disable-admission-plugins=ServiceAccount").start().await.unwrap();
+        let server = builder
+            .without_controllers()
+            .flag("--disable-admission-plugins=ServiceAccount")
+            .start()
+            .await
+            .unwrap();
         let connection = Connection::open(&server, Protocol::Http2).await;
         Self { server, hook, connection }
     }

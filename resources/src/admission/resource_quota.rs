@@ -10,6 +10,7 @@ mod devices;
 mod request;
 mod scope;
 pub(super) mod settings;
+mod total;
 mod usage;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::support::lookup::{Decoded, Lookup};
 use devices::{DeviceLookup, Devices};
 use request::Request;
 pub(crate) use settings::LimitedResource;
+pub use total::{QuotaTotals, QuotaUsage};
 
 const HARD: [&str; 2] = ["status", "hard"];
 const USED: [&str; 2] = ["status", "used"];

@@ -1,15 +1,17 @@
 //! Detects whether a namespace controller is running.
 //!
-//! A namespace stays `Terminating` until a namespace controller has removed its contents;
-//! kube-controller-manager runs one. Without it `kubectl delete namespace` waits for ever, so kubectl gets a
+//! A namespace stays `Terminating` until a namespace controller has removed its contents: one that runs in this server, or in
+//! kube-controller-manager. Without it `kubectl delete namespace` waits for ever, so kubectl gets a
 //! warning that says what is missing.
 
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
-use registry_core::api::{GetOptions, GroupResource, Object, time};
+use registry_core::api::{GetOptions, GroupResource, time};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::{Answer, Getter};
+use serde_json::Value;
 
 const LEASES: GroupResource = GroupResource { group: "coordination.k8s.io", resource: "leases" };
 const LEASE_NAMESPACE: &str = "kube-system";
@@ -17,8 +19,8 @@ const LEASE_NAME: &str = "kube-controller-manager";
 
 /// The warning that kubectl prints.
 const MISSING: &str = "no namespace controller is running (the lease kube-system/kube-controller-manager is not held): the \
-                       namespace stays Terminating until one removes its content; start kube-controller-manager, or do not \
-                       wait (--wait=false)";
+                       namespace stays Terminating until one removes its content; start kube-controller-manager, run one in \
+                       the server (--controllers=namespace-controller), or do not wait (--wait=false)";
 
 /// Detects kube-controller-manager by its leader election lease.
 pub(super) struct NamespaceController {
@@ -54,9 +56,9 @@ impl NamespaceController {
         let cached = GetOptions { resource_version: Some(0) };
         match self.leases.get(&self.context, LEASE_NAME, &cached).await {
             Ok(Answer::Stored(entry)) => {
-                serde_json::from_slice::<Object>(entry.json()).is_ok_and(|lease| is_held(&lease))
+                serde_json::from_slice::<Value>(entry.json()).is_ok_and(|lease| is_held(&lease))
             }
-            Ok(Answer::Object(lease)) => is_held(&lease),
+            Ok(Answer::Object(lease)) => is_held(&lease.into_value()),
             Ok(Answer::Success(_)) => false,
             // Only a lease that is known to be missing is evidence.
             Err(failure) => !failure.is_not_found(),
@@ -64,17 +66,19 @@ impl NamespaceController {
     }
 }
 
-/// Returns whether the lease has a holder who renewed it within its duration.
-fn is_held(lease: &Object) -> bool {
-    let holder = lease.get_str(&["spec", "holderIdentity"]).unwrap_or_default();
-    let renewed = lease.get_str(&["spec", "renewTime"]).and_then(time::parse);
-    let duration_seconds = lease.get(&["spec", "leaseDurationSeconds"]).and_then(serde_json::Value::as_i64);
-    match (renewed, duration_seconds) {
-        (Some(renewed), Some(duration_seconds)) if !holder.is_empty() => {
-            jiff::Timestamp::now().as_second() - renewed.as_second() <= duration_seconds
-        }
-        _ => false,
-    }
+/// Whether the lease has a holder who renewed it within its duration.
+fn is_held(lease: &Value) -> bool {
+    held_until(lease).is_some_and(|until| Timestamp::now() <= until)
+}
+
+/// Returns the time until which a lease is held unless it is renewed; `None` if it has no holder.
+pub(crate) fn held_until(lease: &Value) -> Option<Timestamp> {
+    let spec = lease.get("spec")?;
+    let text = |field: &str| spec.get(field).and_then(Value::as_str);
+    text("holderIdentity").filter(|holder| !holder.is_empty())?;
+    let renewed = text("renewTime").and_then(time::parse)?;
+    let duration_seconds = spec.get("leaseDurationSeconds").and_then(Value::as_i64)?;
+    renewed.checked_add(SignedDuration::from_secs(duration_seconds)).ok()
 }
 
 #[cfg(test)]
@@ -83,13 +87,13 @@ mod tests {
 
     use super::*;
 
-    fn lease(spec: &serde_json::Value) -> Object {
-        Object::from_value(json!({"spec": spec})).expect("an object")
+    fn lease(spec: &Value) -> Value {
+        json!({"spec": spec})
     }
 
     #[test]
     fn a_lease_is_held_while_its_holder_renews_it() {
-        let now = time::format_microseconds(jiff::Timestamp::now());
+        let now = time::format_microseconds(Timestamp::now());
         let long_ago = "2020-01-01T00:00:00.000000Z";
         let with = |holder: &str, renewed: &str| {
             lease(&json!({"holderIdentity": holder, "renewTime": renewed, "leaseDurationSeconds": 15}))

@@ -1,0 +1,109 @@
+//! The collections of objects that are served, for work that concerns objects of any kind.
+//!
+//! Kubernetes concept: `ServerGroupsAndResources` of `k8s.io/client-go/discovery`.
+
+use std::sync::Arc;
+
+use registry_core::registry::{InstalledPath, Store};
+use serde_json::Value;
+
+use crate::discovery::RemoteVersion;
+
+use super::Served;
+use super::group::ServedGroup;
+
+/// All collections that are served.
+#[derive(Default)]
+pub(crate) struct ServedCollections {
+    /// The collections: groups in the order of discovery, and the preferred version of a group first.
+    pub(crate) collections: Vec<ServedCollection>,
+    /// The group versions of extension servers that do not respond: what they serve may be incomplete.
+    pub(crate) failing: Vec<String>,
+}
+
+/// A resource in one version whose objects can be listed.
+pub(crate) struct ServedCollection {
+    /// The group; empty for the core group.
+    pub(crate) group: String,
+    /// The version.
+    pub(crate) version: String,
+    /// The plural name.
+    pub(crate) resource: String,
+    /// The kind of the objects.
+    pub(crate) kind: String,
+    /// Whether objects belong to namespaces.
+    pub(crate) is_namespaced: bool,
+    /// Whether objects can be watched.
+    pub(crate) can_watch: bool,
+    /// Whether objects can be deleted.
+    pub(crate) can_delete: bool,
+    /// Whether all objects of a namespace can be deleted by one request.
+    pub(crate) can_delete_collection: bool,
+    /// The store of the objects; `None` if an extension server has them.
+    pub(crate) store: Option<Arc<Store>>,
+}
+
+// === impl Served ===
+
+impl Served {
+    /// Returns all collections.
+    pub(in super::super) fn collections(&self) -> ServedCollections {
+        let mut groups: Vec<&Arc<ServedGroup>> = self.groups.values().collect();
+        groups.sort_by_key(|group| group.order());
+        let versions = groups.into_iter().flat_map(|group| group.versions());
+        let paths = versions.flat_map(|version| version.shared_paths());
+        let mut collections: Vec<_> = paths.filter_map(|path| ServedCollection::stored(&path)).collect();
+        let mut failing = Vec::new();
+        for version in self.remote.versions() {
+            if !version.is_current {
+                failing.push(format!("{}/{}", version.group, version.version));
+            }
+            let resources = version.resources.as_array().into_iter().flatten();
+            collections.extend(resources.filter_map(|resource| ServedCollection::remote(version, resource)));
+        }
+        ServedCollections { collections, failing }
+    }
+}
+
+// === impl ServedCollection ===
+
+impl ServedCollection {
+    /// Returns the collection of a path; `None` for subresources, and for what is not stored.
+    fn stored(path: &InstalledPath) -> Option<Self> {
+        if path.subresource.is_some() {
+            return None;
+        }
+        let (resource, capabilities) = (&path.resource, &path.capabilities);
+        let store = path.store.clone()?;
+        Some(Self {
+            group: resource.kind.group.to_owned(),
+            version: resource.kind.version.to_owned(),
+            resource: resource.plural.to_owned(),
+            kind: resource.kind.kind.to_owned(),
+            is_namespaced: resource.is_namespaced(),
+            can_watch: capabilities.watcher.is_some(),
+            can_delete: capabilities.deleter.is_some(),
+            can_delete_collection: capabilities.collection_deleter.is_some(),
+            store: Some(store),
+        })
+    }
+
+    /// Returns the collection that a document of an extension server describes; `None` if it cannot be listed.
+    fn remote(version: &RemoteVersion, resource: &Value) -> Option<Self> {
+        let text = |path: &str| resource.pointer(path).and_then(Value::as_str);
+        let verbs = resource.get("verbs").and_then(Value::as_array);
+        let has = |verb: &str| verbs.is_some_and(|verbs| verbs.iter().any(|own| own == verb));
+        has("list").then_some(())?;
+        Some(Self {
+            group: version.group.clone(),
+            version: version.version.clone(),
+            resource: text("/resource")?.to_owned(),
+            kind: text("/responseKind/kind")?.to_owned(),
+            is_namespaced: text("/scope")? == "Namespaced",
+            can_watch: has("watch"),
+            can_delete: has("delete"),
+            can_delete_collection: has("deletecollection"),
+            store: None,
+        })
+    }
+}
