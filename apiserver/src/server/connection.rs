@@ -165,6 +165,7 @@ async fn serve_encrypted<D: Dispatch>(
     let stop_timeout = serving.limits.stop_timeout;
     let cut = serving.cut.clone();
     let discarding = Discarding::new(stopping.clone());
+    let discarded = discarding.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
         let serving = serving.clone();
         let peer = known.clone();
@@ -180,7 +181,7 @@ async fn serve_encrypted<D: Dispatch>(
             let (request, unread) = unread::lend(request, &discarding);
             // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
             let mut response = Box::pin(serving.filters.serve(&peer, request)).await;
-            unread.finish(response.headers_mut()).await;
+            unread.finish(response.headers_mut(), &discarding).await;
             if is_head {
                 response = head::without_body(response);
             }
@@ -209,6 +210,7 @@ async fn serve_encrypted<D: Dispatch>(
     if let Err(error) = ended {
         tracing::debug!("connection ended: {error}");
     }
+    discarded.drain(stream).await;
 }
 
 /// Returns a response whose body counts as activity. A large one, and the events of a watch, run in the connection's task.

@@ -1,11 +1,12 @@
-//! Requests over HTTP/2 that are answered before their body has arrived: the answer is never lost.
+//! Requests that are answered before their body has arrived: the answer is not lost.
 
 use apiserver::testing::TestServer;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::client::{Connection, Protocol};
+use crate::client::{Connection, Protocol, tls};
 use crate::raw_http2::RawConnection;
 
 const NO_ERROR: u32 = 0;
@@ -78,6 +79,36 @@ async fn every_refusal_reaches_a_client_that_sends_on() {
                 }
             }
         }
+    }
+    server.stop().await;
+}
+
+/// The same over HTTP/1.1 by a client that reads nothing before it has sent a body that is too long to be read first. The
+/// connection ends, but not with a reset, by which the client would lose the answer.
+#[tokio::test]
+async fn a_refusal_reaches_a_client_that_sends_a_long_body_over_http1_before_it_reads() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    for (code, method, path, headers) in REFUSALS.into_iter().filter(|(code, ..)| *code != 413) {
+        let mut stream = tls(&server, "http/1.1").await;
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let length = 3 * MIB;
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&vec![b' '; MIB]).await.unwrap();
+        // The server has answered, and ended the connection, when the rest arrives.
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        for _ in 0..8 {
+            let sent = stream.write_all(&vec![b' '; MIB / 4]).await;
+            sent.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"));
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{method} {path}: {answer}");
+        assert!(answer.trim_end().ends_with('}'), "the answer is complete: {answer}");
     }
     server.stop().await;
 }

@@ -11,6 +11,7 @@ use regex::Regex;
 
 use engine::Engine;
 use registry_meta::budget::{Budget, Exhausted};
+use syntax::Translated;
 
 mod alphabet;
 mod engine;
@@ -20,12 +21,20 @@ mod syntax;
 const MAX_PROPERTIES: u64 = 2_000;
 /// Number of ranges that a property is counted as.
 const RANGES_PER_PROPERTY: u64 = 50;
+/// Number of steps that compiling any pattern costs.
+const STEPS_PER_PATTERN: u64 = 300;
 /// Number of steps that a property costs when a pattern is compiled.
-const STEPS_PER_PROPERTY: u64 = 1_000;
+const STEPS_PER_PROPERTY: u64 = 6_000;
 /// The same if the pattern ignores case, so that both cases are added to the ranges.
 const STEPS_PER_FOLDED_PROPERTY: u64 = 20_000;
 /// Number of steps that an instruction costs when a pattern is compiled.
 const STEPS_PER_INSTRUCTION: u64 = 4;
+/// The same if the pattern ignores case.
+const STEPS_PER_FOLDED_INSTRUCTION: u64 = 12;
+/// Number of steps that a range of a class costs.
+const STEPS_PER_RANGE: u64 = 20;
+/// Number of pairs of a class and a range that are compared in a step: every class is translated to the letters of all ranges.
+const PAIRS_PER_STEP: u64 = 4;
 
 /// A regular expression of Go's syntax.
 #[derive(Debug)]
@@ -62,14 +71,12 @@ impl Pattern {
     pub fn parse(text: &str) -> Result<Self, String> {
         let translated =
             syntax::translate(text).map_err(|reason| format!("error parsing regexp: {reason}"))?;
-        let per_property =
-            if translated.ignores_case { STEPS_PER_FOLDED_PROPERTY } else { STEPS_PER_PROPERTY };
-        let properties = translated.properties.saturating_mul(per_property);
+        let properties = translated.classes.properties;
         Ok(Self {
             text: text.into(),
-            size: translated.size.saturating_add(translated.properties.saturating_mul(RANGES_PER_PROPERTY)),
-            compile_steps: translated.size.saturating_mul(STEPS_PER_INSTRUCTION).saturating_add(properties),
-            has_too_many_properties: translated.properties > MAX_PROPERTIES,
+            size: translated.size.saturating_add(properties.saturating_mul(RANGES_PER_PROPERTY)),
+            compile_steps: compile_steps(&translated),
+            has_too_many_properties: properties > MAX_PROPERTIES,
             translated: translated.text.into(),
             engine: OnceLock::new(),
         })
@@ -145,6 +152,28 @@ impl Pattern {
 pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
     let translated = syntax::translate(pattern)?;
     Regex::new(&translated.text).map_err(|error| error.to_string())
+}
+
+/// Returns the number of steps that compiling an expression takes: what it is written out to, and what its classes contain.
+fn compile_steps(translated: &Translated) -> u64 {
+    let classes = &translated.classes;
+    let (per_property, per_instruction, folded) = if translated.ignores_case {
+        // The other case of every character of a class is looked up.
+        (STEPS_PER_FOLDED_PROPERTY, STEPS_PER_FOLDED_INSTRUCTION, classes.characters)
+    } else {
+        (STEPS_PER_PROPERTY, STEPS_PER_INSTRUCTION, 0)
+    };
+    let ranges = classes.ranges.saturating_add(classes.properties.saturating_mul(RANGES_PER_PROPERTY));
+    let pairs = ranges.saturating_mul(classes.number) / PAIRS_PER_STEP;
+    [
+        translated.size.saturating_mul(per_instruction),
+        classes.properties.saturating_mul(per_property),
+        classes.ranges.saturating_mul(STEPS_PER_RANGE),
+        pairs,
+        folded,
+    ]
+    .into_iter()
+    .fold(STEPS_PER_PATTERN, u64::saturating_add)
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 //! A request is often answered before its body was read: no such path, not allowed, too large, too many requests.
 //!
 //! - An HTTP/1.1 connection can only continue after the body was read; it would be closed while the client may be about
-//!   to send its next request. Short bodies are therefore read to their end before the response, as in Go's server.
+//!   to send its next request. Short bodies are therefore read to their end before the response, as in Go's server. After
+//!   the response to a longer one the connection ends, but what still arrives is read and discarded: otherwise the system
+//!   resets the connection, by which clients lose a response that they have not read yet.
 //! - An HTTP/2 stream may be reset with `NO_ERROR` after the response (RFC 9113, 8.1). Clients that are still sending lose
 //!   the response by it: curl 7.88 reports the reset instead, httpcore any reset at all. The response is therefore sent at
 //!   once, and what follows of the body is read and discarded, so that the client ends the stream by itself.
@@ -12,6 +14,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -23,6 +26,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +34,9 @@ use tokio_util::sync::CancellationToken;
 const MAX_UNREAD_BYTES: usize = 256 * 1024;
 /// Maximum time for reading them.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum number of bytes of an HTTP/2 stream that are discarded: five times the largest body that is accepted. The
+/// Size of the buffer for what arrives after the last response of a connection.
+const DRAIN_BUFFER_BYTES: usize = 16 * 1024;
+/// Maximum number of bytes of an HTTP/2 stream, or after the last response of an HTTP/1.1 connection, that are discarded: five times the largest body that is accepted. The
 /// stream is reset if its body is longer.
 const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum time for discarding them.
@@ -38,10 +44,12 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The same once the server stops.
 const DISCARD_TIMEOUT_AT_STOP: Duration = Duration::from_secs(1);
 
-/// Reads the bodies of a connection's HTTP/2 requests that were dropped before their end.
+/// Reads the bodies of a connection's requests that were dropped before their end.
 pub(super) struct Discarding {
     threads: Handle,
     stopping: CancellationToken,
+    /// Whether the connection ends within an HTTP/1.1 body.
+    ends_within_body: AtomicBool,
 }
 
 /// Receives a body that was dropped before its end.
@@ -94,12 +102,13 @@ async fn read_to_end(mut body: impl HttpBody<Data = Bytes> + Unpin, max_bytes: u
 
 impl Unread {
     /// Reads the rest of the body, or sets the header that announces the end of the connection.
-    pub(super) async fn finish(self, headers: &mut HeaderMap) {
+    pub(super) async fn finish(self, headers: &mut HeaderMap, discarding: &Discarding) {
         let Some(slot) = self.0 else { return };
         let body = slot.lock().take();
         let Some(body) = body else { return };
         if !matches!(tokio::time::timeout(PATIENCE, read_to_end(body, MAX_UNREAD_BYTES)).await, Ok(true)) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
+            discarding.ends_within_body.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -109,7 +118,34 @@ impl Unread {
 impl Discarding {
     /// Discards on the threads of the caller, only briefly after `stopping`.
     pub(super) fn new(stopping: CancellationToken) -> Arc<Self> {
-        Arc::new(Self { threads: Handle::current(), stopping })
+        Arc::new(Self { threads: Handle::current(), stopping, ends_within_body: AtomicBool::new(false) })
+    }
+
+    /// Reads what arrives on an HTTP/1.1 connection after its last response, within the limits, if it is the rest of a body.
+    pub(super) async fn drain(&self, mut stream: impl AsyncRead + Unpin) {
+        if !self.ends_within_body.load(Ordering::Relaxed) {
+            return;
+        }
+        let read = async {
+            let mut buffer = vec![0; DRAIN_BUFFER_BYTES];
+            let mut left = MAX_DISCARDED_BYTES;
+            while left > 0 {
+                match stream.read(&mut buffer).await {
+                    Ok(0) | Err(_) => break,
+                    Ok(read) => left = left.saturating_sub(read),
+                }
+            }
+        };
+        tokio::select! {
+            _ = tokio::time::timeout(PATIENCE, read) => {}
+            () = self.stopped() => {}
+        }
+    }
+
+    /// Ends some time after the server has begun to stop.
+    async fn stopped(&self) {
+        self.stopping.cancelled().await;
+        tokio::time::sleep(DISCARD_TIMEOUT_AT_STOP).await;
     }
 
     /// Reads a body to its end, within the limits. A body that has not ended then is dropped, which resets its stream with
@@ -117,13 +153,9 @@ impl Discarding {
     fn discard(self: &Arc<Self>, body: impl HttpBody<Data = Bytes> + Send + Unpin + 'static) {
         let own = self.clone();
         self.threads.spawn(async move {
-            let stop = async {
-                own.stopping.cancelled().await;
-                tokio::time::sleep(DISCARD_TIMEOUT_AT_STOP).await;
-            };
             tokio::select! {
                 _ = tokio::time::timeout(DISCARD_TIMEOUT, read_to_end(body, MAX_DISCARDED_BYTES)) => {}
-                () = stop => {}
+                () = own.stopped() => {}
             }
         });
     }

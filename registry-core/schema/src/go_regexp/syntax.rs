@@ -11,6 +11,7 @@ mod escape;
 mod operand;
 mod properties;
 
+use class::Classes;
 use operand::{MAX_HEIGHT, MAX_SIZE, Open, Operand, Times};
 
 /// Maximum number of repetitions, those of nested repetitions multiplied.
@@ -21,8 +22,7 @@ pub(super) struct Translated {
     pub(super) text: String,
     /// The size that Go's program for the pattern has at most, in instructions.
     pub(super) size: u64,
-    /// The number of Unicode properties.
-    pub(super) properties: u64,
+    pub(super) classes: Classes,
     /// Whether a part of it ignores case.
     pub(super) ignores_case: bool,
 }
@@ -31,8 +31,7 @@ struct Translator<'p> {
     whole: &'p str,
     rest: &'p str,
     out: String,
-    /// The number of Unicode properties, such as `\p{Greek}`.
-    properties: u64,
+    classes: Classes,
     ignores_case: bool,
     /// Whether no named class can follow, because none ends.
     has_no_named_class: bool,
@@ -53,7 +52,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, String> {
         whole: pattern,
         rest: pattern,
         out: String::with_capacity(pattern.len()),
-        properties: 0,
+        classes: Classes::default(),
         ignores_case: false,
         has_no_named_class: false,
         outer: Vec::new(),
@@ -74,7 +73,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, String> {
     Ok(Translated {
         text: translator.out,
         size: whole.size,
-        properties: translator.properties,
+        classes: translator.classes,
         ignores_case: translator.ignores_case,
     })
 }

@@ -135,6 +135,36 @@ fn matching_is_linear_in_the_text_or_ends_with_the_budget() {
     assert_eq!(pattern.is_match(&text, &late), Err(MatchError::Exhausted(Exhausted::Deadline)));
 }
 
+/// Each of these takes milliseconds in another engine's compiler; a pattern may have as many as fit into a body.
+#[test]
+fn patterns_whose_classes_take_long_are_not_compiled_beyond_the_budget() {
+    let wide = [
+        r"[\x{0}-\x{10ffff}]",
+        r"[^a-\x{ffff}b]{50}",
+        r"[\PL]",
+        r"[\W]",
+        "[[:^alpha:]]",
+        r"\p{Any}",
+        r"\P{Greek}",
+    ];
+    let wide = wide.map(|class| format!("(?i){}", class.repeat(1_000)));
+    let exhausted = Err(MatchError::Exhausted(Exhausted::Steps));
+    for pattern in wide {
+        let outcome = Pattern::parse(&pattern).unwrap().is_match("x", &Budget::default());
+        assert!(outcome == exhausted, "{}", pattern.chars().take(30).collect::<String>());
+    }
+    // Each class is translated to the letters of all ranges.
+    let several: String =
+        (0x400..0x2000).filter_map(char::from_u32).map(|letter| format!("[a-{letter}]")).collect();
+    let budget = Budget::default();
+    assert!((0..10).any(|_| Pattern::parse(&several).unwrap().is_match("x", &budget) == exhausted));
+    for usual in
+        [r"(?i)^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", r"(?i)^[\W_]+$", r"(?i)[^\x00-\x{ffff}]", r"(?i)^\PL$"]
+    {
+        assert!(Pattern::parse(usual).unwrap().is_match("x", &Budget::default()).is_ok(), "{usual}");
+    }
+}
+
 #[test]
 fn expressions_are_checked_in_linear_time() {
     for piece in ["{", r"\p{", "{1,", "{é", "[[:", "[", r"\pL", "(a{2}", "a{1000}", r"\Qa", "(?i)", "(?P<a>"]

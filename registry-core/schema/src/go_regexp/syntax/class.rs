@@ -9,6 +9,24 @@ const NAMED: [&str; 14] = [
     "upper", "word", "xdigit",
 ];
 
+/// The number of characters that there are.
+const ALL_CHARACTERS: u64 = 0x11_0000;
+/// Properties that most characters have or lack, as [`Property::find`] returns them.
+const WIDE: [&str; 6] = ["any", "assigned", "c", "cn", "other", "unassigned"];
+
+/// What the classes of a pattern contain, from which the work of compiling it follows.
+#[derive(Debug, Default)]
+pub(in super::super) struct Classes {
+    /// The number of classes in brackets.
+    pub(in super::super) number: u64,
+    /// The number of characters and ranges in them.
+    pub(in super::super) ranges: u64,
+    /// The number of characters in these ranges. A negation in a class counts as all characters.
+    pub(in super::super) characters: u64,
+    /// The number of Unicode properties, such as `\p{Greek}`, in classes and outside.
+    pub(in super::super) properties: u64,
+}
+
 /// The members of a class of one letter, and whether it is negated.
 pub(super) fn letter_class(letter: char) -> Option<(&'static str, bool)> {
     Some(match letter {
@@ -52,7 +70,11 @@ impl<'p> Translator<'p> {
         let Some(property) = Property::find(name) else {
             return Err(format!("invalid character class range: `{written}`"));
         };
-        self.properties += 1;
+        self.classes.properties += 1;
+        let is_wide = matches!(property, Property::Named(name) if WIDE.contains(&name));
+        if is_negated || is_wide {
+            self.classes.characters += ALL_CHARACTERS;
+        }
         match property {
             // Texts have no surrogates, and the syntax that is written has no name for them.
             Property::Surrogates if is_negated => self.out.push_str(r"[\x{0}-\x{10FFFF}]"),
@@ -69,6 +91,7 @@ impl<'p> Translator<'p> {
     /// Translates a class: what it contains is characters, ranges and named classes, and nothing else.
     pub(super) fn class(&mut self) -> Result<(), String> {
         let class = self.rest;
+        self.classes.number += 1;
         self.copy(1);
         if self.rest.starts_with('^') {
             self.copy(1);
@@ -90,6 +113,10 @@ impl<'p> Translator<'p> {
         match letter {
             Some('p' | 'P') => self.property(),
             Some(letter) if letter_class(letter).is_some() => {
+                self.classes.ranges += 1;
+                if letter.is_ascii_uppercase() {
+                    self.classes.characters += ALL_CHARACTERS;
+                }
                 self.advance(2);
                 self.letter_class(letter);
                 Ok(())
@@ -110,6 +137,10 @@ impl<'p> Translator<'p> {
         if !NAMED.contains(&name.strip_prefix('^').unwrap_or(name)) {
             return Err(format!("invalid character class range: `[:{name}:]`"));
         }
+        self.classes.ranges += 1;
+        if name.starts_with('^') {
+            self.classes.characters += ALL_CHARACTERS;
+        }
         self.copy(end + 4);
         Ok(true)
     }
@@ -120,7 +151,9 @@ impl<'p> Translator<'p> {
         let low = self.class_character(class)?;
         let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]") && self.rest.len() > 1;
         self.push_character(low);
+        self.classes.ranges += 1;
         if !is_range {
+            self.classes.characters += 1;
             return Ok(());
         }
         self.copy(1);
@@ -129,6 +162,7 @@ impl<'p> Translator<'p> {
             return Err(format!("invalid character class range: `{}`", self.taken_since(start)));
         }
         self.push_character(high);
+        self.classes.characters += u64::from(u32::from(high) - u32::from(low)) + 1;
         Ok(())
     }
 
