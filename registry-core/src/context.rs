@@ -1,11 +1,12 @@
 //! Request-scoped data, passed as an argument and never through globals or task-locals.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::api::{GroupResource, GroupVersionResource, Object};
 use crate::schema::EmptyFields;
+use parking_lot::{Mutex, MutexGuard};
 
 mod audit;
 mod copies;
@@ -108,12 +109,12 @@ impl RequestContext {
     /// Keeps the empty lists of the request's object, in place of those of an object before.
     pub fn keep_empty_fields(&self, fields: EmptyFields) {
         let fields = (!fields.is_empty()).then(|| Arc::new(fields));
-        *self.empty_fields.lock().unwrap_or_else(PoisonError::into_inner) = fields;
+        *self.empty_fields.lock() = fields;
     }
 
     /// Returns the empty lists that the client's object of this kind has, if any.
     pub fn empty_fields_of(&self, object: &Object) -> Option<Arc<EmptyFields>> {
-        let fields = self.empty_fields.lock().unwrap_or_else(PoisonError::into_inner);
+        let fields = self.empty_fields.lock();
         fields.clone().filter(|fields| fields.are_of(object))
     }
 
@@ -145,7 +146,7 @@ impl RequestContext {
     }
 
     fn warnings(&self) -> MutexGuard<'_, Warnings> {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.warnings.lock()
     }
 }
 

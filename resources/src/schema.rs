@@ -1,8 +1,9 @@
 //! Schemas of Kubernetes' own types, from the facts that code generation took out of upstream's specifications.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
+use parking_lot::Mutex;
 use registry_core::api::GroupVersionKind;
 use registry_core::schema::openapi::Descriptions;
 use registry_core::schema::{Schema, TypeTable};
@@ -28,7 +29,7 @@ static GIVEN: LazyLock<Mutex<HashMap<GroupVersionKind, Schema>>> = LazyLock::new
 /// If the generated table has no such kind: a resource was declared for a type that upstream does not have.
 pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> Schema {
     let wanted = GroupVersionKind { group, version, kind };
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut given = GIVEN.lock();
     let schema = given.entry(wanted).or_insert_with(|| match TYPES.schema(wanted) {
         Some(schema) => schema,
         None => unreachable!("the generated table of types has no {group}/{version} {kind}"),
@@ -51,7 +52,7 @@ pub fn field_descriptions(
     paths: impl Iterator<Item = &'static [&'static str]>,
 ) -> Vec<&'static str> {
     let names: Vec<Option<FieldName>> = paths.map(|path| field_name(schema, path)).collect();
-    let mut known = FIELDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut known = FIELDS.lock();
     if names.iter().flatten().any(|name| !known.contains_key(name)) {
         let descriptions = descriptions().unwrap_or_default();
         for name @ (ty, field) in names.iter().flatten() {

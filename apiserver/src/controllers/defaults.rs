@@ -4,8 +4,9 @@
 //! Kubernetes concept: `pkg/controller/serviceaccount` and `pkg/controller/certificates/rootcacertpublisher`.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use super::client::{Client, Failure};
@@ -80,7 +81,7 @@ impl ObservedDefault {
     }
 
     fn active(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+        self.active.lock()
     }
 
     fn is_own(&self, kind: &Kind, object: &Metadata) -> bool {

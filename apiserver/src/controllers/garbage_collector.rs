@@ -12,7 +12,7 @@
 //! Kubernetes concept: `pkg/controller/garbagecollector`.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::{Client, Failure};
@@ -20,6 +20,7 @@ use super::kinds::Kind;
 use super::metadata::Metadata;
 use super::objects::{AllObjects, Observer};
 use super::queue::{Outcome, Queue};
+use parking_lot::{Mutex, MutexGuard};
 
 mod deletion;
 mod graph;
@@ -156,11 +157,11 @@ impl ObservedGraph {
     }
 
     fn graph(&self) -> MutexGuard<'_, Graph> {
-        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+        self.graph.lock()
     }
 
     fn parked(&self) -> MutexGuard<'_, HashSet<Uid>> {
-        self.parked.lock().unwrap_or_else(PoisonError::into_inner)
+        self.parked.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Whether kube-controller-manager is running, which does the same work.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use registry_core::registry::{Informer, InformerChange, InformerHandler, InformerTask, Store, Synced};
 use registry_core::storage::StoredObject;
 use serde_json::Value;
@@ -68,7 +69,7 @@ impl LeaseHandler {
     fn see(&self, lease: Option<&StoredObject>) {
         let lease = lease.and_then(|lease| serde_json::from_slice::<Value>(lease.json()).ok());
         let until = lease.as_ref().and_then(held_until);
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self.seen.lock() = until;
     }
 }
 
@@ -88,7 +89,7 @@ impl InformerHandler for LeaseHandler {
     }
 
     fn publish(&self) {
-        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = *self.seen.lock();
         self.held_until.send_if_modified(|until| std::mem::replace(until, seen) != seen);
     }
 }

@@ -6,9 +6,10 @@
 //! Kubernetes concept: `pkg/controller/namespace`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use super::client::{Client, Failure};
@@ -227,7 +228,7 @@ impl ObservedNamespaces {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 
     /// Has a namespace looked at if something remains in it.

@@ -5,10 +5,11 @@
 //!
 //! Kubernetes concept: the monitors of `GraphBuilder` in `pkg/controller/garbagecollector`.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::Object;
 use registry_core::registry::{Informer, InformerChange, InformerHandler, Synced};
 use registry_core::storage::StoredObject;
@@ -189,7 +190,7 @@ impl AllObjects {
     }
 
     fn followed(&self) -> MutexGuard<'_, Vec<FollowedKind>> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.followed.lock()
     }
 }
 
@@ -213,7 +214,7 @@ fn is_followed_alike(kind: &Kind, followed: &Kind) -> bool {
 
 impl ObjectsOfKind {
     fn is_followed(&self) -> MutexGuard<'_, bool> {
-        self.is_followed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_followed.lock()
     }
 
     /// Calls the observers, unless the kind is not followed any more.

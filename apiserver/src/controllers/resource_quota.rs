@@ -6,9 +6,10 @@
 //! Kubernetes concept: `pkg/controller/resourcequota`, which counts again after deletions and every five minutes.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::Object;
 use registry_core::registry::Store;
 use resources::admission::QuotaUsage;
@@ -107,7 +108,7 @@ impl ObservedQuotas {
     }
 
     fn names(&self) -> MutexGuard<'_, HashMap<String, BTreeSet<String>>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock()
     }
 
     /// Has the quotas of a namespace counted.

@@ -2,7 +2,8 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// The state of one write's runs of the mutating plug-ins. All plug-ins run at most twice.
 ///
@@ -56,7 +57,7 @@ impl Reinvocation {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

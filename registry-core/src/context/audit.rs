@@ -3,9 +3,9 @@
 //! Kubernetes concept: `AuditContext` in `k8s.io/apiserver/pkg/audit`.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 
 use crate::api::{Object, StatusError};
@@ -219,7 +219,7 @@ impl AuditRecord {
     }
 
     fn recorded(&self) -> MutexGuard<'_, Recorded> {
-        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.recorded.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Services that the server provides to resources.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use crate::api::GroupResource;
 use crate::resource::ResourceDescription;
@@ -9,6 +9,7 @@ use crate::rest::access::{AccessReviewer, NoAccess};
 use crate::rest::components::{ComponentProbe, NoComponents};
 use crate::rest::tokens::{NoTokens, TokenIssuer};
 use crate::rest::webhook::{NoWebhooks, WebhookCaller};
+use parking_lot::RwLock;
 
 use super::store::Store;
 
@@ -55,13 +56,13 @@ impl Default for Services {
 impl Stores {
     /// Returns the store of a resource; `None` if it is not served.
     pub fn get(&self, resource: &ResourceDescription) -> Option<Arc<Store>> {
-        let stores = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let stores = self.0.read();
         stores.get(&resource.group_resource()).cloned()
     }
 
     /// Registers a store.
     pub(super) fn insert(&self, store: &Arc<Store>) {
-        let mut stores = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.0.write();
         stores.entry(store.resource().group_resource()).or_insert_with(|| store.clone());
     }
 }

@@ -1,11 +1,12 @@
 //! Test support: an in-memory storage and a resource to store in it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::api::{GroupVersionKind, Object, Preconditions, Scope, StatusError};
@@ -70,7 +71,7 @@ impl MemoryStorage {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
+        self.state.lock()
     }
 }
 

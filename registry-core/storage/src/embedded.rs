@@ -32,12 +32,13 @@ mod writer;
 mod tests;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use self::directory::has_log;
@@ -321,13 +322,13 @@ impl Embedded {
     }
 
     fn close_blocking(&self) {
-        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.writer.lock().take();
         if let Some(thread) = thread {
             self.queue.close();
             // A panic of the thread is already reported.
             let _ = thread.join();
         }
-        drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.lock.lock().take());
     }
 
     async fn write(&self, key: &str, expected: Revision, action: Action) -> Result<Committed, MvccError> {
@@ -405,12 +406,7 @@ impl Mvcc for Embedded {
     }
 
     async fn health(&self) -> Result<(), String> {
-        let is_gone = self
-            .writer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .is_none_or(JoinHandle::is_finished);
+        let is_gone = self.writer.lock().as_ref().is_none_or(JoinHandle::is_finished);
         match &self.shared.read().failure {
             Some(reason) => Err(reason.to_string()),
             None if is_gone => Err("the embedded store's writer has ended".to_owned()),

@@ -4,10 +4,11 @@
 //! has neither a cache nor a watch.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 
 use registry_meta::Preconditions;
 
@@ -49,7 +50,7 @@ impl LazyStorage {
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }
-        let _opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner);
+        let _opening = self.opening.lock();
         if let Some(opened) = self.opened.get() {
             return Ok(opened);
         }

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, Reason, StatusError};
@@ -155,7 +155,7 @@ impl EventRateLimit {
         for limit in &self.limits {
             let key = key(limit.settings.kind, context, event);
             let hash = self.hashers.each_ref().map(|hasher| hasher.hash_one(&key));
-            let mut rates = limit.rates.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rates = limit.rates.lock();
             if !rates.take(hash, &limit.settings, now) {
                 reached.push(format!("limit reached on type {:?} for key {key}", limit.settings.kind));
             }
@@ -262,7 +262,7 @@ mod tests {
             assert!(plugin.check(&context, &event(format!("e{round}")), now).is_ok());
             assert!(plugin.check(&context, &event("used".to_owned()), now).is_err(), "{round}");
         }
-        let rates = plugin.limits[0].rates.lock().unwrap();
+        let rates = plugin.limits[0].rates.lock();
         assert!(rates.young.len() + rates.old.len() <= 20);
         drop(rates);
         // Both forms of an event count for the same object.

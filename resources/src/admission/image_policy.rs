@@ -4,10 +4,11 @@ mod backend;
 mod settings;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
@@ -43,13 +44,13 @@ impl ImagePolicy {
     async fn verdict(&self, backend: &Backend, question: Value) -> Result<Verdict, String> {
         let key = question.to_string();
         let now = Instant::now();
-        let known = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let known = self.verdicts.lock().get(&key).cloned();
         if let Some((_, verdict)) = known.filter(|(until, _)| *until > now) {
             return Ok(verdict);
         }
         let verdict = backend.ask(question).await?;
         let lasts = if verdict.allowed { backend.settings.allow_ttl } else { backend.settings.deny_ttl };
-        let mut verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut verdicts = self.verdicts.lock();
         if verdicts.len() >= MAX_VERDICTS {
             verdicts.retain(|_, (until, _)| *until > now);
         }

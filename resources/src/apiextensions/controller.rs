@@ -10,10 +10,11 @@
 //! `CRDFinalizer`) and its `crdHandler`.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use registry_core::api::{GetOptions, StatusError};
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{Informer, InformerTask, InstalledApi, LateResources, ServeResources, Store};
@@ -232,7 +233,7 @@ impl LateResources for CustomResourceController {
 impl Applied {
     /// Records applied revisions; `None` for definitions that are gone.
     fn advance(&self, applied: Vec<(String, Option<Revision>)>, is_complete: bool) {
-        let mut revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut revisions = self.revisions.lock();
         for (name, revision) in applied {
             match revision {
                 Some(revision) => revisions.insert(name, revision),
@@ -261,7 +262,7 @@ impl Applied {
     }
 
     fn has_reached(&self, name: &str, revision: Revision) -> bool {
-        let revisions = self.revisions.lock().unwrap_or_else(PoisonError::into_inner);
+        let revisions = self.revisions.lock();
         revisions.get(name).is_some_and(|applied| *applied >= revision)
     }
 }

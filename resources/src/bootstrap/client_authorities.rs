@@ -2,10 +2,11 @@
 //!
 //! Kubernetes concept: `pkg/controlplane/controller/clusterauthenticationtrust`.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::RwLock;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use serde_json::{Map, Value, json};
@@ -67,13 +68,13 @@ impl PublishedAuthentication {
     /// Sets the authorities (PEM) of clients and of front proxies; an empty text is none.
     pub fn set(&self, clients: &str, proxies: &str) {
         let authorities = Authorities { clients: clients.to_owned(), proxies: proxies.to_owned() };
-        *self.authorities.write().unwrap_or_else(PoisonError::into_inner) = authorities;
+        *self.authorities.write() = authorities;
     }
 
     /// Returns the data that also has what other servers of the cluster have written, who may trust other authorities
     /// and proxies.
     fn combined_with(&self, present: &Map<String, Value>) -> Map<String, Value> {
-        let own = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let own = self.authorities.read().clone();
         let mut data = present.clone();
         let before = |key: &str| present.get(key).and_then(Value::as_str).unwrap_or_default();
         let clients = all_certificates(before(CLIENT_CA), &own.clients);

@@ -3,8 +3,9 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
+use parking_lot::Mutex;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::pikevm::PikeVM;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
@@ -84,11 +85,11 @@ impl Engine {
     /// Returns whether the expression matches anywhere.
     pub(super) fn is_match(&self, text: &str, budget: &Budget) -> Result<bool, MatchError> {
         let letters = self.letters(text);
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = self.kept.lock().take();
         let mut cache = kept.unwrap_or_else(|| Box::new(self.dfa.create_cache()));
         let outcome = self.end_of_match(&mut cache, &letters, 0, true, budget)?;
         if cache.memory_usage() <= MAX_KEPT_BYTES {
-            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(cache);
+            *self.kept.lock() = Some(cache);
         }
         if let Ok(end) = outcome {
             return Ok(end.is_some());

@@ -1,10 +1,11 @@
 //! Remote conversions of events that are under way, so that all watchers of an object share one call.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
+use parking_lot::Mutex;
 
 use crate::resource::conversion::ConversionError;
 use crate::storage::StoredObject;
@@ -37,7 +38,7 @@ impl UnderWay {
 
     fn conversion(&self, entry: &StoredObject, adapter: &VersionAdapter) -> Shared<Conversion> {
         let address = Arc::as_ptr(entry).addr();
-        let mut under_way = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut under_way = self.0.lock();
         if let Some(shared) = under_way.get(&address).and_then(WeakShared::upgrade) {
             return shared;
         }

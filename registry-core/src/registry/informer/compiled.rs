@@ -1,10 +1,11 @@
 //! Objects by namespace and name, each in a form that is made once per change.
 
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use imbl::OrdMap;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::api::Object;
@@ -128,7 +129,7 @@ impl<T: Send + Sync + 'static> Compiled<T> {
     }
 
     fn pending(&self) -> MutexGuard<'_, Objects<T>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Behaviour of informers over a store that does what a test says, with a paused clock.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
@@ -79,7 +80,7 @@ impl Fixture {
     /// Returns the calls since the last time.
     async fn calls(&self) -> Vec<String> {
         sleep(Duration::from_millis(1)).await;
-        std::mem::take(&mut *self.recorder.calls.lock().unwrap())
+        std::mem::take(&mut *self.recorder.calls.lock())
     }
 }
 
@@ -93,7 +94,7 @@ impl Drop for Fixture {
 
 impl Recorder {
     fn note(&self, call: String) {
-        self.calls.lock().unwrap().push(call);
+        self.calls.lock().push(call);
     }
 }
 
@@ -105,7 +106,7 @@ impl InformerHandler for Recorder {
 
     fn changed(&self, change: InformerChange) {
         let object = short(change.object());
-        let fatal = self.fatal.lock().unwrap().take_if(|fatal| *fatal == object);
+        let fatal = self.fatal.lock().take_if(|fatal| *fatal == object);
         assert!(fatal.is_none(), "the test lets the handler panic");
         self.note(match change {
             InformerChange::Added(_) => format!("added {object}"),

@@ -1,8 +1,9 @@
 //! Behaviour of the store as clients see it, with an in-memory storage.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::api::validation::{ErrorList, FieldError, FieldPath};

@@ -1,8 +1,9 @@
 //! The memory budget of all caches of a server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::entry::EncodingBudget;
@@ -117,7 +118,7 @@ impl CacheBudget {
 
     /// Asks the largest caches to release their objects, until the remainder fits.
     pub(super) fn make_room(&self) {
-        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = self.shares.lock();
         shares.retain(|share| share.strong_count() > 0);
         let mut all: Vec<_> = shares.iter().filter_map(Weak::upgrade).collect();
         drop(shares);
@@ -148,7 +149,7 @@ impl Share {
             is_asked: AtomicBool::new(false),
             asked: Notify::new(),
         });
-        let mut shares = budget.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shares = budget.shares.lock();
         shares.push(Arc::downgrade(&share));
         share
     }

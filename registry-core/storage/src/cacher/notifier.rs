@@ -3,9 +3,11 @@
 //! A watcher registers once and stays registered while the same task polls it: an event costs a wake-up and an atomic
 //! load, and waiting again takes no lock.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Wakes the watchers of a channel.
 #[derive(Debug, Default)]
@@ -54,7 +56,7 @@ impl Notifier {
     }
 
     fn listeners(&self) -> MutexGuard<'_, Listeners> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listeners.lock()
     }
 }
 

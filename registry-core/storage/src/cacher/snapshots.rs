@@ -3,10 +3,11 @@
 //! The old states that a snapshot holds are not counted, so both kinds are released when the history passes them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use imbl::OrdMap;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::Revision;
 use crate::entry::StoredObject;
@@ -70,7 +71,7 @@ impl Pages {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Snapshot)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -103,7 +104,7 @@ impl StandingSnapshots {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<StandingSnapshot>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -121,6 +122,6 @@ impl StandingSnapshot {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Snapshot>> {
-        self.snapshot.lock().unwrap_or_else(PoisonError::into_inner)
+        self.snapshot.lock()
     }
 }

@@ -1,9 +1,10 @@
 //! The state of the cache: the current objects, and the events that led to them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use crate::Revision;
@@ -344,12 +345,12 @@ impl CacheSource for CacheState {
 // === impl CacheState: reading ===
 
 impl CacheState {
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Contents> {
-        self.contents.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, Contents> {
+        self.contents.read()
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Contents> {
-        self.contents.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, Contents> {
+        self.contents.write()
     }
 }
 

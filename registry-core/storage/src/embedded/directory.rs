@@ -11,8 +11,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::log::LogError;
@@ -115,7 +115,7 @@ impl HighWaterMark {
     /// Overwrites the revision. A failure is logged: it only weakens the check that the file is for.
     pub(super) fn write(&self, revision: Revision) {
         let Some(file) = &self.file else { return };
-        let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = file.lock();
         let outcome = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(&Self::encode(revision)));
         if let Err(error) = outcome {
             tracing::warn!(path = %self.path.display(), %error, "cannot write the newest acknowledged revision");
@@ -125,7 +125,7 @@ impl HighWaterMark {
     /// Flushes the file to disk. A failure is logged.
     pub(super) fn sync(&self) {
         let Some(file) = &self.file else { return };
-        let outcome = file.lock().unwrap_or_else(PoisonError::into_inner).sync_data();
+        let outcome = file.lock().sync_data();
         if let Err(error) = outcome {
             tracing::warn!(path = %self.path.display(), %error, "cannot flush the newest acknowledged revision");
         }

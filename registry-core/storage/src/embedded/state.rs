@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
 
 use super::index::{Found, Index};
@@ -73,11 +74,11 @@ pub(super) struct Tail {
 
 impl SharedEngine {
     pub(super) fn read(&self) -> RwLockReadGuard<'_, EngineState> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read()
     }
 
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, EngineState> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        self.state.write()
     }
 
     /// Returns the record of an indexed revision; `None` if compaction has removed it in the meantime.

@@ -43,7 +43,7 @@ impl Log for FaultyLog {
     }
 
     fn commit(&self, commit: &Commit) -> Result<(), LogError> {
-        if let Some(gate) = &*self.faults.gate.lock().unwrap() {
+        if let Some(gate) = &*self.faults.gate.lock() {
             gate.recv().unwrap();
         }
         if !self.faults.is_broken.load(Ordering::SeqCst) {
@@ -142,7 +142,7 @@ async fn writes_of_one_batch_see_each_other_and_the_queue_is_bounded() {
     let options = EmbeddedOptions { queue_writes_max: 4, ..EmbeddedOptions::new("") };
     let (store, faults) = faulty_store(options);
     let (open_gate, gate) = mpsc::channel();
-    *faults.gate.lock().unwrap() = Some(gate);
+    *faults.gate.lock() = Some(gate);
     let spawn_put = |key: &'static str, expected, value| {
         let store = store.clone();
         tokio::spawn(async move { put(&store, key, expected, value).await })

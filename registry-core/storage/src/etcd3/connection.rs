@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::future::pending;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use etcd_client::{
     Certificate, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient,
 };
+use parking_lot::Mutex;
 use registry_meta::backoff::Backoff;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
@@ -208,7 +208,7 @@ impl Connection {
 
 impl FirstAnswerNotice<'_> {
     fn say(&self, failure: &str) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if last.is_some_and(|last| last.elapsed() < FIRST_ANSWER_NOTICE.1) {
             return;
         }

@@ -2,11 +2,11 @@
 //!
 //! Kubernetes concept: the etcd3 store's lease manager.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Safety};
 use super::errors::Failure;
+use parking_lot::Mutex;
 
 /// Maximum time for which a lease is reused, in seconds; also limited to 5 % of the time to live.
 const MAX_REUSE_SECONDS: u64 = 60;
@@ -69,8 +69,8 @@ impl LeasePool {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Lease>> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, Option<Lease>> {
+        self.newest.lock()
     }
 }
 

@@ -1,7 +1,8 @@
 //! Values read from all caches when metrics are collected.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntCounterVec, IntGaugeVec};
@@ -116,7 +117,7 @@ impl Gauges {
     }
 
     pub(super) fn observe_budget(&self, source: Weak<dyn BudgetSource>) {
-        *self.budget.lock().unwrap_or_else(PoisonError::into_inner) = Some(source);
+        *self.budget.lock() = Some(source);
     }
 
     pub(super) fn set_objects(&self, resource: GroupResource, objects: Option<u64>) {
@@ -135,7 +136,7 @@ impl Gauges {
     }
 
     fn sources(&self) -> MutexGuard<'_, Vec<(GroupResource, Weak<dyn CacheSource>)>> {
-        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sources.lock()
     }
 
     fn read(&self) {
@@ -144,7 +145,7 @@ impl Gauges {
             self.read_cache(*resource, source.numbers());
             true
         });
-        let budget = self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        let budget = self.budget.lock();
         if let Some(budget) = budget.as_ref().and_then(Weak::upgrade) {
             let numbers = budget.numbers();
             set(&self.limit_bytes, &[], numbers.limit_bytes as u64);

@@ -1,8 +1,9 @@
 //! The engine's newest revision, read once for all concurrent callers.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -77,7 +78,7 @@ impl Newest {
     }
 
     fn callers(&self) -> MutexGuard<'_, Callers> {
-        self.0.callers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.callers.lock()
     }
 }
 

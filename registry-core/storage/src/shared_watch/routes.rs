@@ -1,8 +1,8 @@
 //! Distributes changes to listeners.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::Revision;
@@ -59,7 +59,7 @@ pub(super) struct Subscription {
 
 impl Routes {
     fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     pub(super) fn next_number(&self) -> u64 {

@@ -7,12 +7,13 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use prost::Message as _;
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -121,7 +122,7 @@ impl Kms {
 
     /// Returns the failure of the last check.
     pub fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.failure.lock().clone()
     }
 
     /// Checks the service, and begins to use another seed if its key has changed. To be called at least once a minute.
@@ -130,7 +131,7 @@ impl Kms {
     /// Fails with Kubernetes' message if the service is not healthy.
     pub async fn check(&self) -> Result<(), String> {
         let checked = self.checked().await;
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = checked.clone().err();
+        *self.failure.lock() = checked.clone().err();
         checked
     }
 
@@ -196,14 +197,14 @@ impl Kms {
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Arc<Source>> {
-        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = self.cache.lock();
         let cached = cache.get(key).filter(|cached| cached.expires > Instant::now());
         cached.map(|cached| cached.source.clone())
     }
 
     fn keep(&self, key: CacheKey, source: Arc<Source>) {
         let now = Instant::now();
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.cache.lock();
         if cache.len() >= MAX_CACHED {
             cache.retain(|_, cached| cached.expires > now);
         }

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use super::aes::{Cbc, Gcm};
 use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus};
 use super::prefix::{PrefixTransformer, PrefixTransformers};
 use super::secretbox::SecretBox;
 use super::*;
+use parking_lot::Mutex;
 
 const CONTEXT: &str = "/registry/secrets/default/a";
 
@@ -123,11 +124,11 @@ struct Scripted {
 #[async_trait]
 impl KmsService for Scripted {
     async fn status(&self) -> Result<KmsStatus, String> {
-        Ok(self.status.lock().unwrap().clone())
+        Ok(self.status.lock().clone())
     }
 
     async fn encrypt(&self, _: &str, plain: &[u8]) -> Result<KmsCiphertext, String> {
-        let key_id = self.status.lock().unwrap().key_id.clone();
+        let key_id = self.status.lock().key_id.clone();
         let annotations = BTreeMap::from([("a.example.com".to_owned(), b"1".to_vec())]);
         Ok(KmsCiphertext { ciphertext: plain.iter().map(|byte| !byte).collect(), key_id, annotations })
     }
@@ -144,7 +145,7 @@ impl KmsService for Scripted {
 impl Scripted {
     fn set(&self, version: &str, healthz: &str, key_id: &str) {
         let [version, healthz, key_id] = [version, healthz, key_id].map(str::to_owned);
-        *self.status.lock().unwrap() = KmsStatus { version, healthz, key_id };
+        *self.status.lock() = KmsStatus { version, healthz, key_id };
     }
 }
 

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::entry::Attributes;
 
@@ -53,7 +53,7 @@ impl RecentWrites {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Bytes, Attributes)>> {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writes.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The group versions that definitions serve, whether or not their names are accepted.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use imbl::OrdMap;
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::Object;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -93,7 +94,7 @@ impl DefinedVersions {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

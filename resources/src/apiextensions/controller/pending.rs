@@ -1,8 +1,8 @@
 //! Changes of definitions that the controller has not applied yet.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::registry::{InformerChange, InformerHandler};
 use registry_core::storage::StoredObject;
 use tokio::sync::Notify;
@@ -49,7 +49,7 @@ impl PendingChanges {
     }
 
     fn batch(&self) -> MutexGuard<'_, Batch> {
-        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+        self.batch.lock()
     }
 }
 

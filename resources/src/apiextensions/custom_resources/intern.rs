@@ -10,7 +10,9 @@
 
 use std::collections::HashSet;
 use std::hash::Hash;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
+
+use parking_lot::Mutex;
 
 /// A field path.
 pub(crate) type Path = &'static [&'static str];
@@ -37,7 +39,7 @@ pub(crate) fn texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Path {
 impl<T: ?Sized + Eq + Hash> Interned<T> {
     /// Returns the interned value that is equal to this one; `leak` makes it constant if there is none.
     fn get(&self, value: &T, leak: impl FnOnce(&T) -> &'static T) -> &'static T {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if let Some(known) = known.get(value) {
             return known;
         }

@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream;
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::Store;
 use serde_json::json;
@@ -222,7 +223,7 @@ impl AddressObjects {
             return Ok(false);
         }
         self.system_writer.create(object_of(address, holder)).await?;
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner).added(&uses);
+        self.taken.lock().added(&uses);
         Ok(true)
     }
 
@@ -245,7 +246,7 @@ impl AddressObjects {
     }
 
     fn removals(&self) -> MutexGuard<'_, Removals> {
-        self.removals.lock().unwrap_or_else(PoisonError::into_inner)
+        self.removals.lock()
     }
 }
 

@@ -6,9 +6,10 @@
 //! Kubernetes concept: `pkg/registry/core/service/storage/alloc.go`.
 
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::api::{FieldError, Object, Reason, StatusError};
@@ -73,7 +74,7 @@ struct Allocation(Arc<Allocator>);
 
 impl Allocator {
     pub(super) fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 
     /// Removes, in the background, the objects of addresses that a service gave up.

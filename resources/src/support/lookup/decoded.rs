@@ -1,7 +1,8 @@
 //! Decoded forms of objects that every write reads: made by an informer, once for each state of an object.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{Compiled, Informer, InformerTask};
 use registry_core::storage::StoredObject;
@@ -30,7 +31,7 @@ impl<T: Send + Sync + 'static> Decoded<T> {
 
     /// Returns the informer that decodes the objects ahead of the look-ups, the first time it is called.
     pub(crate) fn informer(&self) -> Option<InformerTask> {
-        let mut informer = self.informer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut informer = self.informer.lock();
         informer.take().map(Informer::into_task)
     }
 

@@ -24,7 +24,7 @@ async fn a_list_that_fails_is_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn a_store_that_stays_away_is_asked_every_few_seconds() {
     let fixture = Fixture::new();
-    *fixture.storage.otherwise.lock().unwrap() = Some(unavailable());
+    *fixture.storage.otherwise.lock() = Some(unavailable());
     sleep(Duration::from_mins(10)).await;
     let attempts = fixture.storage.opened().len();
     assert!((110..=200).contains(&attempts), "{attempts} attempts in ten minutes");
@@ -109,7 +109,7 @@ async fn a_value_that_cannot_be_read_leads_to_a_new_list() {
 async fn watches_that_end_at_once_are_not_opened_in_a_loop() {
     let fixture = Fixture::new();
     drop(fixture.list(&["a"], 3));
-    *fixture.storage.ends.lock().unwrap() = true;
+    *fixture.storage.ends.lock() = true;
     sleep(Duration::from_mins(10)).await;
     let positions = fixture.storage.positions();
     assert!((110..=200).contains(&positions.len()), "{} watches in ten minutes", positions.len());
@@ -139,7 +139,7 @@ async fn a_panic_of_the_handler_leads_to_a_new_list() {
     let first = fixture.list(&["a"], 3);
     let _second = fixture.list(&["a", "b"], 5);
     fixture.calls().await;
-    *fixture.recorder.fatal.lock().unwrap() = Some("b@4".to_owned());
+    *fixture.recorder.fatal.lock() = Some("b@4".to_owned());
     send(&first, added("b", 4));
     sleep(Duration::from_secs(1)).await;
     assert_eq!(fixture.calls().await, ["replaced a@1 b@1", "publish", "reached 5"]);

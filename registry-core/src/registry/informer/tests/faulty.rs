@@ -35,14 +35,14 @@ struct Strict {
 impl InformerHandler for Strict {
     fn replaced(&self, objects: Vec<StoredObject>) {
         let state = objects.iter().map(|object| (object.key.to_string(), object.revision));
-        *self.state.lock().unwrap() = state.collect();
+        *self.state.lock() = state.collect();
     }
 
     fn changed(&self, change: InformerChange) {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state.lock();
         let object = change.object();
         let (key, revision) = (object.key.to_string(), object.revision);
-        let mut newest = self.newest.lock().unwrap();
+        let mut newest = self.newest.lock();
         let is_newer = revision > std::mem::replace(&mut *newest, revision);
         let (before, is_right) = match &change {
             InformerChange::Added(_) => (state.insert(key, revision), Option::is_none as fn(&_) -> bool),
@@ -50,12 +50,12 @@ impl InformerHandler for Strict {
             InformerChange::Deleted(_) => (state.remove(&key), Option::is_some as fn(&_) -> bool),
         };
         if !is_newer || !is_right(&before) {
-            self.complaint.lock().unwrap().get_or_insert(format!("{change:?} after {before:?}"));
+            self.complaint.lock().get_or_insert(format!("{change:?} after {before:?}"));
         }
     }
 
     fn reached(&self, revision: Revision) {
-        let mut newest = self.newest.lock().unwrap();
+        let mut newest = self.newest.lock();
         *newest = (*newest).max(revision);
     }
 }
@@ -115,7 +115,7 @@ async fn follow(cached: bool, seed: u64) {
     let last = write(&sound).await;
     let reached = async {
         compiled.wait_for(last).await;
-        while *strict.newest.lock().unwrap() < last {
+        while *strict.newest.lock() < last {
             sleep(Duration::from_millis(5)).await;
         }
     };
@@ -123,11 +123,11 @@ async fn follow(cached: bool, seed: u64) {
     let page = sound.list(&RequestContext::system(""), &ListOptions::default()).await.unwrap();
     let stored: BTreeMap<String, Revision> =
         page.items.iter().map(|object| (object.key.to_string(), object.revision)).collect();
-    assert_eq!(*strict.state.lock().unwrap(), stored, "seed {seed}");
+    assert_eq!(*strict.state.lock(), stored, "seed {seed}");
     let shown: Vec<String> = compiled.all().iter().map(|found| found.1.clone()).collect();
     let expected: Vec<String> = stored.values().map(ToString::to_string).collect();
     assert_eq!(shown, expected, "seed {seed}");
-    assert_eq!(*strict.complaint.lock().unwrap(), None, "every change fits the state before it");
+    assert_eq!(*strict.complaint.lock(), None, "every change fits the state before it");
     checking.abort();
     compiling.abort();
 }

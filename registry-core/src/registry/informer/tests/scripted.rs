@@ -1,9 +1,9 @@
 //! A storage whose watches a test scripts.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::api::Preconditions;
@@ -32,12 +32,12 @@ pub(super) struct Scripted {
 
 impl Scripted {
     pub(super) fn answer(&self, answer: Result<WatchStream, StorageError>) {
-        self.answers.lock().unwrap().push_back(answer);
+        self.answers.lock().push_back(answer);
     }
 
     /// Returns the requests so far, with their times.
     pub(super) fn opened(&self) -> Vec<(Instant, WatchRequest)> {
-        self.opened.lock().unwrap().clone()
+        self.opened.lock().clone()
     }
 
     /// Returns the start revisions of the watches so far; `None` for those that list first.
@@ -65,14 +65,14 @@ pub(super) fn entry(namespace: &str, name: &str, revision: Revision) -> StoredOb
 impl Interface for Scripted {
     async fn watch(&self, prefix: &str, request: &WatchRequest) -> Result<WatchStream, StorageError> {
         assert_eq!(prefix, "/registry/widgets/", "all namespaces");
-        self.opened.lock().unwrap().push((Instant::now(), request.clone()));
-        if let Some(answer) = self.answers.lock().unwrap().pop_front() {
+        self.opened.lock().push((Instant::now(), request.clone()));
+        if let Some(answer) = self.answers.lock().pop_front() {
             return answer;
         }
-        if let Some(error) = self.otherwise.lock().unwrap().clone() {
+        if let Some(error) = self.otherwise.lock().clone() {
             return Err(error);
         }
-        if *self.ends.lock().unwrap() {
+        if *self.ends.lock() {
             return Ok(futures::stream::empty().boxed());
         }
         Ok(futures::stream::pending().boxed())

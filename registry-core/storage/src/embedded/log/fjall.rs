@@ -14,7 +14,6 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
 use self::copy::DatabaseCopy;
@@ -24,6 +23,7 @@ use crate::embedded::directory::{HighWaterMark, LOG, NEW_LOG, probe_disk};
 use bytes::Bytes;
 use fjall::config::BlockSizePolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};
+use parking_lot::{RwLock, RwLockReadGuard};
 
 /// The database's only keyspace.
 const KEYSPACE: &str = "log";
@@ -112,7 +112,7 @@ impl FjallLog {
     }
 
     fn with<T>(&self, work: impl FnOnce(&Handles) -> Result<T, LogError>) -> Result<T, LogError> {
-        let open: RwLockReadGuard<'_, _> = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open: RwLockReadGuard<'_, _> = self.open.read();
         work(open.as_ref().map_err(Clone::clone)?)
     }
 }
@@ -162,7 +162,7 @@ impl Log for FjallLog {
     fn reopen(&self) -> Result<(), LogError> {
         // While the disk is full the broken database can still be read from, so keep it.
         probe_disk(&self.directory)?;
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.write();
         // Dropped first: the buffered rest of the failed batch must reach the file before the file is read again, or
         // never.
         *open = Err(LogError::Closed);
@@ -200,7 +200,7 @@ impl Log for FjallLog {
     }
 
     fn close(&self) {
-        *self.open.write().unwrap_or_else(PoisonError::into_inner) = Err(LogError::Closed);
+        *self.open.write() = Err(LogError::Closed);
         self.acknowledged.sync();
     }
 }

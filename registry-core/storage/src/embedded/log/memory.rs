@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ops::{ControlFlow, RangeInclusive};
-use std::sync::{PoisonError, RwLock};
 
 use bytes::Bytes;
+use parking_lot::RwLock;
 
 use super::{Commit, Log, LogError, Revision};
 use crate::embedded::load::empty_store;
@@ -25,7 +25,7 @@ impl Default for MemoryLog {
 
 impl Log for MemoryLog {
     fn read(&self, revision: Revision) -> Result<Option<Bytes>, LogError> {
-        Ok(self.records.read().unwrap_or_else(PoisonError::into_inner).get(&revision).cloned())
+        Ok(self.records.read().get(&revision).cloned())
     }
 
     fn scan(
@@ -35,7 +35,7 @@ impl Log for MemoryLog {
     ) -> Result<(), LogError> {
         // The copy makes the scan consistent; the bytes themselves are shared.
         let snapshot: Vec<(Revision, Bytes)> = {
-            let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
+            let records = self.records.read();
             records.range(range).map(|(revision, bytes)| (*revision, bytes.clone())).collect()
         };
         for (revision, bytes) in snapshot {
@@ -47,7 +47,7 @@ impl Log for MemoryLog {
     }
 
     fn commit(&self, commit: &Commit) -> Result<(), LogError> {
-        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let mut records = self.records.write();
         for revision in &commit.removals {
             records.remove(revision);
         }
