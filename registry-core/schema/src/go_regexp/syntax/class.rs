@@ -14,7 +14,7 @@ const ALL_CHARACTERS: u64 = 0x11_0000;
 /// Properties that most characters have or lack, as [`Property::find`] returns them.
 const WIDE: [&str; 6] = ["any", "assigned", "c", "cn", "other", "unassigned"];
 
-/// What the classes of a pattern contain, from which the work of compiling it follows.
+/// Counts of the contents of a pattern's classes, from which the work of compiling it follows.
 #[derive(Debug, Default)]
 pub(in super::super) struct Classes {
     /// The number of classes in brackets.
