@@ -9,9 +9,10 @@ pub(crate) trait Observer: Send {
 
 /// Observers in a list, of which each is one allocation. They are dropped in the order in which they were added.
 #[derive(Default)]
-pub(super) struct Observers(Option<Box<Linked<dyn Observer>>>);
+pub(super) struct Observers(Option<Box<dyn Observer>>);
 
-struct Linked<O: ?Sized> {
+/// An observer behind those that were added before.
+struct Linked<O> {
     earlier: Observers,
     observer: O,
 }
@@ -35,16 +36,21 @@ impl Observers {
 
     /// Tells all observers that this number of bytes is sent.
     pub(super) fn sent(&mut self, bytes: usize) {
-        let mut next = &mut self.0;
-        while let Some(linked) = next {
-            linked.observer.sent(bytes);
-            next = &mut linked.earlier.0;
+        if let Some(observer) = &mut self.0 {
+            observer.sent(bytes);
         }
     }
 
     /// Drops all observers.
     pub(super) fn end(&mut self) {
         self.0 = None;
+    }
+}
+
+impl<O: Observer> Observer for Linked<O> {
+    fn sent(&mut self, bytes: usize) {
+        self.earlier.sent(bytes);
+        self.observer.sent(bytes);
     }
 }
 
