@@ -45,7 +45,7 @@ pub(super) struct Failure {
     pub(super) answer: Value,
 }
 
-/// How the dependents of a deleted object are treated.
+/// The treatment of the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Propagation {
     /// They are deleted after it.
@@ -60,7 +60,7 @@ pub(super) enum Propagation {
 
 impl Client {
     /// Creates the client of a service account in `kube-system`: the name that kube-controller-manager gives the controller.
-    pub(super) fn of_account<D: Dispatch>(handler: Arc<D>, account: &str) -> Self {
+    pub(super) fn for_account<D: Dispatch>(handler: Arc<D>, account: &str) -> Self {
         let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
         let user = UserInfo {
             name: format!("system:serviceaccount:kube-system:{account}"),

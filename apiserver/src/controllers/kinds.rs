@@ -105,12 +105,12 @@ impl Kind {
         let unreadable = || Failure::none("the metadata of the object cannot be read".to_owned());
         let Some(store) = &self.store else {
             let object = client.get(&self.path(namespace, name)).await?;
-            return object.map(|object| Metadata::of_value(&object).ok_or_else(unreadable)).transpose();
+            return object.map(|object| Metadata::from_value(&object).ok_or_else(unreadable)).transpose();
         };
         match store.get(&RequestContext::system(namespace), name, &GetOptions::default()).await {
             Ok(Answer::Stored(object)) => Metadata::read(&object).ok_or_else(unreadable).map(Some),
             Ok(Answer::Object(object)) => {
-                Metadata::of_value(&object.into_value()).ok_or_else(unreadable).map(Some)
+                Metadata::from_value(&object.into_value()).ok_or_else(unreadable).map(Some)
             }
             Ok(Answer::Success(_)) => Err(unreadable()),
             Err(failure) if failure.is_not_found() => Ok(None),

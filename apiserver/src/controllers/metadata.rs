@@ -22,7 +22,7 @@ pub(super) struct Metadata {
     pub(super) resource_version: String,
     /// The time of the deletion, if the object is being deleted.
     pub(super) deletion_timestamp: Option<String>,
-    /// What must be removed before the object is.
+    /// The finalizers, which must be removed before the object is.
     pub(super) finalizers: Vec<String>,
     /// The owners.
     pub(super) owner_references: Vec<OwnerReference>,
@@ -66,7 +66,7 @@ impl Metadata {
     }
 
     /// Reads the metadata of an object in JSON; `None` if it cannot be read.
-    pub(super) fn of_value(object: &serde_json::Value) -> Option<Self> {
+    pub(super) fn from_value(object: &serde_json::Value) -> Option<Self> {
         Self::deserialize(object.get("metadata")?).ok()
     }
 

@@ -52,7 +52,7 @@ pub(super) struct AllObjects {
     client: Client,
     observers: Vec<Arc<dyn Observer>>,
     kinds: ArcSwap<Kinds>,
-    /// What is followed at present.
+    /// The kinds that are followed at present.
     followed: Mutex<Vec<FollowedKind>>,
     /// Whether the kinds were read once.
     is_begun: watch::Sender<bool>,
@@ -250,7 +250,7 @@ impl InformerHandler for ObjectsOfKind {
 impl Follower for RemoteFollower {
     fn replaced(&mut self, objects: Vec<Object>) {
         let objects = objects.into_iter().map(Object::into_value);
-        let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::of_value(&object)).collect();
+        let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::from_value(&object)).collect();
         self.0.replace(&objects);
     }
 
@@ -260,7 +260,7 @@ impl Follower for RemoteFollower {
             SourceEvent::Deleted(object) => (object, true),
             SourceEvent::Bookmark(_) => return,
         };
-        let Some(object) = Metadata::of_value(&object.into_value()) else { return };
+        let Some(object) = Metadata::from_value(&object.into_value()) else { return };
         self.0.observe(|observer| {
             if is_removed {
                 observer.removed(&self.0.kind, &object);

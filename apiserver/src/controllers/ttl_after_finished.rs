@@ -30,7 +30,7 @@ pub(super) struct TtlAfterFinished {
 /// The jobs that have changed, by namespace and name.
 pub(super) struct ObservedJobs(Queue<(String, String)>);
 
-/// What is to be done with a job.
+/// The time at which a job is to be deleted.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
     /// Nothing, as long as it does not change.

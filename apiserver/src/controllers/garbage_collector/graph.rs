@@ -60,7 +60,7 @@ pub(super) struct Graph {
     nodes: HashMap<Uid, Node>,
 }
 
-/// What has to be examined after a change of the graph.
+/// The objects that have to be examined after a change of the graph.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
     /// The objects that may have to be deleted, or that may not be waited for any more.
