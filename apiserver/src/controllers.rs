@@ -175,7 +175,7 @@ impl<D: Dispatch> Controllers<D> {
             Controller::TtlAfterFinished => {
                 let (client, observed) = (self.client(ttl_after_finished::ACCOUNT), ObservedJobs::new());
                 session.add(observed.clone(), async move |_| {
-                    TtlAfterFinished::new(client, observed).run().await
+                    TtlAfterFinished::new(client, observed).run().await;
                 });
             }
             Controller::ResourceQuota => {

@@ -24,7 +24,7 @@ pub(super) struct Kind {
     /// The plural name.
     pub(super) resource: String,
     /// The name of the kind.
-    pub(super) kind: String,
+    pub(super) name: String,
     /// Whether objects belong to namespaces.
     pub(super) is_namespaced: bool,
     /// Whether objects can be watched.
@@ -56,7 +56,7 @@ impl Kind {
             group: served.group,
             version: served.version,
             resource: served.resource,
-            kind: served.kind,
+            name: served.kind,
             is_namespaced: served.is_namespaced,
             can_watch: served.can_watch,
             can_delete: served.can_delete,
@@ -128,7 +128,7 @@ impl Kinds {
         let mut seen = HashSet::new();
         for collection in served.collections {
             let kind = Arc::new(Kind::new(collection));
-            kinds.by_name.insert((kind.api_version(), kind.kind.clone()), kind.clone());
+            kinds.by_name.insert((kind.api_version(), kind.name.clone()), kind.clone());
             if seen.insert((kind.group.clone(), kind.resource.clone())) {
                 kinds.preferred.push(kind);
             }

@@ -149,7 +149,7 @@ impl AllObjects {
                 .partition(|own| wanted.iter().any(|kind| is_followed_alike(kind, &own.objects.kind)));
             for kind in wanted {
                 if !kept.iter().any(|own| is_followed_alike(&kind, &own.objects.kind)) {
-                    followed.push(self.follow(kind));
+                    followed.push(self.follow(&kind));
                 }
             }
             followed.extend(kept);
@@ -168,7 +168,7 @@ impl AllObjects {
         self.observers.iter().for_each(|observer| observer.kinds_changed());
     }
 
-    fn follow(&self, kind: Arc<Kind>) -> FollowedKind {
+    fn follow(&self, kind: &Arc<Kind>) -> FollowedKind {
         let objects = Arc::new(ObjectsOfKind {
             kind: kind.clone(),
             observers: self.observers.clone(),

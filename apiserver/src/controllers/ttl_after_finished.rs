@@ -52,7 +52,9 @@ impl ObservedJobs {
 
 impl Observer for ObservedJobs {
     fn replaced(&self, kind: &Arc<Kind>, objects: &[Metadata]) {
-        objects.iter().for_each(|object| self.changed(kind, object));
+        for object in objects {
+            self.changed(kind, object);
+        }
     }
 
     fn changed(&self, kind: &Arc<Kind>, object: &Metadata) {
