@@ -75,11 +75,11 @@ pub(crate) struct Controllers<D> {
     quota_usage: Arc<QuotaUsage>,
 }
 
-/// What the controllers are made of.
+/// The parts that the controllers are made of.
 pub(crate) struct ControllerSetup<D> {
     /// Handles their requests.
     pub(crate) handler: Arc<D>,
-    /// What is served.
+    /// The API that is served.
     pub(crate) served: Arc<ServedApi>,
     /// The controllers that run.
     pub(crate) running: Vec<Controller>,
@@ -175,7 +175,7 @@ impl<D: Dispatch> Controllers<D> {
             Controller::TtlAfterFinished => {
                 let (client, observed) = (self.client(ttl_after_finished::ACCOUNT), ObservedJobs::new());
                 session.add(observed.clone(), async move |_| {
-                    TtlAfterFinished::new(client, observed).run().await
+                    TtlAfterFinished::new(client, observed).run().await;
                 });
             }
             Controller::ResourceQuota => {
@@ -190,7 +190,7 @@ impl<D: Dispatch> Controllers<D> {
 
     /// Returns the client of a controller.
     fn client(&self, account: &str) -> Client {
-        Client::of_account(self.setup.handler.clone(), account)
+        Client::for_account(self.setup.handler.clone(), account)
     }
 }
 

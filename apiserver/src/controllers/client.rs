@@ -14,10 +14,10 @@ use crate::api_client::LocalUser;
 use crate::filters::Dispatch;
 use crate::main_server::source::ApiServer;
 
-use super::metadata::Metadata;
+use super::metadata::{Metadata, set};
 
 /// Maximum time of a request.
-const TIMEOUT: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum size of an answer.
 const MAX_ANSWER_BYTES: usize = 256 << 20;
 
@@ -45,7 +45,7 @@ pub(super) struct Failure {
     pub(super) answer: Value,
 }
 
-/// How the dependents of a deleted object are treated.
+/// The treatment of the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Propagation {
     /// They are deleted after it.
@@ -60,7 +60,7 @@ pub(super) enum Propagation {
 
 impl Client {
     /// Creates the client of a service account in `kube-system`: the name that kube-controller-manager gives the controller.
-    pub(super) fn of_account<D: Dispatch>(handler: Arc<D>, account: &str) -> Self {
+    pub(super) fn for_account<D: Dispatch>(handler: Arc<D>, account: &str) -> Self {
         let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
         let user = UserInfo {
             name: format!("system:serviceaccount:kube-system:{account}"),
@@ -108,7 +108,7 @@ impl Client {
     ) -> Result<(), Failure> {
         let mut preconditions = json!({"uid": state.uid});
         if !state.resource_version.is_empty() {
-            preconditions["resourceVersion"] = state.resource_version.as_str().into();
+            set(&mut preconditions, "resourceVersion", state.resource_version.as_str().into());
         }
         self.delete_with(path, propagation, Some(preconditions)).await
     }
@@ -128,7 +128,7 @@ impl Client {
             "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation.name(),
         });
         if let Some(preconditions) = preconditions {
-            options["preconditions"] = preconditions;
+            set(&mut options, "preconditions", preconditions);
         }
         self.send(Method::DELETE, path, JSON, &options).await.map(drop)
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Failure};
 use super::kinds::Kind;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, set};
 use super::namespace::is_namespaces;
 use super::objects::Observer;
 use super::queue::{Outcome, Queue};
@@ -93,7 +93,9 @@ impl Observer for ObservedDefault {
     fn replaced(&self, kind: &Arc<Kind>, objects: &[Metadata]) {
         if is_namespaces(kind) {
             self.active().clear();
-            objects.iter().for_each(|object| self.changed(kind, object));
+            for object in objects {
+                self.changed(kind, object);
+            }
         } else if kind.group.is_empty() && kind.resource == self.resource {
             // Any of them may have been removed or changed.
             self.active().iter().for_each(|namespace| self.queue.add(namespace.clone()));
@@ -157,7 +159,7 @@ impl DefaultObject {
             (Some(_), None) => return Ok(()),
             (Some(present), Some(field)) if present.get(field) == observed.object.get(field) => return Ok(()),
             (Some(mut present), Some(field)) => {
-                present[field] = observed.object.get(field).cloned().unwrap_or_default();
+                set(&mut present, field, observed.object.get(field).cloned().unwrap_or_default());
                 client.replace(&path, &present).await
             }
             (None, _) => client.create(&collection, &observed.object).await,

@@ -24,7 +24,7 @@ pub(super) struct Kind {
     /// The plural name.
     pub(super) resource: String,
     /// The name of the kind.
-    pub(super) kind: String,
+    pub(super) name: String,
     /// Whether objects belong to namespaces.
     pub(super) is_namespaced: bool,
     /// Whether objects can be watched.
@@ -56,7 +56,7 @@ impl Kind {
             group: served.group,
             version: served.version,
             resource: served.resource,
-            kind: served.kind,
+            name: served.kind,
             is_namespaced: served.is_namespaced,
             can_watch: served.can_watch,
             can_delete: served.can_delete,
@@ -105,12 +105,12 @@ impl Kind {
         let unreadable = || Failure::none("the metadata of the object cannot be read".to_owned());
         let Some(store) = &self.store else {
             let object = client.get(&self.path(namespace, name)).await?;
-            return object.map(|object| Metadata::of_value(&object).ok_or_else(unreadable)).transpose();
+            return object.map(|object| Metadata::from_value(&object).ok_or_else(unreadable)).transpose();
         };
         match store.get(&RequestContext::system(namespace), name, &GetOptions::default()).await {
             Ok(Answer::Stored(object)) => Metadata::read(&object).ok_or_else(unreadable).map(Some),
             Ok(Answer::Object(object)) => {
-                Metadata::of_value(&object.into_value()).ok_or_else(unreadable).map(Some)
+                Metadata::from_value(&object.into_value()).ok_or_else(unreadable).map(Some)
             }
             Ok(Answer::Success(_)) => Err(unreadable()),
             Err(failure) if failure.is_not_found() => Ok(None),
@@ -128,7 +128,7 @@ impl Kinds {
         let mut seen = HashSet::new();
         for collection in served.collections {
             let kind = Arc::new(Kind::new(collection));
-            kinds.by_name.insert((kind.api_version(), kind.kind.clone()), kind.clone());
+            kinds.by_name.insert((kind.api_version(), kind.name.clone()), kind.clone());
             if seen.insert((kind.group.clone(), kind.resource.clone())) {
                 kinds.preferred.push(kind);
             }

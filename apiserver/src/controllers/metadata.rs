@@ -2,6 +2,7 @@
 
 use registry_core::storage::StoredObject;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The finalizer of an object that is deleted after its dependents.
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
@@ -22,7 +23,7 @@ pub(super) struct Metadata {
     pub(super) resource_version: String,
     /// The time of the deletion, if the object is being deleted.
     pub(super) deletion_timestamp: Option<String>,
-    /// What must be removed before the object is.
+    /// The finalizers, which must be removed before the object is.
     pub(super) finalizers: Vec<String>,
     /// The owners.
     pub(super) owner_references: Vec<OwnerReference>,
@@ -54,6 +55,13 @@ struct WithMetadata {
     metadata: Metadata,
 }
 
+/// Sets a field of an object in JSON.
+pub(super) fn set(object: &mut Value, field: &str, value: Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert(field.to_owned(), value);
+    }
+}
+
 // === impl Metadata ===
 
 impl Metadata {
@@ -66,7 +74,7 @@ impl Metadata {
     }
 
     /// Reads the metadata of an object in JSON; `None` if it cannot be read.
-    pub(super) fn of_value(object: &serde_json::Value) -> Option<Self> {
+    pub(super) fn from_value(object: &Value) -> Option<Self> {
         Self::deserialize(object.get("metadata")?).ok()
     }
 

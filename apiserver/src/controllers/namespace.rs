@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Failure};
 use super::kinds::{Kind, Kinds};
-use super::metadata::Metadata;
+use super::metadata::{Metadata, set};
 use super::objects::{AllObjects, Observer};
 use super::queue::{Outcome, Queue};
 
@@ -200,7 +200,9 @@ fn released(namespace: &Value) -> Value {
     let kept = finalizers.into_iter().flatten().filter(|finalizer| *finalizer != FINALIZER);
     let kept: Vec<&Value> = kept.collect();
     let mut released = namespace.clone();
-    released["spec"]["finalizers"] = json!(kept);
+    if let Some(spec) = released.get_mut("spec") {
+        set(spec, "finalizers", json!(kept));
+    }
     released
 }
 

@@ -53,7 +53,7 @@ pub(super) struct AllObjects {
     client: Client,
     observers: Vec<Arc<dyn Observer>>,
     kinds: ArcSwap<Kinds>,
-    /// What is followed at present.
+    /// The kinds that are followed at present.
     followed: Mutex<Vec<FollowedKind>>,
     /// Whether the kinds were read once.
     is_begun: watch::Sender<bool>,
@@ -150,7 +150,7 @@ impl AllObjects {
                 .partition(|own| wanted.iter().any(|kind| is_followed_alike(kind, &own.objects.kind)));
             for kind in wanted {
                 if !kept.iter().any(|own| is_followed_alike(&kind, &own.objects.kind)) {
-                    followed.push(self.follow(kind));
+                    followed.push(self.follow(&kind));
                 }
             }
             followed.extend(kept);
@@ -169,7 +169,7 @@ impl AllObjects {
         self.observers.iter().for_each(|observer| observer.kinds_changed());
     }
 
-    fn follow(&self, kind: Arc<Kind>) -> FollowedKind {
+    fn follow(&self, kind: &Arc<Kind>) -> FollowedKind {
         let objects = Arc::new(ObjectsOfKind {
             kind: kind.clone(),
             observers: self.observers.clone(),
@@ -251,7 +251,7 @@ impl InformerHandler for ObjectsOfKind {
 impl Follower for RemoteFollower {
     fn replaced(&mut self, objects: Vec<Object>) {
         let objects = objects.into_iter().map(Object::into_value);
-        let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::of_value(&object)).collect();
+        let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::from_value(&object)).collect();
         self.0.replace(&objects);
     }
 
@@ -261,7 +261,7 @@ impl Follower for RemoteFollower {
             SourceEvent::Deleted(object) => (object, true),
             SourceEvent::Bookmark(_) => return,
         };
-        let Some(object) = Metadata::of_value(&object.into_value()) else { return };
+        let Some(object) = Metadata::from_value(&object.into_value()) else { return };
         self.0.observe(|observer| {
             if is_removed {
                 observer.removed(&self.0.kind, &object);

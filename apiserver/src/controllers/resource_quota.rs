@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::client::{Client, Failure};
 use super::kinds::Kind;
-use super::metadata::Metadata;
+use super::metadata::{Metadata, set};
 use super::objects::{AllObjects, Observer};
 use super::queue::{Outcome, Queue};
 
@@ -94,7 +94,7 @@ impl QuotaController {
         if totals.is_said {
             return Ok(());
         }
-        quota["status"] = json!({"hard": totals.hard, "used": totals.used});
+        set(&mut quota, "status", json!({"hard": totals.hard, "used": totals.used}));
         self.client.replace(&format!("{path}/status"), &quota).await.map(drop)
     }
 }
@@ -123,10 +123,15 @@ impl Observer for ObservedQuotas {
     fn replaced(&self, kind: &Arc<Kind>, objects: &[Metadata]) {
         if is_quotas(kind) {
             self.names().clear();
-            return objects.iter().for_each(|object| self.changed(kind, object));
+            for object in objects {
+                self.changed(kind, object);
+            }
+            return;
         }
         let namespaces: Vec<String> = self.names().keys().cloned().collect();
-        namespaces.iter().for_each(|namespace| self.note_change(namespace));
+        for namespace in &namespaces {
+            self.note_change(namespace);
+        }
     }
 
     fn changed(&self, kind: &Arc<Kind>, object: &Metadata) {

@@ -30,7 +30,7 @@ pub(super) struct TtlAfterFinished {
 /// The jobs that have changed, by namespace and name.
 pub(super) struct ObservedJobs(Queue<(String, String)>);
 
-/// What is to be done with a job.
+/// The time at which a job is to be deleted.
 #[derive(Debug, PartialEq, Eq)]
 enum Due {
     /// Nothing, as long as it does not change.
@@ -52,7 +52,9 @@ impl ObservedJobs {
 
 impl Observer for ObservedJobs {
     fn replaced(&self, kind: &Arc<Kind>, objects: &[Metadata]) {
-        objects.iter().for_each(|object| self.changed(kind, object));
+        for object in objects {
+            self.changed(kind, object);
+        }
     }
 
     fn changed(&self, kind: &Arc<Kind>, object: &Metadata) {

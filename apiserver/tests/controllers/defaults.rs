@@ -26,7 +26,7 @@ async fn a_pod_can_be_created_as_soon_as_its_namespace_exists() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_every_namespace_has_is_restored() {
+async fn an_account_and_an_authority_that_are_deleted_are_restored() {
     let world = World::start().await;
     let account = "/api/v1/namespaces/default/serviceaccounts/default";
     let map = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt";

@@ -51,7 +51,7 @@ async fn a_lease_that_has_expired_or_is_given_up_holds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_begun_is_completed_after_a_restart() {
+async fn deletions_are_completed_after_a_restart() {
     let server = TestServer::builder().without_controllers().start().await.unwrap();
     let directory = server.directory().clone();
     let world = World(server);

@@ -60,7 +60,7 @@ pub(super) struct Graph {
     nodes: HashMap<Uid, Node>,
 }
 
-/// What has to be examined after a change of the graph.
+/// The objects that have to be examined after a change of the graph.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Effects {
     /// The objects that may have to be deleted, or that may not be waited for any more.
@@ -74,7 +74,7 @@ pub(super) struct Effects {
 impl Coordinates {
     fn observed(kind: &Kind, object: &Metadata) -> Self {
         Self {
-            kind: kind.kind.clone(),
+            kind: kind.name.clone(),
             api_version: kind.api_version(),
             namespace: object.namespace.clone(),
             name: object.name.clone(),
@@ -298,9 +298,9 @@ impl Graph {
         for (uid, node) in &self.nodes {
             match &node.kind {
                 Some(own) if own.is_same_resource(kind) && !present.contains(&**uid) => {
-                    gone.push(uid.clone())
+                    gone.push(uid.clone());
                 }
-                None if node.coordinates.kind == kind.kind => {
+                None if node.coordinates.kind == kind.name => {
                     effects.delete.insert(uid.clone());
                 }
                 _ => {}

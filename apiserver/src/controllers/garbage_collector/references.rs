@@ -6,7 +6,7 @@ use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use crate::controllers::kinds::Kind;
-use crate::controllers::metadata::{Metadata, ORPHAN, OwnerReference};
+use crate::controllers::metadata::{Metadata, ORPHAN, OwnerReference, set};
 
 use super::graph::Uid;
 use super::{GarbageCollector, SETTLING, Unfinished, WORKERS};
@@ -107,8 +107,8 @@ impl GarbageCollector {
         let mut state = object.clone();
         for attempt in 1.. {
             let Some(mut patch) = make_patch(&state) else { return Ok(()) };
-            patch["uid"] = state.uid.as_str().into();
-            patch["resourceVersion"] = state.resource_version.as_str().into();
+            set(&mut patch, "uid", state.uid.as_str().into());
+            set(&mut patch, "resourceVersion", state.resource_version.as_str().into());
             match self.client.merge(&path, &json!({"metadata": patch})).await {
                 Ok(_) => return Ok(()),
                 Err(failure) if failure.is_not_found() => return Ok(()),

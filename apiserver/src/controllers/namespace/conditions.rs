@@ -1,4 +1,4 @@
-//! What the deletion of a namespace's content has found, and the conditions that say it.
+//! The findings of the deletion of a namespace's content, and the conditions that say them.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const CONDITIONS: [(&str, &str, &str); 5] = [
     ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 ];
 
-/// What a pass has found.
+/// The findings of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// The group versions whose kinds are not known.

@@ -22,7 +22,7 @@ const CONCURRENT_DELETIONS: usize = 64;
 /// Estimated time until finalizers are removed.
 const FINALIZERS_SECONDS: u64 = 15;
 
-/// What remains of a kind in a namespace.
+/// The objects of a kind that remain in a namespace.
 #[derive(Debug, Default)]
 pub(super) struct Remaining {
     /// The number of objects.
@@ -146,7 +146,7 @@ async fn list_remote(client: &Client, kind: &Kind, namespace: &str) -> Result<Op
             Err(failure) => return Err(Failure::none(failure.to_string())),
         };
         let values = page.items.into_iter().map(registry_core::api::Object::into_value);
-        let metadata = values.filter_map(|value| Metadata::of_value(&value));
+        let metadata = values.filter_map(|value| Metadata::from_value(&value));
         objects.extend(metadata.map(|metadata| Listed { metadata, grace_seconds: 0 }));
         token = page.continue_token;
         if token.is_none() {

@@ -20,7 +20,7 @@ pub struct QuotaUsage {
     devices: Option<DeviceLookup>,
 }
 
-/// What a quota should say of a namespace.
+/// The status that a quota should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaTotals {
     /// The limits, as the quota specifies them.
