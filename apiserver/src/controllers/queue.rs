@@ -196,17 +196,17 @@ mod tests {
         queue.add("a");
         queue.add("a");
         let work = async |key: &'static str| {
-            let first = runs.lock().unwrap().is_empty();
+            let first = runs.lock().is_empty();
             if first {
                 queue.add(key);
             }
-            runs.lock().unwrap().push((key, Instant::now()));
+            runs.lock().push((key, Instant::now()));
             tokio::time::sleep(Duration::from_secs(1)).await;
             Outcome::Done
         };
         let running = queue.run(8, work);
         assert!(tokio::time::timeout(Duration::from_secs(9), running).await.is_err(), "it never ends");
-        let runs = runs.into_inner().unwrap();
+        let runs = runs.into_inner();
         assert_eq!(runs.len(), 2);
         assert_eq!(runs[1].1 - runs[0].1, Duration::from_secs(1));
     }
@@ -218,12 +218,12 @@ mod tests {
         queue.add("bad");
         queue.add("good");
         let work = async |key: &'static str| {
-            runs.lock().unwrap().push((key, Instant::now()));
+            runs.lock().push((key, Instant::now()));
             if key == "bad" { Outcome::Failed } else { Outcome::Done }
         };
         let running = queue.run(1, work);
         assert!(tokio::time::timeout(Duration::from_mins(60), running).await.is_err(), "it never ends");
-        let runs = runs.into_inner().unwrap();
+        let runs = runs.into_inner();
         let bad: Vec<_> = runs.iter().filter(|(key, _)| *key == "bad").map(|(_, at)| *at).collect();
         assert!((30..50).contains(&bad.len()), "{} attempts in an hour", bad.len());
         let last = bad[bad.len() - 1] - bad[bad.len() - 2];
@@ -239,11 +239,11 @@ mod tests {
         queue.add_after("a", Duration::from_secs(3));
         queue.add_after("a", Duration::from_secs(6));
         let work = async |_| {
-            ran.lock().unwrap().push(began.elapsed().as_secs());
+            ran.lock().push(began.elapsed().as_secs());
             Outcome::Done
         };
         let running = queue.run(1, work);
         assert!(tokio::time::timeout(Duration::from_mins(1), running).await.is_err(), "it never ends");
-        assert_eq!(*ran.lock().unwrap(), [3]);
+        assert_eq!(*ran.lock(), [3]);
     }
 }

@@ -6,12 +6,13 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
+use parking_lot::Mutex;
 use registry_storage::Interface;
 use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_storage::embedded::Embedded;
@@ -127,7 +128,7 @@ impl EngineHooks for Gated {
         }
         self.begun.fetch_add(1, Ordering::SeqCst);
         self.permits.acquire().await.unwrap().forget();
-        let failure = self.failure.lock().unwrap().take();
+        let failure = self.failure.lock().take();
         match failure {
             None => Ok(()),
             Some(Failure::Error) => Err(MvccError::Overloaded),
@@ -192,7 +193,7 @@ async fn a_caller_whose_thread_is_busy_delays_no_other() {
 async fn a_failed_read_fails_all_its_callers_and_no_later_ones() {
     let (engine, client) = gated().await;
     for failure in [Failure::Error, Failure::Panic] {
-        *engine.hooks.failure.lock().unwrap() = Some(failure);
+        *engine.hooks.failure.lock() = Some(failure);
         engine.hooks.begun.store(0, Ordering::SeqCst);
         let read = || {
             let client = client.clone();

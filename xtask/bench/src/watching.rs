@@ -37,7 +37,7 @@ pub(crate) struct Watching {
 #[derive(Default)]
 struct Deliveries {
     count: AtomicU64,
-    latencies: std::sync::Mutex<Vec<Duration>>,
+    latencies: parking_lot::Mutex<Vec<Duration>>,
 }
 
 /// Runs many watchers of one collection and a writer; counts deliveries and their lateness.
@@ -205,7 +205,7 @@ impl Deliveries {
     fn take(&self, latency: Duration) {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         if count.is_multiple_of(16) {
-            self.latencies.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(latency);
+            self.latencies.lock().push(latency);
         }
     }
 
@@ -214,7 +214,7 @@ impl Deliveries {
     }
 
     fn take_latencies(&self) -> Vec<Duration> {
-        std::mem::take(&mut *self.latencies.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        std::mem::take(&mut *self.latencies.lock())
     }
 }
 
