@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 
 use crate::core::pod_spec::validation;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::LABEL_SELECTOR;
 use crate::support::label_selector;
 

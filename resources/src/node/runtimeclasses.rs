@@ -17,6 +17,8 @@ use crate::support::printers;
     cluster,
     storage_prefix = "runtimeclasses",
     columns = COLUMNS,
+    unconditional_update = false,
+    create_on_update,
     strategy = strategy::RuntimeClassStrategy,
 )]
 pub struct RuntimeClasses;

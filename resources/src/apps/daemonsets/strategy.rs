@@ -8,7 +8,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_absent_at, fill_at};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Counts the changes of the template; formerly a field of the spec.

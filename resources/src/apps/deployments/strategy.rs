@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_absent_at, fill_at};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Defaults and validation; the selector is immutable.
@@ -52,10 +52,6 @@ impl ObjectStrategy for DeploymentStrategy {
         if new.get(&ANNOTATIONS) != old.get(&ANNOTATIONS) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata", "labels"]]
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

@@ -8,7 +8,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::fill_at;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// Defaults and validation; the selector is immutable.
 pub(super) struct ReplicaSetStrategy;

@@ -12,7 +12,7 @@ use crate::apps::workload;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
 use crate::support::defaulting::{each, fill, fill_absent, fill_at, with};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 use crate::support::semantic;
 

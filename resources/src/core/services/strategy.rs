@@ -94,8 +94,4 @@ impl ObjectStrategy for ServiceStrategy {
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
         warnings::of(new)
     }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
-    }
 }

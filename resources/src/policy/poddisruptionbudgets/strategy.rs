@@ -7,7 +7,7 @@ use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 
 use crate::support::conditions;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL};
 use crate::support::label_selector;
 
@@ -23,14 +23,6 @@ const SPEC: GoShape = GoShape::Struct(&[
 pub(super) struct PodDisruptionBudgetStrategy;
 
 impl ObjectStrategy for PodDisruptionBudgetStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
     fn name_rule(&self) -> NameRule {
         NameRule::PathSegment
     }
@@ -43,10 +35,6 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
             status.get(count).check_not_negative(&mut errors);
         }
         errors
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -25,10 +25,6 @@ const RECOMMENDED: &str = "spec.serviceAccountTokenInSecrets is unset; if suppor
 pub(super) struct CSIDriverStrategy;
 
 impl ObjectStrategy for CSIDriverStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         let spec = object.0.entry("spec").or_insert_with(|| json!({}));
         let Some(spec) = spec.as_object_mut() else { return };

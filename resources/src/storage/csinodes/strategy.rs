@@ -20,10 +20,6 @@ const MAX_NODE_ID_BYTES: usize = 256;
 pub(super) struct CSINodeStrategy;
 
 impl ObjectStrategy for CSINodeStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let mut names = HashSet::new();
