@@ -194,6 +194,11 @@ impl<'v> Time<'v, '_> {
 }
 
 impl<'v> IntOrString<'v, '_> {
+    /// Returns its text; empty if it has none.
+    pub fn text(&self) -> &'v str {
+        self.any_text()
+    }
+
     /// Returns its text, if it is one.
     pub fn optional_text(&self) -> Option<&'v str> {
         self.value().and_then(Value::as_str)
@@ -202,6 +207,11 @@ impl<'v> IntOrString<'v, '_> {
     /// Returns its number, if it is one.
     pub fn integer(&self) -> Option<i64> {
         self.value().and_then(Value::as_i64)
+    }
+
+    /// Adds an error if it is a negative number.
+    pub fn check_not_negative(&self, errors: &mut ErrorList) {
+        Integer::typed(**self).check_not_negative(errors);
     }
 }
 

@@ -76,6 +76,13 @@ impl<'m, T> Slot<'m, T> {
         self.fields.insert(self.name.to_owned(), value);
     }
 
+    /// Sets the field to a JSON value if it is unset, or an empty map or list.
+    pub fn or_if_empty(self, default: impl FnOnce() -> Value) {
+        if self.is_empty() {
+            self.set_value(default());
+        }
+    }
+
     /// Sets the field to a JSON value if it is missing or null.
     pub fn or_value(self, default: impl FnOnce() -> Value) {
         if self.is_absent() {
@@ -120,6 +127,13 @@ settable! {
     Quantity: &str
 }
 
+impl Slot<'_, Text<'_, '_>> {
+    /// Whether its text is this one.
+    pub fn is(&self, text: &str) -> bool {
+        self.value().and_then(Value::as_str) == Some(text)
+    }
+}
+
 impl Slot<'_, Integer<'_, '_>> {
     /// Sets the field if it is unset or 0, for fields whose 0 means unset.
     pub fn or_if_zero(self, default: i64) {
@@ -135,6 +149,11 @@ impl Slot<'_, IntOrString<'_, '_>> {
         if self.is_unset() {
             self.set_value(default.into());
         }
+    }
+
+    /// Sets the field if it is missing or null, for fields whose empty text is a value.
+    pub fn or_if_absent(self, default: impl Into<Value>) {
+        self.or_value(|| default.into());
     }
 }
 
