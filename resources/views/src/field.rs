@@ -80,10 +80,6 @@ impl<'v, 'p> Field<'v, 'p> {
     {
         self.all_entries().map(|(key, view)| (key, Self::typed(view)))
     }
-
-    fn list(&self) -> List<'v, 'p, Self> {
-        List::typed(***self)
-    }
 }
 
 // === impl Field: reading ===
@@ -128,6 +124,10 @@ impl<'v, 'p> Field<'v, 'p> {
 // === impl Field: checks ===
 
 impl<'v, 'p> Field<'v, 'p> {
+    fn list(&self) -> List<Text<'v, 'p>> {
+        List::typed(***self)
+    }
+
     /// Adds an error if it has no elements or entries.
     pub fn check_not_empty(&self, errors: &mut ErrorList) {
         self.list().check_not_empty(errors);

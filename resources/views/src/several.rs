@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::hash::Hash;
-use std::marker::PhantomData;
 use std::ops::Deref;
 
 use registry_core::api::FieldError;
@@ -12,39 +11,33 @@ use serde_json::Value;
 use crate::scalars::Text;
 use crate::view::{Typed, View};
 
-/// A list of elements of one type.
-pub struct List<'v, 'p, T>(View<'v, 'p>, PhantomData<T>);
+/// A list of elements of one type. The type has the lifetimes of the list too, so its place is kept as one of an element.
+#[derive(Clone, Copy)]
+pub struct List<T>(T);
 
-/// A map from texts to values of one type.
-pub struct Map<'v, 'p, T>(View<'v, 'p>, PhantomData<T>);
+/// A map from texts to values of one type, which has the lifetimes of the map too.
+#[derive(Clone, Copy)]
+pub struct Map<T>(T);
 
 macro_rules! several {
     ($name:ident) => {
-        impl<T> Clone for $name<'_, '_, T> {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-
-        impl<T> Copy for $name<'_, '_, T> {}
-
-        impl<'v, 'p, T> Deref for $name<'v, 'p, T> {
-            type Target = View<'v, 'p>;
+        impl<T: Deref> Deref for $name<T> {
+            type Target = T::Target;
 
             #[inline]
-            fn deref(&self) -> &View<'v, 'p> {
+            fn deref(&self) -> &T::Target {
                 &self.0
             }
         }
 
-        impl<'v, 'p, T> Typed<'v, 'p> for $name<'v, 'p, T> {
+        impl<'v, 'p, T: Typed<'v, 'p>> Typed<'v, 'p> for $name<T> {
             #[inline]
             fn typed(view: View<'v, 'p>) -> Self {
-                Self(view, PhantomData)
+                Self(T::typed(view))
             }
         }
 
-        impl<T> $name<'_, '_, T> {
+        impl<'v: 'p, 'p, T: Deref<Target = View<'v, 'p>>> $name<T> {
             /// Whether it is absent, or nothing is in it.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
@@ -78,10 +71,10 @@ several!(Map);
 
 // === impl List ===
 
-impl<'v, 'p, T: Typed<'v, 'p>> List<'v, 'p, T> {
+impl<'v: 'p, 'p, T: Typed<'v, 'p> + Deref<Target = View<'v, 'p>>> List<T> {
     /// Returns the elements; none if it is absent.
     pub fn elements(&'p self) -> impl Iterator<Item = T> {
-        self.0.all_elements().map(T::typed)
+        (**self).all_elements().map(T::typed)
     }
 
     /// Adds an error for each element whose key occurred before.
@@ -110,7 +103,7 @@ pub(crate) fn check_unique<T, K: Eq + Hash>(
     }
 }
 
-impl<'v, 'p> List<'v, 'p, Text<'v, 'p>> {
+impl<'v: 'p, 'p> List<Text<'v, 'p>> {
     /// Returns the texts of the elements; none if it is absent.
     pub fn texts(&self) -> impl Iterator<Item = &'v str> + use<'v> {
         let elements = self.value().and_then(Value::as_array).into_iter().flatten();
@@ -125,19 +118,19 @@ impl<'v, 'p> List<'v, 'p, Text<'v, 'p>> {
 
 // === impl Map ===
 
-impl<'v: 'p, 'p, T: Typed<'v, 'p>> Map<'v, 'p, T> {
+impl<'v: 'p, 'p, T: Typed<'v, 'p> + Deref<Target = View<'v, 'p>>> Map<T> {
     /// Returns the entries; none if it is absent.
     pub fn entries(&'p self) -> impl Iterator<Item = (&'v str, T)> {
-        self.0.all_entries().map(|(key, view)| (key, T::typed(view)))
+        (**self).all_entries().map(|(key, view)| (key, T::typed(view)))
     }
 
     /// Returns the entry of a key.
     pub fn entry(&'p self, key: &'p str) -> T {
-        T::typed(self.0.entry_shown_as(key, key))
+        T::typed((**self).entry_shown_as(key, key))
     }
 }
 
-impl<'v, 'p> Map<'v, 'p, Text<'v, 'p>> {
+impl<'v: 'p, 'p> Map<Text<'v, 'p>> {
     /// Returns the keys and their texts; none if it is absent.
     pub fn texts(&self) -> impl Iterator<Item = (&'v str, &'v str)> + use<'v> {
         let entries = self.value().and_then(Value::as_object).into_iter().flatten();

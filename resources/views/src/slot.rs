@@ -178,7 +178,7 @@ impl<'m, T: Fill<'m>> Slot<'m, T> {
     }
 }
 
-impl<'m, T: Fill<'m>> Slot<'m, List<'_, '_, T>> {
+impl<'m, T: Fill<'m>> Slot<'m, List<T>> {
     /// Returns the elements that are objects; none if it is absent.
     pub fn elements(self) -> impl Iterator<Item = T> {
         let elements = self.fields.get_mut(self.name).and_then(Value::as_array_mut).into_iter().flatten();
@@ -186,7 +186,7 @@ impl<'m, T: Fill<'m>> Slot<'m, List<'_, '_, T>> {
     }
 }
 
-impl<'m, T> Slot<'m, Map<'_, '_, T>> {
+impl<'m, T> Slot<'m, Map<T>> {
     /// Returns the entries, if it is present.
     pub fn entries(self) -> Option<&'m mut Fields> {
         self.fields.get_mut(self.name).and_then(Value::as_object_mut)

@@ -169,8 +169,8 @@ impl<'a> Table<'a> {
         let ty = self.types.get(number).ok_or_else(|| format!("{FACTS} has no type {number}"))?;
         Ok(match ty {
             Type::Scalar(view) => format!("{view}<{lifetimes}>"),
-            Type::List(element) => format!("List<{lifetimes}, {}>", self.view(*element, from, writable)?),
-            Type::Map(value) => format!("Map<{lifetimes}, {}>", self.view(*value, from, writable)?),
+            Type::List(element) => format!("List<{}>", self.view(*element, from, writable)?),
+            Type::Map(value) => format!("Map<{}>", self.view(*value, from, writable)?),
             Type::Struct(declared) => {
                 let Place { group, version, name } = declared.place;
                 let name = self.part_name(number, name);

@@ -9,7 +9,7 @@ use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, Reason, StatusError};
 use crate::context::RequestContext;
 use crate::registry::testing::{Edit, MemoryStorage, Replace, object_of, widget, widgets};
-use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription};
+use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription, WriteRules};
 use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidateObject};
 use crate::storage::StoredObject;
 

@@ -36,12 +36,12 @@ structs! {
 structs! {
     AdmissionResponse AdmissionResponseMut {
         allowed = "allowed": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        audit_annotations = "auditAnnotations": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        audit_annotations = "auditAnnotations": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         patch = "patch": Bytes<'v, 'p>, Bytes<'static, 'static>;
         patch_type = "patchType": Text<'v, 'p>, Text<'static, 'static>;
         status = "status": crate::meta::v1::StatusPart<'v, 'p>, crate::meta::v1::StatusPartMut<'m>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
-        warnings = "warnings": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        warnings = "warnings": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 

@@ -39,21 +39,21 @@ structs! {
 
 structs! {
     MatchResources MatchResourcesMut {
-        exclude_resource_rules = "excludeResourceRules": List<'v, 'p, NamedRuleWithOperations<'v, 'p>>, List<'static, 'static, NamedRuleWithOperationsMut<'m>>;
+        exclude_resource_rules = "excludeResourceRules": List<NamedRuleWithOperations<'v, 'p>>, List<NamedRuleWithOperationsMut<'m>>;
         match_policy = "matchPolicy": Text<'v, 'p>, Text<'static, 'static>;
         namespace_selector = "namespaceSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
         object_selector = "objectSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        resource_rules = "resourceRules": List<'v, 'p, NamedRuleWithOperations<'v, 'p>>, List<'static, 'static, NamedRuleWithOperationsMut<'m>>;
+        resource_rules = "resourceRules": List<NamedRuleWithOperations<'v, 'p>>, List<NamedRuleWithOperationsMut<'m>>;
     }
 }
 
 structs! {
     NamedRuleWithOperations NamedRuleWithOperationsMut {
-        api_groups = "apiGroups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        api_versions = "apiVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        operations = "operations": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resource_names = "resourceNames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resources = "resources": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        api_groups = "apiGroups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        api_versions = "apiVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        operations = "operations": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resource_names = "resourceNames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resources = "resources": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         scope = "scope": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -70,12 +70,12 @@ kinds! {
 structs! {
     MutatingAdmissionPolicySpec MutatingAdmissionPolicySpecMut {
         failure_policy = "failurePolicy": Text<'v, 'p>, Text<'static, 'static>;
-        match_conditions = "matchConditions": List<'v, 'p, MatchCondition<'v, 'p>>, List<'static, 'static, MatchConditionMut<'m>>;
+        match_conditions = "matchConditions": List<MatchCondition<'v, 'p>>, List<MatchConditionMut<'m>>;
         match_constraints = "matchConstraints": MatchResources<'v, 'p>, MatchResourcesMut<'m>;
-        mutations = "mutations": List<'v, 'p, Mutation<'v, 'p>>, List<'static, 'static, MutationMut<'m>>;
+        mutations = "mutations": List<Mutation<'v, 'p>>, List<MutationMut<'m>>;
         param_kind = "paramKind": ParamKind<'v, 'p>, ParamKindMut<'m>;
         reinvocation_policy = "reinvocationPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        variables = "variables": List<'v, 'p, Variable<'v, 'p>>, List<'static, 'static, VariableMut<'m>>;
+        variables = "variables": List<Variable<'v, 'p>>, List<VariableMut<'m>>;
     }
 }
 
@@ -129,16 +129,16 @@ structs! {
 
 structs! {
     MutatingWebhook MutatingWebhookMut {
-        admission_review_versions = "admissionReviewVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        admission_review_versions = "admissionReviewVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         client_config = "clientConfig": WebhookClientConfig<'v, 'p>, WebhookClientConfigMut<'m>;
         failure_policy = "failurePolicy": Text<'v, 'p>, Text<'static, 'static>;
-        match_conditions = "matchConditions": List<'v, 'p, MatchCondition<'v, 'p>>, List<'static, 'static, MatchConditionMut<'m>>;
+        match_conditions = "matchConditions": List<MatchCondition<'v, 'p>>, List<MatchConditionMut<'m>>;
         match_policy = "matchPolicy": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         namespace_selector = "namespaceSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
         object_selector = "objectSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
         reinvocation_policy = "reinvocationPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        rules = "rules": List<'v, 'p, RuleWithOperations<'v, 'p>>, List<'static, 'static, RuleWithOperationsMut<'m>>;
+        rules = "rules": List<RuleWithOperations<'v, 'p>>, List<RuleWithOperationsMut<'m>>;
         side_effects = "sideEffects": Text<'v, 'p>, Text<'static, 'static>;
         timeout_seconds = "timeoutSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
     }
@@ -163,10 +163,10 @@ structs! {
 
 structs! {
     RuleWithOperations RuleWithOperationsMut {
-        api_groups = "apiGroups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        api_versions = "apiVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        operations = "operations": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resources = "resources": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        api_groups = "apiGroups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        api_versions = "apiVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        operations = "operations": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resources = "resources": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         scope = "scope": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -176,13 +176,13 @@ kinds! {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        webhooks = "webhooks": List<'v, 'p, MutatingWebhook<'v, 'p>>, List<'static, 'static, MutatingWebhookMut<'m>>;
+        webhooks = "webhooks": List<MutatingWebhook<'v, 'p>>, List<MutatingWebhookMut<'m>>;
     }
 }
 
 structs! {
     TypeChecking TypeCheckingMut {
-        expression_warnings = "expressionWarnings": List<'v, 'p, ExpressionWarning<'v, 'p>>, List<'static, 'static, ExpressionWarningMut<'m>>;
+        expression_warnings = "expressionWarnings": List<ExpressionWarning<'v, 'p>>, List<ExpressionWarningMut<'m>>;
     }
 }
 
@@ -198,13 +198,13 @@ kinds! {
 
 structs! {
     ValidatingAdmissionPolicySpec ValidatingAdmissionPolicySpecMut {
-        audit_annotations = "auditAnnotations": List<'v, 'p, AuditAnnotation<'v, 'p>>, List<'static, 'static, AuditAnnotationMut<'m>>;
+        audit_annotations = "auditAnnotations": List<AuditAnnotation<'v, 'p>>, List<AuditAnnotationMut<'m>>;
         failure_policy = "failurePolicy": Text<'v, 'p>, Text<'static, 'static>;
-        match_conditions = "matchConditions": List<'v, 'p, MatchCondition<'v, 'p>>, List<'static, 'static, MatchConditionMut<'m>>;
+        match_conditions = "matchConditions": List<MatchCondition<'v, 'p>>, List<MatchConditionMut<'m>>;
         match_constraints = "matchConstraints": MatchResources<'v, 'p>, MatchResourcesMut<'m>;
         param_kind = "paramKind": ParamKind<'v, 'p>, ParamKindMut<'m>;
-        validations = "validations": List<'v, 'p, Validation<'v, 'p>>, List<'static, 'static, ValidationMut<'m>>;
-        variables = "variables": List<'v, 'p, Variable<'v, 'p>>, List<'static, 'static, VariableMut<'m>>;
+        validations = "validations": List<Validation<'v, 'p>>, List<ValidationMut<'m>>;
+        variables = "variables": List<Variable<'v, 'p>>, List<VariableMut<'m>>;
     }
 }
 
@@ -219,7 +219,7 @@ structs! {
 
 structs! {
     ValidatingAdmissionPolicyStatus ValidatingAdmissionPolicyStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
         type_checking = "typeChecking": TypeChecking<'v, 'p>, TypeCheckingMut<'m>;
     }
@@ -239,21 +239,21 @@ structs! {
         match_resources = "matchResources": MatchResources<'v, 'p>, MatchResourcesMut<'m>;
         param_ref = "paramRef": ParamRef<'v, 'p>, ParamRefMut<'m>;
         policy_name = "policyName": Text<'v, 'p>, Text<'static, 'static>;
-        validation_actions = "validationActions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        validation_actions = "validationActions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ValidatingWebhook ValidatingWebhookMut {
-        admission_review_versions = "admissionReviewVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        admission_review_versions = "admissionReviewVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         client_config = "clientConfig": WebhookClientConfig<'v, 'p>, WebhookClientConfigMut<'m>;
         failure_policy = "failurePolicy": Text<'v, 'p>, Text<'static, 'static>;
-        match_conditions = "matchConditions": List<'v, 'p, MatchCondition<'v, 'p>>, List<'static, 'static, MatchConditionMut<'m>>;
+        match_conditions = "matchConditions": List<MatchCondition<'v, 'p>>, List<MatchConditionMut<'m>>;
         match_policy = "matchPolicy": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         namespace_selector = "namespaceSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
         object_selector = "objectSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        rules = "rules": List<'v, 'p, RuleWithOperations<'v, 'p>>, List<'static, 'static, RuleWithOperationsMut<'m>>;
+        rules = "rules": List<RuleWithOperations<'v, 'p>>, List<RuleWithOperationsMut<'m>>;
         side_effects = "sideEffects": Text<'v, 'p>, Text<'static, 'static>;
         timeout_seconds = "timeoutSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
     }
@@ -264,7 +264,7 @@ kinds! {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        webhooks = "webhooks": List<'v, 'p, ValidatingWebhook<'v, 'p>>, List<'static, 'static, ValidatingWebhookMut<'m>>;
+        webhooks = "webhooks": List<ValidatingWebhook<'v, 'p>>, List<ValidatingWebhookMut<'m>>;
     }
 }
 

@@ -25,21 +25,21 @@ structs! {
 
 structs! {
     MatchResources MatchResourcesMut {
-        exclude_resource_rules = "excludeResourceRules": List<'v, 'p, NamedRuleWithOperations<'v, 'p>>, List<'static, 'static, NamedRuleWithOperationsMut<'m>>;
+        exclude_resource_rules = "excludeResourceRules": List<NamedRuleWithOperations<'v, 'p>>, List<NamedRuleWithOperationsMut<'m>>;
         match_policy = "matchPolicy": Text<'v, 'p>, Text<'static, 'static>;
         namespace_selector = "namespaceSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
         object_selector = "objectSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        resource_rules = "resourceRules": List<'v, 'p, NamedRuleWithOperations<'v, 'p>>, List<'static, 'static, NamedRuleWithOperationsMut<'m>>;
+        resource_rules = "resourceRules": List<NamedRuleWithOperations<'v, 'p>>, List<NamedRuleWithOperationsMut<'m>>;
     }
 }
 
 structs! {
     NamedRuleWithOperations NamedRuleWithOperationsMut {
-        api_groups = "apiGroups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        api_versions = "apiVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        operations = "operations": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resource_names = "resourceNames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resources = "resources": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        api_groups = "apiGroups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        api_versions = "apiVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        operations = "operations": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resource_names = "resourceNames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resources = "resources": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         scope = "scope": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -56,12 +56,12 @@ kinds! {
 structs! {
     MutatingAdmissionPolicySpec MutatingAdmissionPolicySpecMut {
         failure_policy = "failurePolicy": Text<'v, 'p>, Text<'static, 'static>;
-        match_conditions = "matchConditions": List<'v, 'p, MatchCondition<'v, 'p>>, List<'static, 'static, MatchConditionMut<'m>>;
+        match_conditions = "matchConditions": List<MatchCondition<'v, 'p>>, List<MatchConditionMut<'m>>;
         match_constraints = "matchConstraints": MatchResources<'v, 'p>, MatchResourcesMut<'m>;
-        mutations = "mutations": List<'v, 'p, Mutation<'v, 'p>>, List<'static, 'static, MutationMut<'m>>;
+        mutations = "mutations": List<Mutation<'v, 'p>>, List<MutationMut<'m>>;
         param_kind = "paramKind": ParamKind<'v, 'p>, ParamKindMut<'m>;
         reinvocation_policy = "reinvocationPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        variables = "variables": List<'v, 'p, Variable<'v, 'p>>, List<'static, 'static, VariableMut<'m>>;
+        variables = "variables": List<Variable<'v, 'p>>, List<VariableMut<'m>>;
     }
 }
 

@@ -25,7 +25,7 @@ structs! {
 structs! {
     WebhookConversion WebhookConversionMut {
         client_config = "clientConfig": WebhookClientConfig<'v, 'p>, WebhookClientConfigMut<'m>;
-        conversion_review_versions = "conversionReviewVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        conversion_review_versions = "conversionReviewVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -63,29 +63,29 @@ structs! {
         names = "names": CustomResourceDefinitionNames<'v, 'p>, CustomResourceDefinitionNamesMut<'m>;
         preserve_unknown_fields = "preserveUnknownFields": Boolean<'v, 'p>, Boolean<'static, 'static>;
         scope = "scope": Text<'v, 'p>, Text<'static, 'static>;
-        versions = "versions": List<'v, 'p, CustomResourceDefinitionVersion<'v, 'p>>, List<'static, 'static, CustomResourceDefinitionVersionMut<'m>>;
+        versions = "versions": List<CustomResourceDefinitionVersion<'v, 'p>>, List<CustomResourceDefinitionVersionMut<'m>>;
     }
 }
 
 structs! {
     CustomResourceDefinitionNames CustomResourceDefinitionNamesMut {
-        categories = "categories": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        categories = "categories": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         list_kind = "listKind": Text<'v, 'p>, Text<'static, 'static>;
         plural = "plural": Text<'v, 'p>, Text<'static, 'static>;
-        short_names = "shortNames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        short_names = "shortNames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         singular = "singular": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
 
 structs! {
     CustomResourceDefinitionVersion CustomResourceDefinitionVersionMut {
-        additional_printer_columns = "additionalPrinterColumns": List<'v, 'p, CustomResourceColumnDefinition<'v, 'p>>, List<'static, 'static, CustomResourceColumnDefinitionMut<'m>>;
+        additional_printer_columns = "additionalPrinterColumns": List<CustomResourceColumnDefinition<'v, 'p>>, List<CustomResourceColumnDefinitionMut<'m>>;
         deprecated = "deprecated": Boolean<'v, 'p>, Boolean<'static, 'static>;
         deprecation_warning = "deprecationWarning": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         schema = "schema": CustomResourceValidation<'v, 'p>, CustomResourceValidationMut<'m>;
-        selectable_fields = "selectableFields": List<'v, 'p, SelectableField<'v, 'p>>, List<'static, 'static, SelectableFieldMut<'m>>;
+        selectable_fields = "selectableFields": List<SelectableField<'v, 'p>>, List<SelectableFieldMut<'m>>;
         served = "served": Boolean<'v, 'p>, Boolean<'static, 'static>;
         storage = "storage": Boolean<'v, 'p>, Boolean<'static, 'static>;
         subresources = "subresources": CustomResourceSubresources<'v, 'p>, CustomResourceSubresourcesMut<'m>;
@@ -104,13 +104,13 @@ structs! {
         schema = "$schema": Text<'v, 'p>, Text<'static, 'static>;
         additional_items = "additionalItems": Raw<'v, 'p>, Raw<'static, 'static>;
         additional_properties = "additionalProperties": Raw<'v, 'p>, Raw<'static, 'static>;
-        all_of = "allOf": List<'v, 'p, JSONSchemaProps<'v, 'p>>, List<'static, 'static, JSONSchemaPropsMut<'m>>;
-        any_of = "anyOf": List<'v, 'p, JSONSchemaProps<'v, 'p>>, List<'static, 'static, JSONSchemaPropsMut<'m>>;
+        all_of = "allOf": List<JSONSchemaProps<'v, 'p>>, List<JSONSchemaPropsMut<'m>>;
+        any_of = "anyOf": List<JSONSchemaProps<'v, 'p>>, List<JSONSchemaPropsMut<'m>>;
         default = "default": Raw<'v, 'p>, Raw<'static, 'static>;
-        definitions = "definitions": Map<'v, 'p, JSONSchemaProps<'v, 'p>>, Map<'static, 'static, JSONSchemaPropsMut<'m>>;
-        dependencies = "dependencies": Map<'v, 'p, Raw<'v, 'p>>, Map<'static, 'static, Raw<'static, 'static>>;
+        definitions = "definitions": Map<JSONSchemaProps<'v, 'p>>, Map<JSONSchemaPropsMut<'m>>;
+        dependencies = "dependencies": Map<Raw<'v, 'p>>, Map<Raw<'static, 'static>>;
         description = "description": Text<'v, 'p>, Text<'static, 'static>;
-        r#enum = "enum": List<'v, 'p, Raw<'v, 'p>>, List<'static, 'static, Raw<'static, 'static>>;
+        r#enum = "enum": List<Raw<'v, 'p>>, List<Raw<'static, 'static>>;
         example = "example": Raw<'v, 'p>, Raw<'static, 'static>;
         exclusive_maximum = "exclusiveMaximum": Boolean<'v, 'p>, Boolean<'static, 'static>;
         exclusive_minimum = "exclusiveMinimum": Boolean<'v, 'p>, Boolean<'static, 'static>;
@@ -129,21 +129,21 @@ structs! {
         multiple_of = "multipleOf": Double<'v, 'p>, Double<'static, 'static>;
         not = "not": JSONSchemaProps<'v, 'p>, JSONSchemaPropsMut<'m>;
         nullable = "nullable": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        one_of = "oneOf": List<'v, 'p, JSONSchemaProps<'v, 'p>>, List<'static, 'static, JSONSchemaPropsMut<'m>>;
+        one_of = "oneOf": List<JSONSchemaProps<'v, 'p>>, List<JSONSchemaPropsMut<'m>>;
         pattern = "pattern": Text<'v, 'p>, Text<'static, 'static>;
-        pattern_properties = "patternProperties": Map<'v, 'p, JSONSchemaProps<'v, 'p>>, Map<'static, 'static, JSONSchemaPropsMut<'m>>;
-        properties = "properties": Map<'v, 'p, JSONSchemaProps<'v, 'p>>, Map<'static, 'static, JSONSchemaPropsMut<'m>>;
-        required = "required": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        pattern_properties = "patternProperties": Map<JSONSchemaProps<'v, 'p>>, Map<JSONSchemaPropsMut<'m>>;
+        properties = "properties": Map<JSONSchemaProps<'v, 'p>>, Map<JSONSchemaPropsMut<'m>>;
+        required = "required": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         title = "title": Text<'v, 'p>, Text<'static, 'static>;
         r#type = "type": Text<'v, 'p>, Text<'static, 'static>;
         unique_items = "uniqueItems": Boolean<'v, 'p>, Boolean<'static, 'static>;
         x_kubernetes_embedded_resource = "x-kubernetes-embedded-resource": Boolean<'v, 'p>, Boolean<'static, 'static>;
         x_kubernetes_int_or_string = "x-kubernetes-int-or-string": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        x_kubernetes_list_map_keys = "x-kubernetes-list-map-keys": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        x_kubernetes_list_map_keys = "x-kubernetes-list-map-keys": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         x_kubernetes_list_type = "x-kubernetes-list-type": Text<'v, 'p>, Text<'static, 'static>;
         x_kubernetes_map_type = "x-kubernetes-map-type": Text<'v, 'p>, Text<'static, 'static>;
         x_kubernetes_preserve_unknown_fields = "x-kubernetes-preserve-unknown-fields": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        x_kubernetes_validations = "x-kubernetes-validations": List<'v, 'p, ValidationRule<'v, 'p>>, List<'static, 'static, ValidationRuleMut<'m>>;
+        x_kubernetes_validations = "x-kubernetes-validations": List<ValidationRule<'v, 'p>>, List<ValidationRuleMut<'m>>;
     }
 }
 
@@ -194,9 +194,9 @@ structs! {
 structs! {
     CustomResourceDefinitionStatus CustomResourceDefinitionStatusMut {
         accepted_names = "acceptedNames": CustomResourceDefinitionNames<'v, 'p>, CustomResourceDefinitionNamesMut<'m>;
-        conditions = "conditions": List<'v, 'p, CustomResourceDefinitionCondition<'v, 'p>>, List<'static, 'static, CustomResourceDefinitionConditionMut<'m>>;
+        conditions = "conditions": List<CustomResourceDefinitionCondition<'v, 'p>>, List<CustomResourceDefinitionConditionMut<'m>>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
-        stored_versions = "storedVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        stored_versions = "storedVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -223,14 +223,14 @@ kinds! {
 structs! {
     ConversionRequest ConversionRequestMut {
         desired_api_version = "desiredAPIVersion": Text<'v, 'p>, Text<'static, 'static>;
-        objects = "objects": List<'v, 'p, Raw<'v, 'p>>, List<'static, 'static, Raw<'static, 'static>>;
+        objects = "objects": List<Raw<'v, 'p>>, List<Raw<'static, 'static>>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
 
 structs! {
     ConversionResponse ConversionResponseMut {
-        converted_objects = "convertedObjects": List<'v, 'p, Raw<'v, 'p>>, List<'static, 'static, Raw<'static, 'static>>;
+        converted_objects = "convertedObjects": List<Raw<'v, 'p>>, List<Raw<'static, 'static>>;
         result = "result": crate::meta::v1::StatusPart<'v, 'p>, crate::meta::v1::StatusPartMut<'m>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
     }

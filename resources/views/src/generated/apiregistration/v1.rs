@@ -36,7 +36,7 @@ structs! {
 
 structs! {
     APIServiceStatus APIServiceStatusMut {
-        conditions = "conditions": List<'v, 'p, APIServiceCondition<'v, 'p>>, List<'static, 'static, APIServiceConditionMut<'m>>;
+        conditions = "conditions": List<APIServiceCondition<'v, 'p>>, List<APIServiceConditionMut<'m>>;
     }
 }
 

@@ -7,9 +7,9 @@ use crate::declare::prelude::*;
 structs! {
     ServerStorageVersion ServerStorageVersionMut {
         api_server_id = "apiServerID": Text<'v, 'p>, Text<'static, 'static>;
-        decodable_versions = "decodableVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        decodable_versions = "decodableVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         encoding_version = "encodingVersion": Text<'v, 'p>, Text<'static, 'static>;
-        served_versions = "servedVersions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        served_versions = "servedVersions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -31,8 +31,8 @@ structs! {
 structs! {
     StorageVersionStatus StorageVersionStatusMut {
         common_encoding_version = "commonEncodingVersion": Text<'v, 'p>, Text<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, StorageVersionCondition<'v, 'p>>, List<'static, 'static, StorageVersionConditionMut<'m>>;
-        storage_versions = "storageVersions": List<'v, 'p, ServerStorageVersion<'v, 'p>>, List<'static, 'static, ServerStorageVersionMut<'m>>;
+        conditions = "conditions": List<StorageVersionCondition<'v, 'p>>, List<StorageVersionConditionMut<'m>>;
+        storage_versions = "storageVersions": List<ServerStorageVersion<'v, 'p>>, List<ServerStorageVersionMut<'m>>;
     }
 }
 

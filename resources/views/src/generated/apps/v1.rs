@@ -51,7 +51,7 @@ structs! {
 structs! {
     DaemonSetStatus DaemonSetStatusMut {
         collision_count = "collisionCount": Integer<'v, 'p>, Integer<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, DaemonSetCondition<'v, 'p>>, List<'static, 'static, DaemonSetConditionMut<'m>>;
+        conditions = "conditions": List<DaemonSetCondition<'v, 'p>>, List<DaemonSetConditionMut<'m>>;
         current_number_scheduled = "currentNumberScheduled": Integer<'v, 'p>, Integer<'static, 'static>;
         desired_number_scheduled = "desiredNumberScheduled": Integer<'v, 'p>, Integer<'static, 'static>;
         number_available = "numberAvailable": Integer<'v, 'p>, Integer<'static, 'static>;
@@ -114,7 +114,7 @@ structs! {
     DeploymentStatus DeploymentStatusMut {
         available_replicas = "availableReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         collision_count = "collisionCount": Integer<'v, 'p>, Integer<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, DeploymentCondition<'v, 'p>>, List<'static, 'static, DeploymentConditionMut<'m>>;
+        conditions = "conditions": List<DeploymentCondition<'v, 'p>>, List<DeploymentConditionMut<'m>>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
         ready_replicas = "readyReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         replicas = "replicas": Integer<'v, 'p>, Integer<'static, 'static>;
@@ -157,7 +157,7 @@ structs! {
 structs! {
     ReplicaSetStatus ReplicaSetStatusMut {
         available_replicas = "availableReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, ReplicaSetCondition<'v, 'p>>, List<'static, 'static, ReplicaSetConditionMut<'m>>;
+        conditions = "conditions": List<ReplicaSetCondition<'v, 'p>>, List<ReplicaSetConditionMut<'m>>;
         fully_labeled_replicas = "fullyLabeledReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
         ready_replicas = "readyReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
@@ -205,7 +205,7 @@ structs! {
         service_name = "serviceName": Text<'v, 'p>, Text<'static, 'static>;
         template = "template": crate::core::v1::PodTemplateSpec<'v, 'p>, crate::core::v1::PodTemplateSpecMut<'m>;
         update_strategy = "updateStrategy": StatefulSetUpdateStrategy<'v, 'p>, StatefulSetUpdateStrategyMut<'m>;
-        volume_claim_templates = "volumeClaimTemplates": List<'v, 'p, crate::core::v1::PersistentVolumeClaimPart<'v, 'p>>, List<'static, 'static, crate::core::v1::PersistentVolumeClaimPartMut<'m>>;
+        volume_claim_templates = "volumeClaimTemplates": List<crate::core::v1::PersistentVolumeClaimPart<'v, 'p>>, List<crate::core::v1::PersistentVolumeClaimPartMut<'m>>;
     }
 }
 
@@ -233,7 +233,7 @@ structs! {
     StatefulSetStatus StatefulSetStatusMut {
         available_replicas = "availableReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         collision_count = "collisionCount": Integer<'v, 'p>, Integer<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, StatefulSetCondition<'v, 'p>>, List<'static, 'static, StatefulSetConditionMut<'m>>;
+        conditions = "conditions": List<StatefulSetCondition<'v, 'p>>, List<StatefulSetConditionMut<'m>>;
         current_replicas = "currentReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         current_revision = "currentRevision": Text<'v, 'p>, Text<'static, 'static>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;

@@ -30,8 +30,8 @@ structs! {
 
 structs! {
     UserInfo UserInfoMut {
-        extra = "extra": Map<'v, 'p, List<'v, 'p, Text<'v, 'p>>>, Map<'static, 'static, List<'static, 'static, Text<'static, 'static>>>;
-        groups = "groups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        extra = "extra": Map<List<Text<'v, 'p>>>, Map<List<Text<'static, 'static>>>;
+        groups = "groups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
         username = "username": Text<'v, 'p>, Text<'static, 'static>;
     }
@@ -49,7 +49,7 @@ kinds! {
 
 structs! {
     TokenRequestSpec TokenRequestSpecMut {
-        audiences = "audiences": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        audiences = "audiences": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         bound_object_ref = "boundObjectRef": BoundObjectReference<'v, 'p>, BoundObjectReferenceMut<'m>;
         expiration_seconds = "expirationSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
     }
@@ -74,14 +74,14 @@ kinds! {
 
 structs! {
     TokenReviewSpec TokenReviewSpecMut {
-        audiences = "audiences": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        audiences = "audiences": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         token = "token": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
 
 structs! {
     TokenReviewStatus TokenReviewStatusMut {
-        audiences = "audiences": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        audiences = "audiences": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         authenticated = "authenticated": Boolean<'v, 'p>, Boolean<'static, 'static>;
         error = "error": Text<'v, 'p>, Text<'static, 'static>;
         user = "user": UserInfo<'v, 'p>, UserInfoMut<'m>;

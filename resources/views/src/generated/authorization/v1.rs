@@ -7,14 +7,14 @@ use crate::declare::prelude::*;
 structs! {
     FieldSelectorAttributes FieldSelectorAttributesMut {
         raw_selector = "rawSelector": Text<'v, 'p>, Text<'static, 'static>;
-        requirements = "requirements": List<'v, 'p, crate::meta::v1::FieldSelectorRequirement<'v, 'p>>, List<'static, 'static, crate::meta::v1::FieldSelectorRequirementMut<'m>>;
+        requirements = "requirements": List<crate::meta::v1::FieldSelectorRequirement<'v, 'p>>, List<crate::meta::v1::FieldSelectorRequirementMut<'m>>;
     }
 }
 
 structs! {
     LabelSelectorAttributes LabelSelectorAttributesMut {
         raw_selector = "rawSelector": Text<'v, 'p>, Text<'static, 'static>;
-        requirements = "requirements": List<'v, 'p, crate::meta::v1::LabelSelectorRequirement<'v, 'p>>, List<'static, 'static, crate::meta::v1::LabelSelectorRequirementMut<'m>>;
+        requirements = "requirements": List<crate::meta::v1::LabelSelectorRequirement<'v, 'p>>, List<crate::meta::v1::LabelSelectorRequirementMut<'m>>;
     }
 }
 
@@ -30,8 +30,8 @@ kinds! {
 
 structs! {
     SubjectAccessReviewSpec SubjectAccessReviewSpecMut {
-        extra = "extra": Map<'v, 'p, List<'v, 'p, Text<'v, 'p>>>, Map<'static, 'static, List<'static, 'static, Text<'static, 'static>>>;
-        groups = "groups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        extra = "extra": Map<List<Text<'v, 'p>>>, Map<List<Text<'static, 'static>>>;
+        groups = "groups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         non_resource_attributes = "nonResourceAttributes": NonResourceAttributes<'v, 'p>, NonResourceAttributesMut<'m>;
         resource_attributes = "resourceAttributes": ResourceAttributes<'v, 'p>, ResourceAttributesMut<'m>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
@@ -71,17 +71,17 @@ structs! {
 
 structs! {
     NonResourceRule NonResourceRuleMut {
-        non_resource_urls = "nonResourceURLs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        verbs = "verbs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        non_resource_urls = "nonResourceURLs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        verbs = "verbs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ResourceRule ResourceRuleMut {
-        api_groups = "apiGroups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resource_names = "resourceNames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resources = "resources": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        verbs = "verbs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        api_groups = "apiGroups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resource_names = "resourceNames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resources = "resources": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        verbs = "verbs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -122,8 +122,8 @@ structs! {
     SubjectRulesReviewStatus SubjectRulesReviewStatusMut {
         evaluation_error = "evaluationError": Text<'v, 'p>, Text<'static, 'static>;
         incomplete = "incomplete": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        non_resource_rules = "nonResourceRules": List<'v, 'p, NonResourceRule<'v, 'p>>, List<'static, 'static, NonResourceRuleMut<'m>>;
-        resource_rules = "resourceRules": List<'v, 'p, ResourceRule<'v, 'p>>, List<'static, 'static, ResourceRuleMut<'m>>;
+        non_resource_rules = "nonResourceRules": List<NonResourceRule<'v, 'p>>, List<NonResourceRuleMut<'m>>;
+        resource_rules = "resourceRules": List<ResourceRule<'v, 'p>>, List<ResourceRuleMut<'m>>;
     }
 }
 

@@ -16,8 +16,8 @@ kinds! {
 
 structs! {
     SubjectAccessReviewSpec SubjectAccessReviewSpecMut {
-        extra = "extra": Map<'v, 'p, List<'v, 'p, Text<'v, 'p>>>, Map<'static, 'static, List<'static, 'static, Text<'static, 'static>>>;
-        group = "group": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        extra = "extra": Map<List<Text<'v, 'p>>>, Map<List<Text<'static, 'static>>>;
+        group = "group": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         non_resource_attributes = "nonResourceAttributes": NonResourceAttributes<'v, 'p>, NonResourceAttributesMut<'m>;
         resource_attributes = "resourceAttributes": ResourceAttributes<'v, 'p>, ResourceAttributesMut<'m>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;

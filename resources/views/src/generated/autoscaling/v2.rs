@@ -76,7 +76,7 @@ structs! {
 
 structs! {
     HPAScalingRules HPAScalingRulesMut {
-        policies = "policies": List<'v, 'p, HPAScalingPolicy<'v, 'p>>, List<'static, 'static, HPAScalingPolicyMut<'m>>;
+        policies = "policies": List<HPAScalingPolicy<'v, 'p>>, List<HPAScalingPolicyMut<'m>>;
         select_policy = "selectPolicy": Text<'v, 'p>, Text<'static, 'static>;
         stabilization_window_seconds = "stabilizationWindowSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         tolerance = "tolerance": Quantity<'v, 'p>, Quantity<'static, 'static>;
@@ -97,7 +97,7 @@ structs! {
     HorizontalPodAutoscalerSpec HorizontalPodAutoscalerSpecMut {
         behavior = "behavior": HorizontalPodAutoscalerBehavior<'v, 'p>, HorizontalPodAutoscalerBehaviorMut<'m>;
         max_replicas = "maxReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
-        metrics = "metrics": List<'v, 'p, MetricSpec<'v, 'p>>, List<'static, 'static, MetricSpecMut<'m>>;
+        metrics = "metrics": List<MetricSpec<'v, 'p>>, List<MetricSpecMut<'m>>;
         min_replicas = "minReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         scale_target_ref = "scaleTargetRef": CrossVersionObjectReference<'v, 'p>, CrossVersionObjectReferenceMut<'m>;
     }
@@ -145,8 +145,8 @@ structs! {
 
 structs! {
     HorizontalPodAutoscalerStatus HorizontalPodAutoscalerStatusMut {
-        conditions = "conditions": List<'v, 'p, HorizontalPodAutoscalerCondition<'v, 'p>>, List<'static, 'static, HorizontalPodAutoscalerConditionMut<'m>>;
-        current_metrics = "currentMetrics": List<'v, 'p, MetricStatus<'v, 'p>>, List<'static, 'static, MetricStatusMut<'m>>;
+        conditions = "conditions": List<HorizontalPodAutoscalerCondition<'v, 'p>>, List<HorizontalPodAutoscalerConditionMut<'m>>;
+        current_metrics = "currentMetrics": List<MetricStatus<'v, 'p>>, List<MetricStatusMut<'m>>;
         current_replicas = "currentReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         desired_replicas = "desiredReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         last_scale_time = "lastScaleTime": Time<'v, 'p>, Time<'static, 'static>;

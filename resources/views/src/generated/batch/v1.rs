@@ -57,7 +57,7 @@ structs! {
 
 structs! {
     PodFailurePolicy PodFailurePolicyMut {
-        rules = "rules": List<'v, 'p, PodFailurePolicyRule<'v, 'p>>, List<'static, 'static, PodFailurePolicyRuleMut<'m>>;
+        rules = "rules": List<PodFailurePolicyRule<'v, 'p>>, List<PodFailurePolicyRuleMut<'m>>;
     }
 }
 
@@ -65,7 +65,7 @@ structs! {
     PodFailurePolicyRule PodFailurePolicyRuleMut {
         action = "action": Text<'v, 'p>, Text<'static, 'static>;
         on_exit_codes = "onExitCodes": PodFailurePolicyOnExitCodesRequirement<'v, 'p>, PodFailurePolicyOnExitCodesRequirementMut<'m>;
-        on_pod_conditions = "onPodConditions": List<'v, 'p, PodFailurePolicyOnPodConditionsPattern<'v, 'p>>, List<'static, 'static, PodFailurePolicyOnPodConditionsPatternMut<'m>>;
+        on_pod_conditions = "onPodConditions": List<PodFailurePolicyOnPodConditionsPattern<'v, 'p>>, List<PodFailurePolicyOnPodConditionsPatternMut<'m>>;
     }
 }
 
@@ -73,7 +73,7 @@ structs! {
     PodFailurePolicyOnExitCodesRequirement PodFailurePolicyOnExitCodesRequirementMut {
         container_name = "containerName": Text<'v, 'p>, Text<'static, 'static>;
         operator = "operator": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Integer<'v, 'p>>, List<'static, 'static, Integer<'static, 'static>>;
+        values = "values": List<Integer<'v, 'p>>, List<Integer<'static, 'static>>;
     }
 }
 
@@ -86,7 +86,7 @@ structs! {
 
 structs! {
     SuccessPolicy SuccessPolicyMut {
-        rules = "rules": List<'v, 'p, SuccessPolicyRule<'v, 'p>>, List<'static, 'static, SuccessPolicyRuleMut<'m>>;
+        rules = "rules": List<SuccessPolicyRule<'v, 'p>>, List<SuccessPolicyRuleMut<'m>>;
     }
 }
 
@@ -99,7 +99,7 @@ structs! {
 
 structs! {
     CronJobStatus CronJobStatusMut {
-        active = "active": List<'v, 'p, crate::core::v1::ObjectReference<'v, 'p>>, List<'static, 'static, crate::core::v1::ObjectReferenceMut<'m>>;
+        active = "active": List<crate::core::v1::ObjectReference<'v, 'p>>, List<crate::core::v1::ObjectReferenceMut<'m>>;
         last_schedule_time = "lastScheduleTime": Time<'v, 'p>, Time<'static, 'static>;
         last_successful_time = "lastSuccessfulTime": Time<'v, 'p>, Time<'static, 'static>;
     }
@@ -120,7 +120,7 @@ structs! {
         active = "active": Integer<'v, 'p>, Integer<'static, 'static>;
         completed_indexes = "completedIndexes": Text<'v, 'p>, Text<'static, 'static>;
         completion_time = "completionTime": Time<'v, 'p>, Time<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, JobCondition<'v, 'p>>, List<'static, 'static, JobConditionMut<'m>>;
+        conditions = "conditions": List<JobCondition<'v, 'p>>, List<JobConditionMut<'m>>;
         failed = "failed": Integer<'v, 'p>, Integer<'static, 'static>;
         failed_indexes = "failedIndexes": Text<'v, 'p>, Text<'static, 'static>;
         ready = "ready": Integer<'v, 'p>, Integer<'static, 'static>;
@@ -144,8 +144,8 @@ structs! {
 
 structs! {
     UncountedTerminatedPods UncountedTerminatedPodsMut {
-        failed = "failed": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        succeeded = "succeeded": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        failed = "failed": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        succeeded = "succeeded": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 

@@ -17,12 +17,12 @@ kinds! {
 structs! {
     CertificateSigningRequestSpec CertificateSigningRequestSpecMut {
         expiration_seconds = "expirationSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
-        extra = "extra": Map<'v, 'p, List<'v, 'p, Text<'v, 'p>>>, Map<'static, 'static, List<'static, 'static, Text<'static, 'static>>>;
-        groups = "groups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        extra = "extra": Map<List<Text<'v, 'p>>>, Map<List<Text<'static, 'static>>>;
+        groups = "groups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         request = "request": Bytes<'v, 'p>, Bytes<'static, 'static>;
         signer_name = "signerName": Text<'v, 'p>, Text<'static, 'static>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
-        usages = "usages": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        usages = "usages": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         username = "username": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -30,7 +30,7 @@ structs! {
 structs! {
     CertificateSigningRequestStatus CertificateSigningRequestStatusMut {
         certificate = "certificate": Bytes<'v, 'p>, Bytes<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, CertificateSigningRequestCondition<'v, 'p>>, List<'static, 'static, CertificateSigningRequestConditionMut<'m>>;
+        conditions = "conditions": List<CertificateSigningRequestCondition<'v, 'p>>, List<CertificateSigningRequestConditionMut<'m>>;
     }
 }
 

@@ -43,7 +43,7 @@ structs! {
         service_account_uid = "serviceAccountUID": Text<'v, 'p>, Text<'static, 'static>;
         signer_name = "signerName": Text<'v, 'p>, Text<'static, 'static>;
         stub_pkcs10_request = "stubPKCS10Request": Bytes<'v, 'p>, Bytes<'static, 'static>;
-        unverified_user_annotations = "unverifiedUserAnnotations": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        unverified_user_annotations = "unverifiedUserAnnotations": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
     }
 }
 
@@ -51,7 +51,7 @@ structs! {
     PodCertificateRequestStatus PodCertificateRequestStatusMut {
         begin_refresh_at = "beginRefreshAt": Time<'v, 'p>, Time<'static, 'static>;
         certificate_chain = "certificateChain": Text<'v, 'p>, Text<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         not_after = "notAfter": Time<'v, 'p>, Time<'static, 'static>;
         not_before = "notBefore": Time<'v, 'p>, Time<'static, 'static>;
     }

@@ -16,34 +16,34 @@ structs! {
         active_deadline_seconds = "activeDeadlineSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         affinity = "affinity": Affinity<'v, 'p>, AffinityMut<'m>;
         automount_service_account_token = "automountServiceAccountToken": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        containers = "containers": List<'v, 'p, Container<'v, 'p>>, List<'static, 'static, ContainerMut<'m>>;
+        containers = "containers": List<Container<'v, 'p>>, List<ContainerMut<'m>>;
         dns_config = "dnsConfig": PodDNSConfig<'v, 'p>, PodDNSConfigMut<'m>;
         dns_policy = "dnsPolicy": Text<'v, 'p>, Text<'static, 'static>;
         enable_service_links = "enableServiceLinks": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        ephemeral_containers = "ephemeralContainers": List<'v, 'p, EphemeralContainer<'v, 'p>>, List<'static, 'static, EphemeralContainerMut<'m>>;
-        host_aliases = "hostAliases": List<'v, 'p, HostAlias<'v, 'p>>, List<'static, 'static, HostAliasMut<'m>>;
+        ephemeral_containers = "ephemeralContainers": List<EphemeralContainer<'v, 'p>>, List<EphemeralContainerMut<'m>>;
+        host_aliases = "hostAliases": List<HostAlias<'v, 'p>>, List<HostAliasMut<'m>>;
         host_ipc = "hostIPC": Boolean<'v, 'p>, Boolean<'static, 'static>;
         host_network = "hostNetwork": Boolean<'v, 'p>, Boolean<'static, 'static>;
         host_pid = "hostPID": Boolean<'v, 'p>, Boolean<'static, 'static>;
         host_users = "hostUsers": Boolean<'v, 'p>, Boolean<'static, 'static>;
         hostname = "hostname": Text<'v, 'p>, Text<'static, 'static>;
         hostname_override = "hostnameOverride": Text<'v, 'p>, Text<'static, 'static>;
-        image_pull_secrets = "imagePullSecrets": List<'v, 'p, LocalObjectReference<'v, 'p>>, List<'static, 'static, LocalObjectReferenceMut<'m>>;
-        init_containers = "initContainers": List<'v, 'p, Container<'v, 'p>>, List<'static, 'static, ContainerMut<'m>>;
+        image_pull_secrets = "imagePullSecrets": List<LocalObjectReference<'v, 'p>>, List<LocalObjectReferenceMut<'m>>;
+        init_containers = "initContainers": List<Container<'v, 'p>>, List<ContainerMut<'m>>;
         node_name = "nodeName": Text<'v, 'p>, Text<'static, 'static>;
-        node_selector = "nodeSelector": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        node_selector = "nodeSelector": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         os = "os": PodOS<'v, 'p>, PodOSMut<'m>;
-        overhead = "overhead": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        overhead = "overhead": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
         preemption_policy = "preemptionPolicy": Text<'v, 'p>, Text<'static, 'static>;
         priority = "priority": Integer<'v, 'p>, Integer<'static, 'static>;
         priority_class_name = "priorityClassName": Text<'v, 'p>, Text<'static, 'static>;
-        readiness_gates = "readinessGates": List<'v, 'p, PodReadinessGate<'v, 'p>>, List<'static, 'static, PodReadinessGateMut<'m>>;
-        resource_claims = "resourceClaims": List<'v, 'p, PodResourceClaim<'v, 'p>>, List<'static, 'static, PodResourceClaimMut<'m>>;
+        readiness_gates = "readinessGates": List<PodReadinessGate<'v, 'p>>, List<PodReadinessGateMut<'m>>;
+        resource_claims = "resourceClaims": List<PodResourceClaim<'v, 'p>>, List<PodResourceClaimMut<'m>>;
         resources = "resources": ResourceRequirements<'v, 'p>, ResourceRequirementsMut<'m>;
         restart_policy = "restartPolicy": Text<'v, 'p>, Text<'static, 'static>;
         runtime_class_name = "runtimeClassName": Text<'v, 'p>, Text<'static, 'static>;
         scheduler_name = "schedulerName": Text<'v, 'p>, Text<'static, 'static>;
-        scheduling_gates = "schedulingGates": List<'v, 'p, PodSchedulingGate<'v, 'p>>, List<'static, 'static, PodSchedulingGateMut<'m>>;
+        scheduling_gates = "schedulingGates": List<PodSchedulingGate<'v, 'p>>, List<PodSchedulingGateMut<'m>>;
         scheduling_group = "schedulingGroup": PodSchedulingGroup<'v, 'p>, PodSchedulingGroupMut<'m>;
         security_context = "securityContext": PodSecurityContext<'v, 'p>, PodSecurityContextMut<'m>;
         service_account = "serviceAccount": Text<'v, 'p>, Text<'static, 'static>;
@@ -52,9 +52,9 @@ structs! {
         share_process_namespace = "shareProcessNamespace": Boolean<'v, 'p>, Boolean<'static, 'static>;
         subdomain = "subdomain": Text<'v, 'p>, Text<'static, 'static>;
         termination_grace_period_seconds = "terminationGracePeriodSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
-        tolerations = "tolerations": List<'v, 'p, Toleration<'v, 'p>>, List<'static, 'static, TolerationMut<'m>>;
-        topology_spread_constraints = "topologySpreadConstraints": List<'v, 'p, TopologySpreadConstraint<'v, 'p>>, List<'static, 'static, TopologySpreadConstraintMut<'m>>;
-        volumes = "volumes": List<'v, 'p, Volume<'v, 'p>>, List<'static, 'static, VolumeMut<'m>>;
+        tolerations = "tolerations": List<Toleration<'v, 'p>>, List<TolerationMut<'m>>;
+        topology_spread_constraints = "topologySpreadConstraints": List<TopologySpreadConstraint<'v, 'p>>, List<TopologySpreadConstraintMut<'m>>;
+        volumes = "volumes": List<Volume<'v, 'p>>, List<VolumeMut<'m>>;
     }
 }
 
@@ -137,7 +137,7 @@ structs! {
 structs! {
     SecretVolumeSource SecretVolumeSourceMut {
         default_mode = "defaultMode": Integer<'v, 'p>, Integer<'static, 'static>;
-        items = "items": List<'v, 'p, KeyToPath<'v, 'p>>, List<'static, 'static, KeyToPathMut<'m>>;
+        items = "items": List<KeyToPath<'v, 'p>>, List<KeyToPathMut<'m>>;
         optional = "optional": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_name = "secretName": Text<'v, 'p>, Text<'static, 'static>;
     }
@@ -168,7 +168,7 @@ structs! {
         iqn = "iqn": Text<'v, 'p>, Text<'static, 'static>;
         iscsi_interface = "iscsiInterface": Text<'v, 'p>, Text<'static, 'static>;
         lun = "lun": Integer<'v, 'p>, Integer<'static, 'static>;
-        portals = "portals": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        portals = "portals": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_ref = "secretRef": LocalObjectReference<'v, 'p>, LocalObjectReferenceMut<'m>;
         target_portal = "targetPortal": Text<'v, 'p>, Text<'static, 'static>;
@@ -201,7 +201,7 @@ structs! {
         fs_type = "fsType": Text<'v, 'p>, Text<'static, 'static>;
         image = "image": Text<'v, 'p>, Text<'static, 'static>;
         keyring = "keyring": Text<'v, 'p>, Text<'static, 'static>;
-        monitors = "monitors": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        monitors = "monitors": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         pool = "pool": Text<'v, 'p>, Text<'static, 'static>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_ref = "secretRef": LocalObjectReference<'v, 'p>, LocalObjectReferenceMut<'m>;
@@ -213,7 +213,7 @@ structs! {
     FlexVolumeSource FlexVolumeSourceMut {
         driver = "driver": Text<'v, 'p>, Text<'static, 'static>;
         fs_type = "fsType": Text<'v, 'p>, Text<'static, 'static>;
-        options = "options": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        options = "options": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_ref = "secretRef": LocalObjectReference<'v, 'p>, LocalObjectReferenceMut<'m>;
     }
@@ -230,7 +230,7 @@ structs! {
 
 structs! {
     CephFSVolumeSource CephFSVolumeSourceMut {
-        monitors = "monitors": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        monitors = "monitors": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         path = "path": Text<'v, 'p>, Text<'static, 'static>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_file = "secretFile": Text<'v, 'p>, Text<'static, 'static>;
@@ -249,7 +249,7 @@ structs! {
 structs! {
     DownwardAPIVolumeSource DownwardAPIVolumeSourceMut {
         default_mode = "defaultMode": Integer<'v, 'p>, Integer<'static, 'static>;
-        items = "items": List<'v, 'p, DownwardAPIVolumeFile<'v, 'p>>, List<'static, 'static, DownwardAPIVolumeFileMut<'m>>;
+        items = "items": List<DownwardAPIVolumeFile<'v, 'p>>, List<DownwardAPIVolumeFileMut<'m>>;
     }
 }
 
@@ -282,8 +282,8 @@ structs! {
         fs_type = "fsType": Text<'v, 'p>, Text<'static, 'static>;
         lun = "lun": Integer<'v, 'p>, Integer<'static, 'static>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        target_wwns = "targetWWNs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        wwids = "wwids": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        target_wwns = "targetWWNs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        wwids = "wwids": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -298,7 +298,7 @@ structs! {
 structs! {
     ConfigMapVolumeSource ConfigMapVolumeSourceMut {
         default_mode = "defaultMode": Integer<'v, 'p>, Integer<'static, 'static>;
-        items = "items": List<'v, 'p, KeyToPath<'v, 'p>>, List<'static, 'static, KeyToPathMut<'m>>;
+        items = "items": List<KeyToPath<'v, 'p>>, List<KeyToPathMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         optional = "optional": Boolean<'v, 'p>, Boolean<'static, 'static>;
     }
@@ -345,7 +345,7 @@ structs! {
 structs! {
     ProjectedVolumeSource ProjectedVolumeSourceMut {
         default_mode = "defaultMode": Integer<'v, 'p>, Integer<'static, 'static>;
-        sources = "sources": List<'v, 'p, VolumeProjection<'v, 'p>>, List<'static, 'static, VolumeProjectionMut<'m>>;
+        sources = "sources": List<VolumeProjection<'v, 'p>>, List<VolumeProjectionMut<'m>>;
     }
 }
 
@@ -362,7 +362,7 @@ structs! {
 
 structs! {
     SecretProjection SecretProjectionMut {
-        items = "items": List<'v, 'p, KeyToPath<'v, 'p>>, List<'static, 'static, KeyToPathMut<'m>>;
+        items = "items": List<KeyToPath<'v, 'p>>, List<KeyToPathMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         optional = "optional": Boolean<'v, 'p>, Boolean<'static, 'static>;
     }
@@ -370,13 +370,13 @@ structs! {
 
 structs! {
     DownwardAPIProjection DownwardAPIProjectionMut {
-        items = "items": List<'v, 'p, DownwardAPIVolumeFile<'v, 'p>>, List<'static, 'static, DownwardAPIVolumeFileMut<'m>>;
+        items = "items": List<DownwardAPIVolumeFile<'v, 'p>>, List<DownwardAPIVolumeFileMut<'m>>;
     }
 }
 
 structs! {
     ConfigMapProjection ConfigMapProjectionMut {
-        items = "items": List<'v, 'p, KeyToPath<'v, 'p>>, List<'static, 'static, KeyToPathMut<'m>>;
+        items = "items": List<KeyToPath<'v, 'p>>, List<KeyToPathMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         optional = "optional": Boolean<'v, 'p>, Boolean<'static, 'static>;
     }
@@ -408,7 +408,7 @@ structs! {
         key_type = "keyType": Text<'v, 'p>, Text<'static, 'static>;
         max_expiration_seconds = "maxExpirationSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         signer_name = "signerName": Text<'v, 'p>, Text<'static, 'static>;
-        user_annotations = "userAnnotations": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        user_annotations = "userAnnotations": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
     }
 }
 
@@ -451,7 +451,7 @@ structs! {
         fs_type = "fsType": Text<'v, 'p>, Text<'static, 'static>;
         node_publish_secret_ref = "nodePublishSecretRef": LocalObjectReference<'v, 'p>, LocalObjectReferenceMut<'m>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        volume_attributes = "volumeAttributes": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        volume_attributes = "volumeAttributes": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
     }
 }
 
@@ -470,7 +470,7 @@ structs! {
 
 structs! {
     PersistentVolumeClaimSpec PersistentVolumeClaimSpecMut {
-        access_modes = "accessModes": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        access_modes = "accessModes": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         data_source = "dataSource": TypedLocalObjectReference<'v, 'p>, TypedLocalObjectReferenceMut<'m>;
         data_source_ref = "dataSourceRef": TypedObjectReference<'v, 'p>, TypedObjectReferenceMut<'m>;
         resources = "resources": VolumeResourceRequirements<'v, 'p>, VolumeResourceRequirementsMut<'m>;
@@ -484,8 +484,8 @@ structs! {
 
 structs! {
     VolumeResourceRequirements VolumeResourceRequirementsMut {
-        limits = "limits": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        requests = "requests": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        limits = "limits": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        requests = "requests": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
     }
 }
 
@@ -515,21 +515,21 @@ structs! {
 
 structs! {
     Container ContainerMut {
-        args = "args": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        command = "command": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        env = "env": List<'v, 'p, EnvVar<'v, 'p>>, List<'static, 'static, EnvVarMut<'m>>;
-        env_from = "envFrom": List<'v, 'p, EnvFromSource<'v, 'p>>, List<'static, 'static, EnvFromSourceMut<'m>>;
+        args = "args": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        command = "command": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        env = "env": List<EnvVar<'v, 'p>>, List<EnvVarMut<'m>>;
+        env_from = "envFrom": List<EnvFromSource<'v, 'p>>, List<EnvFromSourceMut<'m>>;
         image = "image": Text<'v, 'p>, Text<'static, 'static>;
         image_pull_policy = "imagePullPolicy": Text<'v, 'p>, Text<'static, 'static>;
         lifecycle = "lifecycle": Lifecycle<'v, 'p>, LifecycleMut<'m>;
         liveness_probe = "livenessProbe": Probe<'v, 'p>, ProbeMut<'m>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
-        ports = "ports": List<'v, 'p, ContainerPort<'v, 'p>>, List<'static, 'static, ContainerPortMut<'m>>;
+        ports = "ports": List<ContainerPort<'v, 'p>>, List<ContainerPortMut<'m>>;
         readiness_probe = "readinessProbe": Probe<'v, 'p>, ProbeMut<'m>;
-        resize_policy = "resizePolicy": List<'v, 'p, ContainerResizePolicy<'v, 'p>>, List<'static, 'static, ContainerResizePolicyMut<'m>>;
+        resize_policy = "resizePolicy": List<ContainerResizePolicy<'v, 'p>>, List<ContainerResizePolicyMut<'m>>;
         resources = "resources": ResourceRequirements<'v, 'p>, ResourceRequirementsMut<'m>;
         restart_policy = "restartPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        restart_policy_rules = "restartPolicyRules": List<'v, 'p, ContainerRestartRule<'v, 'p>>, List<'static, 'static, ContainerRestartRuleMut<'m>>;
+        restart_policy_rules = "restartPolicyRules": List<ContainerRestartRule<'v, 'p>>, List<ContainerRestartRuleMut<'m>>;
         security_context = "securityContext": SecurityContext<'v, 'p>, SecurityContextMut<'m>;
         startup_probe = "startupProbe": Probe<'v, 'p>, ProbeMut<'m>;
         stdin = "stdin": Boolean<'v, 'p>, Boolean<'static, 'static>;
@@ -537,8 +537,8 @@ structs! {
         termination_message_path = "terminationMessagePath": Text<'v, 'p>, Text<'static, 'static>;
         termination_message_policy = "terminationMessagePolicy": Text<'v, 'p>, Text<'static, 'static>;
         tty = "tty": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        volume_devices = "volumeDevices": List<'v, 'p, VolumeDevice<'v, 'p>>, List<'static, 'static, VolumeDeviceMut<'m>>;
-        volume_mounts = "volumeMounts": List<'v, 'p, VolumeMount<'v, 'p>>, List<'static, 'static, VolumeMountMut<'m>>;
+        volume_devices = "volumeDevices": List<VolumeDevice<'v, 'p>>, List<VolumeDeviceMut<'m>>;
+        volume_mounts = "volumeMounts": List<VolumeMount<'v, 'p>>, List<VolumeMountMut<'m>>;
         working_dir = "workingDir": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -620,9 +620,9 @@ structs! {
 
 structs! {
     ResourceRequirements ResourceRequirementsMut {
-        claims = "claims": List<'v, 'p, ResourceClaim<'v, 'p>>, List<'static, 'static, ResourceClaimMut<'m>>;
-        limits = "limits": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        requests = "requests": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        claims = "claims": List<ResourceClaim<'v, 'p>>, List<ResourceClaimMut<'m>>;
+        limits = "limits": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        requests = "requests": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
     }
 }
 
@@ -650,7 +650,7 @@ structs! {
 structs! {
     ContainerRestartRuleOnExitCodes ContainerRestartRuleOnExitCodesMut {
         operator = "operator": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Integer<'v, 'p>>, List<'static, 'static, Integer<'static, 'static>>;
+        values = "values": List<Integer<'v, 'p>>, List<Integer<'static, 'static>>;
     }
 }
 
@@ -690,14 +690,14 @@ structs! {
 
 structs! {
     ExecAction ExecActionMut {
-        command = "command": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        command = "command": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     HTTPGetAction HTTPGetActionMut {
         host = "host": Text<'v, 'p>, Text<'static, 'static>;
-        http_headers = "httpHeaders": List<'v, 'p, HTTPHeader<'v, 'p>>, List<'static, 'static, HTTPHeaderMut<'m>>;
+        http_headers = "httpHeaders": List<HTTPHeader<'v, 'p>>, List<HTTPHeaderMut<'m>>;
         path = "path": Text<'v, 'p>, Text<'static, 'static>;
         port = "port": IntOrString<'v, 'p>, IntOrString<'static, 'static>;
         scheme = "scheme": Text<'v, 'p>, Text<'static, 'static>;
@@ -767,8 +767,8 @@ structs! {
 
 structs! {
     Capabilities CapabilitiesMut {
-        add = "add": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        drop = "drop": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        add = "add": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        drop = "drop": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -806,21 +806,21 @@ structs! {
 
 structs! {
     EphemeralContainer EphemeralContainerMut {
-        args = "args": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        command = "command": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        env = "env": List<'v, 'p, EnvVar<'v, 'p>>, List<'static, 'static, EnvVarMut<'m>>;
-        env_from = "envFrom": List<'v, 'p, EnvFromSource<'v, 'p>>, List<'static, 'static, EnvFromSourceMut<'m>>;
+        args = "args": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        command = "command": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        env = "env": List<EnvVar<'v, 'p>>, List<EnvVarMut<'m>>;
+        env_from = "envFrom": List<EnvFromSource<'v, 'p>>, List<EnvFromSourceMut<'m>>;
         image = "image": Text<'v, 'p>, Text<'static, 'static>;
         image_pull_policy = "imagePullPolicy": Text<'v, 'p>, Text<'static, 'static>;
         lifecycle = "lifecycle": Lifecycle<'v, 'p>, LifecycleMut<'m>;
         liveness_probe = "livenessProbe": Probe<'v, 'p>, ProbeMut<'m>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
-        ports = "ports": List<'v, 'p, ContainerPort<'v, 'p>>, List<'static, 'static, ContainerPortMut<'m>>;
+        ports = "ports": List<ContainerPort<'v, 'p>>, List<ContainerPortMut<'m>>;
         readiness_probe = "readinessProbe": Probe<'v, 'p>, ProbeMut<'m>;
-        resize_policy = "resizePolicy": List<'v, 'p, ContainerResizePolicy<'v, 'p>>, List<'static, 'static, ContainerResizePolicyMut<'m>>;
+        resize_policy = "resizePolicy": List<ContainerResizePolicy<'v, 'p>>, List<ContainerResizePolicyMut<'m>>;
         resources = "resources": ResourceRequirements<'v, 'p>, ResourceRequirementsMut<'m>;
         restart_policy = "restartPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        restart_policy_rules = "restartPolicyRules": List<'v, 'p, ContainerRestartRule<'v, 'p>>, List<'static, 'static, ContainerRestartRuleMut<'m>>;
+        restart_policy_rules = "restartPolicyRules": List<ContainerRestartRule<'v, 'p>>, List<ContainerRestartRuleMut<'m>>;
         security_context = "securityContext": SecurityContext<'v, 'p>, SecurityContextMut<'m>;
         startup_probe = "startupProbe": Probe<'v, 'p>, ProbeMut<'m>;
         stdin = "stdin": Boolean<'v, 'p>, Boolean<'static, 'static>;
@@ -829,8 +829,8 @@ structs! {
         termination_message_path = "terminationMessagePath": Text<'v, 'p>, Text<'static, 'static>;
         termination_message_policy = "terminationMessagePolicy": Text<'v, 'p>, Text<'static, 'static>;
         tty = "tty": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        volume_devices = "volumeDevices": List<'v, 'p, VolumeDevice<'v, 'p>>, List<'static, 'static, VolumeDeviceMut<'m>>;
-        volume_mounts = "volumeMounts": List<'v, 'p, VolumeMount<'v, 'p>>, List<'static, 'static, VolumeMountMut<'m>>;
+        volume_devices = "volumeDevices": List<VolumeDevice<'v, 'p>>, List<VolumeDeviceMut<'m>>;
+        volume_mounts = "volumeMounts": List<VolumeMount<'v, 'p>>, List<VolumeMountMut<'m>>;
         working_dir = "workingDir": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -846,9 +846,9 @@ structs! {
         se_linux_change_policy = "seLinuxChangePolicy": Text<'v, 'p>, Text<'static, 'static>;
         se_linux_options = "seLinuxOptions": SELinuxOptions<'v, 'p>, SELinuxOptionsMut<'m>;
         seccomp_profile = "seccompProfile": SeccompProfile<'v, 'p>, SeccompProfileMut<'m>;
-        supplemental_groups = "supplementalGroups": List<'v, 'p, Integer<'v, 'p>>, List<'static, 'static, Integer<'static, 'static>>;
+        supplemental_groups = "supplementalGroups": List<Integer<'v, 'p>>, List<Integer<'static, 'static>>;
         supplemental_groups_policy = "supplementalGroupsPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        sysctls = "sysctls": List<'v, 'p, Sysctl<'v, 'p>>, List<'static, 'static, SysctlMut<'m>>;
+        sysctls = "sysctls": List<Sysctl<'v, 'p>>, List<SysctlMut<'m>>;
         windows_options = "windowsOptions": WindowsSecurityContextOptions<'v, 'p>, WindowsSecurityContextOptionsMut<'m>;
     }
 }
@@ -870,21 +870,21 @@ structs! {
 
 structs! {
     NodeAffinity NodeAffinityMut {
-        preferred_during_scheduling_ignored_during_execution = "preferredDuringSchedulingIgnoredDuringExecution": List<'v, 'p, PreferredSchedulingTerm<'v, 'p>>, List<'static, 'static, PreferredSchedulingTermMut<'m>>;
+        preferred_during_scheduling_ignored_during_execution = "preferredDuringSchedulingIgnoredDuringExecution": List<PreferredSchedulingTerm<'v, 'p>>, List<PreferredSchedulingTermMut<'m>>;
         required_during_scheduling_ignored_during_execution = "requiredDuringSchedulingIgnoredDuringExecution": NodeSelector<'v, 'p>, NodeSelectorMut<'m>;
     }
 }
 
 structs! {
     NodeSelector NodeSelectorMut {
-        node_selector_terms = "nodeSelectorTerms": List<'v, 'p, NodeSelectorTerm<'v, 'p>>, List<'static, 'static, NodeSelectorTermMut<'m>>;
+        node_selector_terms = "nodeSelectorTerms": List<NodeSelectorTerm<'v, 'p>>, List<NodeSelectorTermMut<'m>>;
     }
 }
 
 structs! {
     NodeSelectorTerm NodeSelectorTermMut {
-        match_expressions = "matchExpressions": List<'v, 'p, NodeSelectorRequirement<'v, 'p>>, List<'static, 'static, NodeSelectorRequirementMut<'m>>;
-        match_fields = "matchFields": List<'v, 'p, NodeSelectorRequirement<'v, 'p>>, List<'static, 'static, NodeSelectorRequirementMut<'m>>;
+        match_expressions = "matchExpressions": List<NodeSelectorRequirement<'v, 'p>>, List<NodeSelectorRequirementMut<'m>>;
+        match_fields = "matchFields": List<NodeSelectorRequirement<'v, 'p>>, List<NodeSelectorRequirementMut<'m>>;
     }
 }
 
@@ -892,7 +892,7 @@ structs! {
     NodeSelectorRequirement NodeSelectorRequirementMut {
         key = "key": Text<'v, 'p>, Text<'static, 'static>;
         operator = "operator": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        values = "values": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -905,18 +905,18 @@ structs! {
 
 structs! {
     PodAffinity PodAffinityMut {
-        preferred_during_scheduling_ignored_during_execution = "preferredDuringSchedulingIgnoredDuringExecution": List<'v, 'p, WeightedPodAffinityTerm<'v, 'p>>, List<'static, 'static, WeightedPodAffinityTermMut<'m>>;
-        required_during_scheduling_ignored_during_execution = "requiredDuringSchedulingIgnoredDuringExecution": List<'v, 'p, PodAffinityTerm<'v, 'p>>, List<'static, 'static, PodAffinityTermMut<'m>>;
+        preferred_during_scheduling_ignored_during_execution = "preferredDuringSchedulingIgnoredDuringExecution": List<WeightedPodAffinityTerm<'v, 'p>>, List<WeightedPodAffinityTermMut<'m>>;
+        required_during_scheduling_ignored_during_execution = "requiredDuringSchedulingIgnoredDuringExecution": List<PodAffinityTerm<'v, 'p>>, List<PodAffinityTermMut<'m>>;
     }
 }
 
 structs! {
     PodAffinityTerm PodAffinityTermMut {
         label_selector = "labelSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        match_label_keys = "matchLabelKeys": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        mismatch_label_keys = "mismatchLabelKeys": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        match_label_keys = "matchLabelKeys": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        mismatch_label_keys = "mismatchLabelKeys": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         namespace_selector = "namespaceSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        namespaces = "namespaces": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        namespaces = "namespaces": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         topology_key = "topologyKey": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -930,8 +930,8 @@ structs! {
 
 structs! {
     PodAntiAffinity PodAntiAffinityMut {
-        preferred_during_scheduling_ignored_during_execution = "preferredDuringSchedulingIgnoredDuringExecution": List<'v, 'p, WeightedPodAffinityTerm<'v, 'p>>, List<'static, 'static, WeightedPodAffinityTermMut<'m>>;
-        required_during_scheduling_ignored_during_execution = "requiredDuringSchedulingIgnoredDuringExecution": List<'v, 'p, PodAffinityTerm<'v, 'p>>, List<'static, 'static, PodAffinityTermMut<'m>>;
+        preferred_during_scheduling_ignored_during_execution = "preferredDuringSchedulingIgnoredDuringExecution": List<WeightedPodAffinityTerm<'v, 'p>>, List<WeightedPodAffinityTermMut<'m>>;
+        required_during_scheduling_ignored_during_execution = "requiredDuringSchedulingIgnoredDuringExecution": List<PodAffinityTerm<'v, 'p>>, List<PodAffinityTermMut<'m>>;
     }
 }
 
@@ -947,16 +947,16 @@ structs! {
 
 structs! {
     HostAlias HostAliasMut {
-        hostnames = "hostnames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        hostnames = "hostnames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         ip = "ip": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
 
 structs! {
     PodDNSConfig PodDNSConfigMut {
-        nameservers = "nameservers": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        options = "options": List<'v, 'p, PodDNSConfigOption<'v, 'p>>, List<'static, 'static, PodDNSConfigOptionMut<'m>>;
-        searches = "searches": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        nameservers = "nameservers": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        options = "options": List<PodDNSConfigOption<'v, 'p>>, List<PodDNSConfigOptionMut<'m>>;
+        searches = "searches": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -976,7 +976,7 @@ structs! {
 structs! {
     TopologySpreadConstraint TopologySpreadConstraintMut {
         label_selector = "labelSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        match_label_keys = "matchLabelKeys": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        match_label_keys = "matchLabelKeys": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         max_skew = "maxSkew": Integer<'v, 'p>, Integer<'static, 'static>;
         min_domains = "minDomains": Integer<'v, 'p>, Integer<'static, 'static>;
         node_affinity_policy = "nodeAffinityPolicy": Text<'v, 'p>, Text<'static, 'static>;
@@ -1034,11 +1034,11 @@ structs! {
 
 structs! {
     PersistentVolumeClaimStatus PersistentVolumeClaimStatusMut {
-        access_modes = "accessModes": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        allocated_resource_statuses = "allocatedResourceStatuses": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
-        allocated_resources = "allocatedResources": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        capacity = "capacity": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        conditions = "conditions": List<'v, 'p, PersistentVolumeClaimCondition<'v, 'p>>, List<'static, 'static, PersistentVolumeClaimConditionMut<'m>>;
+        access_modes = "accessModes": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        allocated_resource_statuses = "allocatedResourceStatuses": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
+        allocated_resources = "allocatedResources": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        capacity = "capacity": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        conditions = "conditions": List<PersistentVolumeClaimCondition<'v, 'p>>, List<PersistentVolumeClaimConditionMut<'m>>;
         current_volume_attributes_class_name = "currentVolumeAttributesClassName": Text<'v, 'p>, Text<'static, 'static>;
         modify_volume_status = "modifyVolumeStatus": ModifyVolumeStatus<'v, 'p>, ModifyVolumeStatusMut<'m>;
         phase = "phase": Text<'v, 'p>, Text<'static, 'static>;
@@ -1110,7 +1110,7 @@ structs! {
         node_publish_secret_ref = "nodePublishSecretRef": SecretReference<'v, 'p>, SecretReferenceMut<'m>;
         node_stage_secret_ref = "nodeStageSecretRef": SecretReference<'v, 'p>, SecretReferenceMut<'m>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        volume_attributes = "volumeAttributes": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        volume_attributes = "volumeAttributes": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         volume_handle = "volumeHandle": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -1124,7 +1124,7 @@ structs! {
 
 structs! {
     CephFSPersistentVolumeSource CephFSPersistentVolumeSourceMut {
-        monitors = "monitors": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        monitors = "monitors": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         path = "path": Text<'v, 'p>, Text<'static, 'static>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_file = "secretFile": Text<'v, 'p>, Text<'static, 'static>;
@@ -1160,7 +1160,7 @@ structs! {
 kinds! {
     ComponentStatus ComponentStatusMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, ComponentCondition<'v, 'p>>, List<'static, 'static, ComponentConditionMut<'m>>;
+        conditions = "conditions": List<ComponentCondition<'v, 'p>>, List<ComponentConditionMut<'m>>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
     }
@@ -1169,8 +1169,8 @@ kinds! {
 kinds! {
     ConfigMap ConfigMapMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        binary_data = "binaryData": Map<'v, 'p, Bytes<'v, 'p>>, Map<'static, 'static, Bytes<'static, 'static>>;
-        data = "data": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        binary_data = "binaryData": Map<Bytes<'v, 'p>>, Map<Bytes<'static, 'static>>;
+        data = "data": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         immutable = "immutable": Boolean<'v, 'p>, Boolean<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
@@ -1197,7 +1197,7 @@ structs! {
 
 structs! {
     ContainerImage ContainerImageMut {
-        names = "names": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        names = "names": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         size_bytes = "sizeBytes": Integer<'v, 'p>, Integer<'static, 'static>;
     }
 }
@@ -1237,8 +1237,8 @@ structs! {
 
 structs! {
     ContainerStatus ContainerStatusMut {
-        allocated_resources = "allocatedResources": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        allocated_resources_status = "allocatedResourcesStatus": List<'v, 'p, ResourceStatus<'v, 'p>>, List<'static, 'static, ResourceStatusMut<'m>>;
+        allocated_resources = "allocatedResources": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        allocated_resources_status = "allocatedResourcesStatus": List<ResourceStatus<'v, 'p>>, List<ResourceStatusMut<'m>>;
         container_id = "containerID": Text<'v, 'p>, Text<'static, 'static>;
         image = "image": Text<'v, 'p>, Text<'static, 'static>;
         image_id = "imageID": Text<'v, 'p>, Text<'static, 'static>;
@@ -1251,7 +1251,7 @@ structs! {
         state = "state": ContainerState<'v, 'p>, ContainerStateMut<'m>;
         stop_signal = "stopSignal": Text<'v, 'p>, Text<'static, 'static>;
         user = "user": ContainerUser<'v, 'p>, ContainerUserMut<'m>;
-        volume_mounts = "volumeMounts": List<'v, 'p, VolumeMountStatus<'v, 'p>>, List<'static, 'static, VolumeMountStatusMut<'m>>;
+        volume_mounts = "volumeMounts": List<VolumeMountStatus<'v, 'p>>, List<VolumeMountStatusMut<'m>>;
     }
 }
 
@@ -1286,7 +1286,7 @@ structs! {
 structs! {
     LinuxContainerUser LinuxContainerUserMut {
         gid = "gid": Integer<'v, 'p>, Integer<'static, 'static>;
-        supplemental_groups = "supplementalGroups": List<'v, 'p, Integer<'v, 'p>>, List<'static, 'static, Integer<'static, 'static>>;
+        supplemental_groups = "supplementalGroups": List<Integer<'v, 'p>>, List<Integer<'static, 'static>>;
         uid = "uid": Integer<'v, 'p>, Integer<'static, 'static>;
     }
 }
@@ -1294,7 +1294,7 @@ structs! {
 structs! {
     ResourceStatus ResourceStatusMut {
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
-        resources = "resources": List<'v, 'p, ResourceHealth<'v, 'p>>, List<'static, 'static, ResourceHealthMut<'m>>;
+        resources = "resources": List<ResourceHealth<'v, 'p>>, List<ResourceHealthMut<'m>>;
     }
 }
 
@@ -1332,9 +1332,9 @@ structs! {
 
 structs! {
     EndpointSubset EndpointSubsetMut {
-        addresses = "addresses": List<'v, 'p, EndpointAddress<'v, 'p>>, List<'static, 'static, EndpointAddressMut<'m>>;
-        not_ready_addresses = "notReadyAddresses": List<'v, 'p, EndpointAddress<'v, 'p>>, List<'static, 'static, EndpointAddressMut<'m>>;
-        ports = "ports": List<'v, 'p, EndpointPort<'v, 'p>>, List<'static, 'static, EndpointPortMut<'m>>;
+        addresses = "addresses": List<EndpointAddress<'v, 'p>>, List<EndpointAddressMut<'m>>;
+        not_ready_addresses = "notReadyAddresses": List<EndpointAddress<'v, 'p>>, List<EndpointAddressMut<'m>>;
+        ports = "ports": List<EndpointPort<'v, 'p>>, List<EndpointPortMut<'m>>;
     }
 }
 
@@ -1343,7 +1343,7 @@ kinds! {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        subsets = "subsets": List<'v, 'p, EndpointSubset<'v, 'p>>, List<'static, 'static, EndpointSubsetMut<'m>>;
+        subsets = "subsets": List<EndpointSubset<'v, 'p>>, List<EndpointSubsetMut<'m>>;
     }
 }
 
@@ -1387,7 +1387,7 @@ structs! {
     FlexPersistentVolumeSource FlexPersistentVolumeSourceMut {
         driver = "driver": Text<'v, 'p>, Text<'static, 'static>;
         fs_type = "fsType": Text<'v, 'p>, Text<'static, 'static>;
-        options = "options": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        options = "options": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_ref = "secretRef": SecretReference<'v, 'p>, SecretReferenceMut<'m>;
     }
@@ -1417,7 +1417,7 @@ structs! {
         iqn = "iqn": Text<'v, 'p>, Text<'static, 'static>;
         iscsi_interface = "iscsiInterface": Text<'v, 'p>, Text<'static, 'static>;
         lun = "lun": Integer<'v, 'p>, Integer<'static, 'static>;
-        portals = "portals": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        portals = "portals": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_ref = "secretRef": SecretReference<'v, 'p>, SecretReferenceMut<'m>;
         target_portal = "targetPortal": Text<'v, 'p>, Text<'static, 'static>;
@@ -1435,17 +1435,17 @@ kinds! {
 
 structs! {
     LimitRangeSpec LimitRangeSpecMut {
-        limits = "limits": List<'v, 'p, LimitRangeItem<'v, 'p>>, List<'static, 'static, LimitRangeItemMut<'m>>;
+        limits = "limits": List<LimitRangeItem<'v, 'p>>, List<LimitRangeItemMut<'m>>;
     }
 }
 
 structs! {
     LimitRangeItem LimitRangeItemMut {
-        default = "default": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        default_request = "defaultRequest": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        max = "max": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        max_limit_request_ratio = "maxLimitRequestRatio": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        min = "min": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        default = "default": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        default_request = "defaultRequest": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        max = "max": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        max_limit_request_ratio = "maxLimitRequestRatio": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        min = "min": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
         r#type = "type": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -1455,7 +1455,7 @@ structs! {
         hostname = "hostname": Text<'v, 'p>, Text<'static, 'static>;
         ip = "ip": Text<'v, 'p>, Text<'static, 'static>;
         ip_mode = "ipMode": Text<'v, 'p>, Text<'static, 'static>;
-        ports = "ports": List<'v, 'p, PortStatus<'v, 'p>>, List<'static, 'static, PortStatusMut<'m>>;
+        ports = "ports": List<PortStatus<'v, 'p>>, List<PortStatusMut<'m>>;
     }
 }
 
@@ -1469,7 +1469,7 @@ structs! {
 
 structs! {
     LoadBalancerStatus LoadBalancerStatusMut {
-        ingress = "ingress": List<'v, 'p, LoadBalancerIngress<'v, 'p>>, List<'static, 'static, LoadBalancerIngressMut<'m>>;
+        ingress = "ingress": List<LoadBalancerIngress<'v, 'p>>, List<LoadBalancerIngressMut<'m>>;
     }
 }
 
@@ -1492,13 +1492,13 @@ kinds! {
 
 structs! {
     NamespaceSpec NamespaceSpecMut {
-        finalizers = "finalizers": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        finalizers = "finalizers": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     NamespaceStatus NamespaceStatusMut {
-        conditions = "conditions": List<'v, 'p, NamespaceCondition<'v, 'p>>, List<'static, 'static, NamespaceConditionMut<'m>>;
+        conditions = "conditions": List<NamespaceCondition<'v, 'p>>, List<NamespaceConditionMut<'m>>;
         phase = "phase": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -1528,9 +1528,9 @@ structs! {
         config_source = "configSource": NodeConfigSource<'v, 'p>, NodeConfigSourceMut<'m>;
         external_id = "externalID": Text<'v, 'p>, Text<'static, 'static>;
         pod_cidr = "podCIDR": Text<'v, 'p>, Text<'static, 'static>;
-        pod_cidrs = "podCIDRs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        pod_cidrs = "podCIDRs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         provider_id = "providerID": Text<'v, 'p>, Text<'static, 'static>;
-        taints = "taints": List<'v, 'p, Taint<'v, 'p>>, List<'static, 'static, TaintMut<'m>>;
+        taints = "taints": List<Taint<'v, 'p>>, List<TaintMut<'m>>;
         unschedulable = "unschedulable": Boolean<'v, 'p>, Boolean<'static, 'static>;
     }
 }
@@ -1552,20 +1552,20 @@ structs! {
 
 structs! {
     NodeStatus NodeStatusMut {
-        addresses = "addresses": List<'v, 'p, NodeAddress<'v, 'p>>, List<'static, 'static, NodeAddressMut<'m>>;
-        allocatable = "allocatable": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        capacity = "capacity": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        conditions = "conditions": List<'v, 'p, NodeCondition<'v, 'p>>, List<'static, 'static, NodeConditionMut<'m>>;
+        addresses = "addresses": List<NodeAddress<'v, 'p>>, List<NodeAddressMut<'m>>;
+        allocatable = "allocatable": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        capacity = "capacity": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        conditions = "conditions": List<NodeCondition<'v, 'p>>, List<NodeConditionMut<'m>>;
         config = "config": NodeConfigStatus<'v, 'p>, NodeConfigStatusMut<'m>;
         daemon_endpoints = "daemonEndpoints": NodeDaemonEndpoints<'v, 'p>, NodeDaemonEndpointsMut<'m>;
-        declared_features = "declaredFeatures": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        declared_features = "declaredFeatures": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         features = "features": NodeFeatures<'v, 'p>, NodeFeaturesMut<'m>;
-        images = "images": List<'v, 'p, ContainerImage<'v, 'p>>, List<'static, 'static, ContainerImageMut<'m>>;
+        images = "images": List<ContainerImage<'v, 'p>>, List<ContainerImageMut<'m>>;
         node_info = "nodeInfo": NodeSystemInfo<'v, 'p>, NodeSystemInfoMut<'m>;
         phase = "phase": Text<'v, 'p>, Text<'static, 'static>;
-        runtime_handlers = "runtimeHandlers": List<'v, 'p, NodeRuntimeHandler<'v, 'p>>, List<'static, 'static, NodeRuntimeHandlerMut<'m>>;
-        volumes_attached = "volumesAttached": List<'v, 'p, AttachedVolume<'v, 'p>>, List<'static, 'static, AttachedVolumeMut<'m>>;
-        volumes_in_use = "volumesInUse": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        runtime_handlers = "runtimeHandlers": List<NodeRuntimeHandler<'v, 'p>>, List<NodeRuntimeHandlerMut<'m>>;
+        volumes_attached = "volumesAttached": List<AttachedVolume<'v, 'p>>, List<AttachedVolumeMut<'m>>;
+        volumes_in_use = "volumesInUse": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -1646,9 +1646,9 @@ structs! {
 
 structs! {
     NodeAllocatableResourceClaimStatus NodeAllocatableResourceClaimStatusMut {
-        containers = "containers": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        containers = "containers": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         resource_claim_name = "resourceClaimName": Text<'v, 'p>, Text<'static, 'static>;
-        resources = "resources": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        resources = "resources": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
     }
 }
 
@@ -1664,11 +1664,11 @@ kinds! {
 
 structs! {
     PersistentVolumeSpec PersistentVolumeSpecMut {
-        access_modes = "accessModes": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        access_modes = "accessModes": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         aws_elastic_block_store = "awsElasticBlockStore": AWSElasticBlockStoreVolumeSource<'v, 'p>, AWSElasticBlockStoreVolumeSourceMut<'m>;
         azure_disk = "azureDisk": AzureDiskVolumeSource<'v, 'p>, AzureDiskVolumeSourceMut<'m>;
         azure_file = "azureFile": AzureFilePersistentVolumeSource<'v, 'p>, AzureFilePersistentVolumeSourceMut<'m>;
-        capacity = "capacity": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        capacity = "capacity": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
         cephfs = "cephfs": CephFSPersistentVolumeSource<'v, 'p>, CephFSPersistentVolumeSourceMut<'m>;
         cinder = "cinder": CinderPersistentVolumeSource<'v, 'p>, CinderPersistentVolumeSourceMut<'m>;
         claim_ref = "claimRef": ObjectReference<'v, 'p>, ObjectReferenceMut<'m>;
@@ -1681,7 +1681,7 @@ structs! {
         host_path = "hostPath": HostPathVolumeSource<'v, 'p>, HostPathVolumeSourceMut<'m>;
         iscsi = "iscsi": ISCSIPersistentVolumeSource<'v, 'p>, ISCSIPersistentVolumeSourceMut<'m>;
         local = "local": LocalVolumeSource<'v, 'p>, LocalVolumeSourceMut<'m>;
-        mount_options = "mountOptions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        mount_options = "mountOptions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         nfs = "nfs": NFSVolumeSource<'v, 'p>, NFSVolumeSourceMut<'m>;
         node_affinity = "nodeAffinity": VolumeNodeAffinity<'v, 'p>, VolumeNodeAffinityMut<'m>;
         persistent_volume_reclaim_policy = "persistentVolumeReclaimPolicy": Text<'v, 'p>, Text<'static, 'static>;
@@ -1709,7 +1709,7 @@ structs! {
         fs_type = "fsType": Text<'v, 'p>, Text<'static, 'static>;
         image = "image": Text<'v, 'p>, Text<'static, 'static>;
         keyring = "keyring": Text<'v, 'p>, Text<'static, 'static>;
-        monitors = "monitors": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        monitors = "monitors": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         pool = "pool": Text<'v, 'p>, Text<'static, 'static>;
         read_only = "readOnly": Boolean<'v, 'p>, Boolean<'static, 'static>;
         secret_ref = "secretRef": SecretReference<'v, 'p>, SecretReferenceMut<'m>;
@@ -1763,25 +1763,25 @@ kinds! {
 
 structs! {
     PodStatus PodStatusMut {
-        allocated_resources = "allocatedResources": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        conditions = "conditions": List<'v, 'p, PodCondition<'v, 'p>>, List<'static, 'static, PodConditionMut<'m>>;
-        container_statuses = "containerStatuses": List<'v, 'p, ContainerStatus<'v, 'p>>, List<'static, 'static, ContainerStatusMut<'m>>;
-        ephemeral_container_statuses = "ephemeralContainerStatuses": List<'v, 'p, ContainerStatus<'v, 'p>>, List<'static, 'static, ContainerStatusMut<'m>>;
+        allocated_resources = "allocatedResources": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        conditions = "conditions": List<PodCondition<'v, 'p>>, List<PodConditionMut<'m>>;
+        container_statuses = "containerStatuses": List<ContainerStatus<'v, 'p>>, List<ContainerStatusMut<'m>>;
+        ephemeral_container_statuses = "ephemeralContainerStatuses": List<ContainerStatus<'v, 'p>>, List<ContainerStatusMut<'m>>;
         extended_resource_claim_status = "extendedResourceClaimStatus": PodExtendedResourceClaimStatus<'v, 'p>, PodExtendedResourceClaimStatusMut<'m>;
         host_ip = "hostIP": Text<'v, 'p>, Text<'static, 'static>;
-        host_ips = "hostIPs": List<'v, 'p, HostIP<'v, 'p>>, List<'static, 'static, HostIPMut<'m>>;
-        init_container_statuses = "initContainerStatuses": List<'v, 'p, ContainerStatus<'v, 'p>>, List<'static, 'static, ContainerStatusMut<'m>>;
+        host_ips = "hostIPs": List<HostIP<'v, 'p>>, List<HostIPMut<'m>>;
+        init_container_statuses = "initContainerStatuses": List<ContainerStatus<'v, 'p>>, List<ContainerStatusMut<'m>>;
         message = "message": Text<'v, 'p>, Text<'static, 'static>;
-        node_allocatable_resource_claim_statuses = "nodeAllocatableResourceClaimStatuses": List<'v, 'p, NodeAllocatableResourceClaimStatus<'v, 'p>>, List<'static, 'static, NodeAllocatableResourceClaimStatusMut<'m>>;
+        node_allocatable_resource_claim_statuses = "nodeAllocatableResourceClaimStatuses": List<NodeAllocatableResourceClaimStatus<'v, 'p>>, List<NodeAllocatableResourceClaimStatusMut<'m>>;
         nominated_node_name = "nominatedNodeName": Text<'v, 'p>, Text<'static, 'static>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
         phase = "phase": Text<'v, 'p>, Text<'static, 'static>;
         pod_ip = "podIP": Text<'v, 'p>, Text<'static, 'static>;
-        pod_ips = "podIPs": List<'v, 'p, PodIP<'v, 'p>>, List<'static, 'static, PodIPMut<'m>>;
+        pod_ips = "podIPs": List<PodIP<'v, 'p>>, List<PodIPMut<'m>>;
         qos_class = "qosClass": Text<'v, 'p>, Text<'static, 'static>;
         reason = "reason": Text<'v, 'p>, Text<'static, 'static>;
         resize = "resize": Text<'v, 'p>, Text<'static, 'static>;
-        resource_claim_statuses = "resourceClaimStatuses": List<'v, 'p, PodResourceClaimStatus<'v, 'p>>, List<'static, 'static, PodResourceClaimStatusMut<'m>>;
+        resource_claim_statuses = "resourceClaimStatuses": List<PodResourceClaimStatus<'v, 'p>>, List<PodResourceClaimStatusMut<'m>>;
         resources = "resources": ResourceRequirements<'v, 'p>, ResourceRequirementsMut<'m>;
         start_time = "startTime": Time<'v, 'p>, Time<'static, 'static>;
     }
@@ -1814,7 +1814,7 @@ structs! {
 
 structs! {
     PodExtendedResourceClaimStatus PodExtendedResourceClaimStatusMut {
-        request_mappings = "requestMappings": List<'v, 'p, ContainerExtendedResourceRequest<'v, 'p>>, List<'static, 'static, ContainerExtendedResourceRequestMut<'m>>;
+        request_mappings = "requestMappings": List<ContainerExtendedResourceRequest<'v, 'p>>, List<ContainerExtendedResourceRequestMut<'m>>;
         resource_claim_name = "resourceClaimName": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -1842,7 +1842,7 @@ structs! {
     ReplicationControllerSpec ReplicationControllerSpecMut {
         min_ready_seconds = "minReadySeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         replicas = "replicas": Integer<'v, 'p>, Integer<'static, 'static>;
-        selector = "selector": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        selector = "selector": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         template = "template": PodTemplateSpec<'v, 'p>, PodTemplateSpecMut<'m>;
     }
 }
@@ -1850,7 +1850,7 @@ structs! {
 structs! {
     ReplicationControllerStatus ReplicationControllerStatusMut {
         available_replicas = "availableReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
-        conditions = "conditions": List<'v, 'p, ReplicationControllerCondition<'v, 'p>>, List<'static, 'static, ReplicationControllerConditionMut<'m>>;
+        conditions = "conditions": List<ReplicationControllerCondition<'v, 'p>>, List<ReplicationControllerConditionMut<'m>>;
         fully_labeled_replicas = "fullyLabeledReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
         ready_replicas = "readyReplicas": Integer<'v, 'p>, Integer<'static, 'static>;
@@ -1880,15 +1880,15 @@ kinds! {
 
 structs! {
     ResourceQuotaSpec ResourceQuotaSpecMut {
-        hard = "hard": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        hard = "hard": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
         scope_selector = "scopeSelector": ScopeSelector<'v, 'p>, ScopeSelectorMut<'m>;
-        scopes = "scopes": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        scopes = "scopes": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ScopeSelector ScopeSelectorMut {
-        match_expressions = "matchExpressions": List<'v, 'p, ScopedResourceSelectorRequirement<'v, 'p>>, List<'static, 'static, ScopedResourceSelectorRequirementMut<'m>>;
+        match_expressions = "matchExpressions": List<ScopedResourceSelectorRequirement<'v, 'p>>, List<ScopedResourceSelectorRequirementMut<'m>>;
     }
 }
 
@@ -1896,25 +1896,25 @@ structs! {
     ScopedResourceSelectorRequirement ScopedResourceSelectorRequirementMut {
         operator = "operator": Text<'v, 'p>, Text<'static, 'static>;
         scope_name = "scopeName": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        values = "values": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ResourceQuotaStatus ResourceQuotaStatusMut {
-        hard = "hard": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
-        used = "used": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        hard = "hard": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
+        used = "used": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
     }
 }
 
 kinds! {
     Secret SecretMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        data = "data": Map<'v, 'p, Bytes<'v, 'p>>, Map<'static, 'static, Bytes<'static, 'static>>;
+        data = "data": Map<Bytes<'v, 'p>>, Map<Bytes<'static, 'static>>;
         immutable = "immutable": Boolean<'v, 'p>, Boolean<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        string_data = "stringData": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        string_data = "stringData": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         r#type = "type": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -1933,20 +1933,20 @@ structs! {
     ServiceSpec ServiceSpecMut {
         allocate_load_balancer_node_ports = "allocateLoadBalancerNodePorts": Boolean<'v, 'p>, Boolean<'static, 'static>;
         cluster_ip = "clusterIP": Text<'v, 'p>, Text<'static, 'static>;
-        cluster_ips = "clusterIPs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        external_ips = "externalIPs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        cluster_ips = "clusterIPs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        external_ips = "externalIPs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         external_name = "externalName": Text<'v, 'p>, Text<'static, 'static>;
         external_traffic_policy = "externalTrafficPolicy": Text<'v, 'p>, Text<'static, 'static>;
         health_check_node_port = "healthCheckNodePort": Integer<'v, 'p>, Integer<'static, 'static>;
         internal_traffic_policy = "internalTrafficPolicy": Text<'v, 'p>, Text<'static, 'static>;
-        ip_families = "ipFamilies": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        ip_families = "ipFamilies": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         ip_family_policy = "ipFamilyPolicy": Text<'v, 'p>, Text<'static, 'static>;
         load_balancer_class = "loadBalancerClass": Text<'v, 'p>, Text<'static, 'static>;
         load_balancer_ip = "loadBalancerIP": Text<'v, 'p>, Text<'static, 'static>;
-        load_balancer_source_ranges = "loadBalancerSourceRanges": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        ports = "ports": List<'v, 'p, ServicePort<'v, 'p>>, List<'static, 'static, ServicePortMut<'m>>;
+        load_balancer_source_ranges = "loadBalancerSourceRanges": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        ports = "ports": List<ServicePort<'v, 'p>>, List<ServicePortMut<'m>>;
         publish_not_ready_addresses = "publishNotReadyAddresses": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        selector = "selector": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        selector = "selector": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         session_affinity = "sessionAffinity": Text<'v, 'p>, Text<'static, 'static>;
         session_affinity_config = "sessionAffinityConfig": SessionAffinityConfig<'v, 'p>, SessionAffinityConfigMut<'m>;
         traffic_distribution = "trafficDistribution": Text<'v, 'p>, Text<'static, 'static>;
@@ -1973,7 +1973,7 @@ structs! {
 
 structs! {
     ServiceStatus ServiceStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         load_balancer = "loadBalancer": LoadBalancerStatus<'v, 'p>, LoadBalancerStatusMut<'m>;
     }
 }
@@ -1982,23 +1982,23 @@ kinds! {
     ServiceAccount ServiceAccountMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         automount_service_account_token = "automountServiceAccountToken": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        image_pull_secrets = "imagePullSecrets": List<'v, 'p, LocalObjectReference<'v, 'p>>, List<'static, 'static, LocalObjectReferenceMut<'m>>;
+        image_pull_secrets = "imagePullSecrets": List<LocalObjectReference<'v, 'p>>, List<LocalObjectReferenceMut<'m>>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        secrets = "secrets": List<'v, 'p, ObjectReference<'v, 'p>>, List<'static, 'static, ObjectReferenceMut<'m>>;
+        secrets = "secrets": List<ObjectReference<'v, 'p>>, List<ObjectReferenceMut<'m>>;
     }
 }
 
 structs! {
     TopologySelectorLabelRequirement TopologySelectorLabelRequirementMut {
         key = "key": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        values = "values": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     TopologySelectorTerm TopologySelectorTermMut {
-        match_label_expressions = "matchLabelExpressions": List<'v, 'p, TopologySelectorLabelRequirement<'v, 'p>>, List<'static, 'static, TopologySelectorLabelRequirementMut<'m>>;
+        match_label_expressions = "matchLabelExpressions": List<TopologySelectorLabelRequirement<'v, 'p>>, List<TopologySelectorLabelRequirementMut<'m>>;
     }
 }
 
@@ -2023,7 +2023,7 @@ kinds! {
 kinds! {
     PodExecOptions PodExecOptionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        command = "command": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        command = "command": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         container = "container": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         stderr = "stderr": Boolean<'v, 'p>, Boolean<'static, 'static>;
@@ -2066,7 +2066,7 @@ kinds! {
     PodPortForwardOptions PodPortForwardOptionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
-        ports = "ports": List<'v, 'p, Integer<'v, 'p>>, List<'static, 'static, Integer<'static, 'static>>;
+        ports = "ports": List<Integer<'v, 'p>>, List<Integer<'static, 'static>>;
     }
 }
 

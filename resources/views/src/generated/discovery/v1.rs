@@ -6,9 +6,9 @@ use crate::declare::prelude::*;
 
 structs! {
     Endpoint EndpointMut {
-        addresses = "addresses": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        addresses = "addresses": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         conditions = "conditions": EndpointConditions<'v, 'p>, EndpointConditionsMut<'m>;
-        deprecated_topology = "deprecatedTopology": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        deprecated_topology = "deprecatedTopology": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         hints = "hints": EndpointHints<'v, 'p>, EndpointHintsMut<'m>;
         hostname = "hostname": Text<'v, 'p>, Text<'static, 'static>;
         node_name = "nodeName": Text<'v, 'p>, Text<'static, 'static>;
@@ -27,8 +27,8 @@ structs! {
 
 structs! {
     EndpointHints EndpointHintsMut {
-        for_nodes = "forNodes": List<'v, 'p, ForNode<'v, 'p>>, List<'static, 'static, ForNodeMut<'m>>;
-        for_zones = "forZones": List<'v, 'p, ForZone<'v, 'p>>, List<'static, 'static, ForZoneMut<'m>>;
+        for_nodes = "forNodes": List<ForNode<'v, 'p>>, List<ForNodeMut<'m>>;
+        for_zones = "forZones": List<ForZone<'v, 'p>>, List<ForZoneMut<'m>>;
     }
 }
 
@@ -57,10 +57,10 @@ kinds! {
     EndpointSlice EndpointSliceMut {
         address_type = "addressType": Text<'v, 'p>, Text<'static, 'static>;
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        endpoints = "endpoints": List<'v, 'p, Endpoint<'v, 'p>>, List<'static, 'static, EndpointMut<'m>>;
+        endpoints = "endpoints": List<Endpoint<'v, 'p>>, List<EndpointMut<'m>>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        ports = "ports": List<'v, 'p, EndpointPort<'v, 'p>>, List<'static, 'static, EndpointPortMut<'m>>;
+        ports = "ports": List<EndpointPort<'v, 'p>>, List<EndpointPortMut<'m>>;
     }
 }
 

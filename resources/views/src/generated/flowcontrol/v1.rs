@@ -32,7 +32,7 @@ structs! {
         distinguisher_method = "distinguisherMethod": FlowDistinguisherMethod<'v, 'p>, FlowDistinguisherMethodMut<'m>;
         matching_precedence = "matchingPrecedence": Integer<'v, 'p>, Integer<'static, 'static>;
         priority_level_configuration = "priorityLevelConfiguration": PriorityLevelConfigurationReference<'v, 'p>, PriorityLevelConfigurationReferenceMut<'m>;
-        rules = "rules": List<'v, 'p, PolicyRulesWithSubjects<'v, 'p>>, List<'static, 'static, PolicyRulesWithSubjectsMut<'m>>;
+        rules = "rules": List<PolicyRulesWithSubjects<'v, 'p>>, List<PolicyRulesWithSubjectsMut<'m>>;
     }
 }
 
@@ -44,9 +44,9 @@ structs! {
 
 structs! {
     PolicyRulesWithSubjects PolicyRulesWithSubjectsMut {
-        non_resource_rules = "nonResourceRules": List<'v, 'p, NonResourcePolicyRule<'v, 'p>>, List<'static, 'static, NonResourcePolicyRuleMut<'m>>;
-        resource_rules = "resourceRules": List<'v, 'p, ResourcePolicyRule<'v, 'p>>, List<'static, 'static, ResourcePolicyRuleMut<'m>>;
-        subjects = "subjects": List<'v, 'p, Subject<'v, 'p>>, List<'static, 'static, SubjectMut<'m>>;
+        non_resource_rules = "nonResourceRules": List<NonResourcePolicyRule<'v, 'p>>, List<NonResourcePolicyRuleMut<'m>>;
+        resource_rules = "resourceRules": List<ResourcePolicyRule<'v, 'p>>, List<ResourcePolicyRuleMut<'m>>;
+        subjects = "subjects": List<Subject<'v, 'p>>, List<SubjectMut<'m>>;
     }
 }
 
@@ -80,24 +80,24 @@ structs! {
 
 structs! {
     ResourcePolicyRule ResourcePolicyRuleMut {
-        api_groups = "apiGroups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        api_groups = "apiGroups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         cluster_scope = "clusterScope": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        namespaces = "namespaces": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resources = "resources": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        verbs = "verbs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        namespaces = "namespaces": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resources = "resources": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        verbs = "verbs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     NonResourcePolicyRule NonResourcePolicyRuleMut {
-        non_resource_urls = "nonResourceURLs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        verbs = "verbs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        non_resource_urls = "nonResourceURLs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        verbs = "verbs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     FlowSchemaStatus FlowSchemaStatusMut {
-        conditions = "conditions": List<'v, 'p, FlowSchemaCondition<'v, 'p>>, List<'static, 'static, FlowSchemaConditionMut<'m>>;
+        conditions = "conditions": List<FlowSchemaCondition<'v, 'p>>, List<FlowSchemaConditionMut<'m>>;
     }
 }
 
@@ -155,7 +155,7 @@ structs! {
 
 structs! {
     PriorityLevelConfigurationStatus PriorityLevelConfigurationStatusMut {
-        conditions = "conditions": List<'v, 'p, PriorityLevelConfigurationCondition<'v, 'p>>, List<'static, 'static, PriorityLevelConfigurationConditionMut<'m>>;
+        conditions = "conditions": List<PriorityLevelConfigurationCondition<'v, 'p>>, List<PriorityLevelConfigurationConditionMut<'m>>;
     }
 }
 

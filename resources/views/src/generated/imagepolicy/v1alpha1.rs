@@ -16,8 +16,8 @@ kinds! {
 
 structs! {
     ImageReviewSpec ImageReviewSpecMut {
-        annotations = "annotations": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
-        containers = "containers": List<'v, 'p, ImageReviewContainerSpec<'v, 'p>>, List<'static, 'static, ImageReviewContainerSpecMut<'m>>;
+        annotations = "annotations": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
+        containers = "containers": List<ImageReviewContainerSpec<'v, 'p>>, List<ImageReviewContainerSpecMut<'m>>;
         namespace = "namespace": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -31,7 +31,7 @@ structs! {
 structs! {
     ImageReviewStatus ImageReviewStatusMut {
         allowed = "allowed": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        audit_annotations = "auditAnnotations": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        audit_annotations = "auditAnnotations": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         reason = "reason": Text<'v, 'p>, Text<'static, 'static>;
     }
 }

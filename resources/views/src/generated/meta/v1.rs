@@ -6,8 +6,8 @@ use crate::declare::prelude::*;
 
 structs! {
     LabelSelector LabelSelectorMut {
-        match_expressions = "matchExpressions": List<'v, 'p, LabelSelectorRequirement<'v, 'p>>, List<'static, 'static, LabelSelectorRequirementMut<'m>>;
-        match_labels = "matchLabels": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        match_expressions = "matchExpressions": List<LabelSelectorRequirement<'v, 'p>>, List<LabelSelectorRequirementMut<'m>>;
+        match_labels = "matchLabels": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
     }
 }
 
@@ -15,24 +15,24 @@ structs! {
     LabelSelectorRequirement LabelSelectorRequirementMut {
         key = "key": Text<'v, 'p>, Text<'static, 'static>;
         operator = "operator": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        values = "values": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ObjectMeta ObjectMetaMut {
-        annotations = "annotations": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        annotations = "annotations": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         creation_timestamp = "creationTimestamp": Time<'v, 'p>, Time<'static, 'static>;
         deletion_grace_period_seconds = "deletionGracePeriodSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         deletion_timestamp = "deletionTimestamp": Time<'v, 'p>, Time<'static, 'static>;
-        finalizers = "finalizers": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        finalizers = "finalizers": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         generate_name = "generateName": Text<'v, 'p>, Text<'static, 'static>;
         generation = "generation": Integer<'v, 'p>, Integer<'static, 'static>;
-        labels = "labels": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
-        managed_fields = "managedFields": List<'v, 'p, ManagedFieldsEntry<'v, 'p>>, List<'static, 'static, ManagedFieldsEntryMut<'m>>;
+        labels = "labels": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
+        managed_fields = "managedFields": List<ManagedFieldsEntry<'v, 'p>>, List<ManagedFieldsEntryMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         namespace = "namespace": Text<'v, 'p>, Text<'static, 'static>;
-        owner_references = "ownerReferences": List<'v, 'p, OwnerReference<'v, 'p>>, List<'static, 'static, OwnerReferenceMut<'m>>;
+        owner_references = "ownerReferences": List<OwnerReference<'v, 'p>>, List<OwnerReferenceMut<'m>>;
         resource_version = "resourceVersion": Text<'v, 'p>, Text<'static, 'static>;
         self_link = "selfLink": Text<'v, 'p>, Text<'static, 'static>;
         uid = "uid": Text<'v, 'p>, Text<'static, 'static>;
@@ -93,14 +93,14 @@ structs! {
     FieldSelectorRequirement FieldSelectorRequirementMut {
         key = "key": Text<'v, 'p>, Text<'static, 'static>;
         operator = "operator": Text<'v, 'p>, Text<'static, 'static>;
-        values = "values": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        values = "values": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 kinds! {
     DeleteOptions DeleteOptionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        dry_run = "dryRun": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        dry_run = "dryRun": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         grace_period_seconds = "gracePeriodSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         ignore_store_read_error_with_cluster_breaking_potential = "ignoreStoreReadErrorWithClusterBreakingPotential": Boolean<'v, 'p>, Boolean<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
@@ -113,7 +113,7 @@ kinds! {
 structs! {
     DeleteOptionsPart DeleteOptionsPartMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        dry_run = "dryRun": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        dry_run = "dryRun": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         grace_period_seconds = "gracePeriodSeconds": Integer<'v, 'p>, Integer<'static, 'static>;
         ignore_store_read_error_with_cluster_breaking_potential = "ignoreStoreReadErrorWithClusterBreakingPotential": Boolean<'v, 'p>, Boolean<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
@@ -143,8 +143,8 @@ kinds! {
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         preferred_version = "preferredVersion": GroupVersionForDiscovery<'v, 'p>, GroupVersionForDiscoveryMut<'m>;
-        server_address_by_client_cidrs = "serverAddressByClientCIDRs": List<'v, 'p, ServerAddressByClientCIDR<'v, 'p>>, List<'static, 'static, ServerAddressByClientCIDRMut<'m>>;
-        versions = "versions": List<'v, 'p, GroupVersionForDiscovery<'v, 'p>>, List<'static, 'static, GroupVersionForDiscoveryMut<'m>>;
+        server_address_by_client_cidrs = "serverAddressByClientCIDRs": List<ServerAddressByClientCIDR<'v, 'p>>, List<ServerAddressByClientCIDRMut<'m>>;
+        versions = "versions": List<GroupVersionForDiscovery<'v, 'p>>, List<GroupVersionForDiscoveryMut<'m>>;
     }
 }
 
@@ -164,15 +164,15 @@ structs! {
 
 structs! {
     APIResource APIResourceMut {
-        categories = "categories": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        categories = "categories": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         group = "group": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         namespaced = "namespaced": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        short_names = "shortNames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        short_names = "shortNames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         singular_name = "singularName": Text<'v, 'p>, Text<'static, 'static>;
         storage_version_hash = "storageVersionHash": Text<'v, 'p>, Text<'static, 'static>;
-        verbs = "verbs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        verbs = "verbs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         version = "version": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -181,8 +181,8 @@ kinds! {
     APIVersions APIVersionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
-        server_address_by_client_cidrs = "serverAddressByClientCIDRs": List<'v, 'p, ServerAddressByClientCIDR<'v, 'p>>, List<'static, 'static, ServerAddressByClientCIDRMut<'m>>;
-        versions = "versions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        server_address_by_client_cidrs = "serverAddressByClientCIDRs": List<ServerAddressByClientCIDR<'v, 'p>>, List<ServerAddressByClientCIDRMut<'m>>;
+        versions = "versions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -219,7 +219,7 @@ structs! {
 
 structs! {
     StatusDetails StatusDetailsMut {
-        causes = "causes": List<'v, 'p, StatusCause<'v, 'p>>, List<'static, 'static, StatusCauseMut<'m>>;
+        causes = "causes": List<StatusCause<'v, 'p>>, List<StatusCauseMut<'m>>;
         group = "group": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
@@ -246,7 +246,7 @@ kinds! {
 kinds! {
     CreateOptions CreateOptionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        dry_run = "dryRun": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        dry_run = "dryRun": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         field_manager = "fieldManager": Text<'v, 'p>, Text<'static, 'static>;
         field_validation = "fieldValidation": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
@@ -256,7 +256,7 @@ kinds! {
 kinds! {
     UpdateOptions UpdateOptionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        dry_run = "dryRun": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        dry_run = "dryRun": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         field_manager = "fieldManager": Text<'v, 'p>, Text<'static, 'static>;
         field_validation = "fieldValidation": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
@@ -266,7 +266,7 @@ kinds! {
 kinds! {
     PatchOptions PatchOptionsMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        dry_run = "dryRun": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        dry_run = "dryRun": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         field_manager = "fieldManager": Text<'v, 'p>, Text<'static, 'static>;
         field_validation = "fieldValidation": Text<'v, 'p>, Text<'static, 'static>;
         force = "force": Boolean<'v, 'p>, Boolean<'static, 'static>;
@@ -303,10 +303,10 @@ kinds! {
 kinds! {
     Table TableMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        column_definitions = "columnDefinitions": List<'v, 'p, TableColumnDefinition<'v, 'p>>, List<'static, 'static, TableColumnDefinitionMut<'m>>;
+        column_definitions = "columnDefinitions": List<TableColumnDefinition<'v, 'p>>, List<TableColumnDefinitionMut<'m>>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": ListMeta<'v, 'p>, ListMetaMut<'m>;
-        rows = "rows": List<'v, 'p, TableRow<'v, 'p>>, List<'static, 'static, TableRowMut<'m>>;
+        rows = "rows": List<TableRow<'v, 'p>>, List<TableRowMut<'m>>;
     }
 }
 
@@ -322,8 +322,8 @@ structs! {
 
 structs! {
     TableRow TableRowMut {
-        cells = "cells": List<'v, 'p, Raw<'v, 'p>>, List<'static, 'static, Raw<'static, 'static>>;
-        conditions = "conditions": List<'v, 'p, TableRowCondition<'v, 'p>>, List<'static, 'static, TableRowConditionMut<'m>>;
+        cells = "cells": List<Raw<'v, 'p>>, List<Raw<'static, 'static>>;
+        conditions = "conditions": List<TableRowCondition<'v, 'p>>, List<TableRowConditionMut<'m>>;
         object = "object": Raw<'v, 'p>, Raw<'static, 'static>;
     }
 }

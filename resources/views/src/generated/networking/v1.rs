@@ -35,7 +35,7 @@ structs! {
 
 structs! {
     HTTPIngressRuleValue HTTPIngressRuleValueMut {
-        paths = "paths": List<'v, 'p, HTTPIngressPath<'v, 'p>>, List<'static, 'static, HTTPIngressPathMut<'m>>;
+        paths = "paths": List<HTTPIngressPath<'v, 'p>>, List<HTTPIngressPathMut<'m>>;
     }
 }
 
@@ -66,7 +66,7 @@ structs! {
 structs! {
     IPBlock IPBlockMut {
         cidr = "cidr": Text<'v, 'p>, Text<'static, 'static>;
-        except = "except": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        except = "except": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -84,14 +84,14 @@ structs! {
     IngressSpec IngressSpecMut {
         default_backend = "defaultBackend": IngressBackend<'v, 'p>, IngressBackendMut<'m>;
         ingress_class_name = "ingressClassName": Text<'v, 'p>, Text<'static, 'static>;
-        rules = "rules": List<'v, 'p, IngressRule<'v, 'p>>, List<'static, 'static, IngressRuleMut<'m>>;
-        tls = "tls": List<'v, 'p, IngressTLS<'v, 'p>>, List<'static, 'static, IngressTLSMut<'m>>;
+        rules = "rules": List<IngressRule<'v, 'p>>, List<IngressRuleMut<'m>>;
+        tls = "tls": List<IngressTLS<'v, 'p>>, List<IngressTLSMut<'m>>;
     }
 }
 
 structs! {
     IngressTLS IngressTLSMut {
-        hosts = "hosts": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        hosts = "hosts": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         secret_name = "secretName": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -111,7 +111,7 @@ structs! {
 
 structs! {
     IngressLoadBalancerStatus IngressLoadBalancerStatusMut {
-        ingress = "ingress": List<'v, 'p, IngressLoadBalancerIngress<'v, 'p>>, List<'static, 'static, IngressLoadBalancerIngressMut<'m>>;
+        ingress = "ingress": List<IngressLoadBalancerIngress<'v, 'p>>, List<IngressLoadBalancerIngressMut<'m>>;
     }
 }
 
@@ -119,7 +119,7 @@ structs! {
     IngressLoadBalancerIngress IngressLoadBalancerIngressMut {
         hostname = "hostname": Text<'v, 'p>, Text<'static, 'static>;
         ip = "ip": Text<'v, 'p>, Text<'static, 'static>;
-        ports = "ports": List<'v, 'p, IngressPortStatus<'v, 'p>>, List<'static, 'static, IngressPortStatusMut<'m>>;
+        ports = "ports": List<IngressPortStatus<'v, 'p>>, List<IngressPortStatusMut<'m>>;
     }
 }
 
@@ -168,17 +168,17 @@ kinds! {
 
 structs! {
     NetworkPolicySpec NetworkPolicySpecMut {
-        egress = "egress": List<'v, 'p, NetworkPolicyEgressRule<'v, 'p>>, List<'static, 'static, NetworkPolicyEgressRuleMut<'m>>;
-        ingress = "ingress": List<'v, 'p, NetworkPolicyIngressRule<'v, 'p>>, List<'static, 'static, NetworkPolicyIngressRuleMut<'m>>;
+        egress = "egress": List<NetworkPolicyEgressRule<'v, 'p>>, List<NetworkPolicyEgressRuleMut<'m>>;
+        ingress = "ingress": List<NetworkPolicyIngressRule<'v, 'p>>, List<NetworkPolicyIngressRuleMut<'m>>;
         pod_selector = "podSelector": crate::meta::v1::LabelSelector<'v, 'p>, crate::meta::v1::LabelSelectorMut<'m>;
-        policy_types = "policyTypes": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        policy_types = "policyTypes": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     NetworkPolicyIngressRule NetworkPolicyIngressRuleMut {
-        from = "from": List<'v, 'p, NetworkPolicyPeer<'v, 'p>>, List<'static, 'static, NetworkPolicyPeerMut<'m>>;
-        ports = "ports": List<'v, 'p, NetworkPolicyPort<'v, 'p>>, List<'static, 'static, NetworkPolicyPortMut<'m>>;
+        from = "from": List<NetworkPolicyPeer<'v, 'p>>, List<NetworkPolicyPeerMut<'m>>;
+        ports = "ports": List<NetworkPolicyPort<'v, 'p>>, List<NetworkPolicyPortMut<'m>>;
     }
 }
 
@@ -200,8 +200,8 @@ structs! {
 
 structs! {
     NetworkPolicyEgressRule NetworkPolicyEgressRuleMut {
-        ports = "ports": List<'v, 'p, NetworkPolicyPort<'v, 'p>>, List<'static, 'static, NetworkPolicyPortMut<'m>>;
-        to = "to": List<'v, 'p, NetworkPolicyPeer<'v, 'p>>, List<'static, 'static, NetworkPolicyPeerMut<'m>>;
+        ports = "ports": List<NetworkPolicyPort<'v, 'p>>, List<NetworkPolicyPortMut<'m>>;
+        to = "to": List<NetworkPolicyPeer<'v, 'p>>, List<NetworkPolicyPeerMut<'m>>;
     }
 }
 
@@ -217,13 +217,13 @@ kinds! {
 
 structs! {
     ServiceCIDRSpec ServiceCIDRSpecMut {
-        cidrs = "cidrs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        cidrs = "cidrs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ServiceCIDRStatus ServiceCIDRStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
     }
 }
 

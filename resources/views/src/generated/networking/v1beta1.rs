@@ -40,13 +40,13 @@ kinds! {
 
 structs! {
     ServiceCIDRSpec ServiceCIDRSpecMut {
-        cidrs = "cidrs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        cidrs = "cidrs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     ServiceCIDRStatus ServiceCIDRStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
     }
 }
 

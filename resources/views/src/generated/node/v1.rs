@@ -6,7 +6,7 @@ use crate::declare::prelude::*;
 
 structs! {
     Overhead OverheadMut {
-        pod_fixed = "podFixed": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        pod_fixed = "podFixed": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
     }
 }
 
@@ -23,8 +23,8 @@ kinds! {
 
 structs! {
     Scheduling SchedulingMut {
-        node_selector = "nodeSelector": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
-        tolerations = "tolerations": List<'v, 'p, crate::core::v1::Toleration<'v, 'p>>, List<'static, 'static, crate::core::v1::TolerationMut<'m>>;
+        node_selector = "nodeSelector": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
+        tolerations = "tolerations": List<crate::core::v1::Toleration<'v, 'p>>, List<crate::core::v1::TolerationMut<'m>>;
     }
 }
 

@@ -34,10 +34,10 @@ structs! {
 
 structs! {
     PodDisruptionBudgetStatus PodDisruptionBudgetStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         current_healthy = "currentHealthy": Integer<'v, 'p>, Integer<'static, 'static>;
         desired_healthy = "desiredHealthy": Integer<'v, 'p>, Integer<'static, 'static>;
-        disrupted_pods = "disruptedPods": Map<'v, 'p, Time<'v, 'p>>, Map<'static, 'static, Time<'static, 'static>>;
+        disrupted_pods = "disruptedPods": Map<Time<'v, 'p>>, Map<Time<'static, 'static>>;
         disruptions_allowed = "disruptionsAllowed": Integer<'v, 'p>, Integer<'static, 'static>;
         expected_pods = "expectedPods": Integer<'v, 'p>, Integer<'static, 'static>;
         observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;

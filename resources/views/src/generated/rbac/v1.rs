@@ -6,7 +6,7 @@ use crate::declare::prelude::*;
 
 structs! {
     AggregationRule AggregationRuleMut {
-        cluster_role_selectors = "clusterRoleSelectors": List<'v, 'p, crate::meta::v1::LabelSelector<'v, 'p>>, List<'static, 'static, crate::meta::v1::LabelSelectorMut<'m>>;
+        cluster_role_selectors = "clusterRoleSelectors": List<crate::meta::v1::LabelSelector<'v, 'p>>, List<crate::meta::v1::LabelSelectorMut<'m>>;
     }
 }
 
@@ -16,17 +16,17 @@ kinds! {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        rules = "rules": List<'v, 'p, PolicyRule<'v, 'p>>, List<'static, 'static, PolicyRuleMut<'m>>;
+        rules = "rules": List<PolicyRule<'v, 'p>>, List<PolicyRuleMut<'m>>;
     }
 }
 
 structs! {
     PolicyRule PolicyRuleMut {
-        api_groups = "apiGroups": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        non_resource_urls = "nonResourceURLs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resource_names = "resourceNames": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        resources = "resources": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        verbs = "verbs": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        api_groups = "apiGroups": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        non_resource_urls = "nonResourceURLs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resource_names = "resourceNames": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        resources = "resources": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        verbs = "verbs": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -36,7 +36,7 @@ kinds! {
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
         role_ref = "roleRef": RoleRef<'v, 'p>, RoleRefMut<'m>;
-        subjects = "subjects": List<'v, 'p, Subject<'v, 'p>>, List<'static, 'static, SubjectMut<'m>>;
+        subjects = "subjects": List<Subject<'v, 'p>>, List<SubjectMut<'m>>;
     }
 }
 
@@ -62,7 +62,7 @@ kinds! {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        rules = "rules": List<'v, 'p, PolicyRule<'v, 'p>>, List<'static, 'static, PolicyRuleMut<'m>>;
+        rules = "rules": List<PolicyRule<'v, 'p>>, List<PolicyRuleMut<'m>>;
     }
 }
 
@@ -72,7 +72,7 @@ kinds! {
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
         role_ref = "roleRef": RoleRef<'v, 'p>, RoleRefMut<'m>;
-        subjects = "subjects": List<'v, 'p, Subject<'v, 'p>>, List<'static, 'static, SubjectMut<'m>>;
+        subjects = "subjects": List<Subject<'v, 'p>>, List<SubjectMut<'m>>;
     }
 }
 

@@ -40,7 +40,7 @@ structs! {
 
 structs! {
     DeviceTaintRuleStatus DeviceTaintRuleStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
     }
 }
 
@@ -79,9 +79,9 @@ structs! {
 
 structs! {
     ResourcePoolStatusRequestStatus ResourcePoolStatusRequestStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         pool_count = "poolCount": Integer<'v, 'p>, Integer<'static, 'static>;
-        pools = "pools": List<'v, 'p, PoolStatus<'v, 'p>>, List<'static, 'static, PoolStatusMut<'m>>;
+        pools = "pools": List<PoolStatus<'v, 'p>>, List<PoolStatusMut<'m>>;
     }
 }
 

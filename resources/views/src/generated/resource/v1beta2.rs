@@ -6,7 +6,7 @@ use crate::declare::prelude::*;
 
 structs! {
     AllocatedDeviceStatus AllocatedDeviceStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         data = "data": Raw<'v, 'p>, Raw<'static, 'static>;
         device = "device": Text<'v, 'p>, Text<'static, 'static>;
         driver = "driver": Text<'v, 'p>, Text<'static, 'static>;
@@ -20,7 +20,7 @@ structs! {
     NetworkDeviceData NetworkDeviceDataMut {
         hardware_address = "hardwareAddress": Text<'v, 'p>, Text<'static, 'static>;
         interface_name = "interfaceName": Text<'v, 'p>, Text<'static, 'static>;
-        ips = "ips": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        ips = "ips": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -34,23 +34,23 @@ structs! {
 
 structs! {
     DeviceAllocationResult DeviceAllocationResultMut {
-        config = "config": List<'v, 'p, DeviceAllocationConfiguration<'v, 'p>>, List<'static, 'static, DeviceAllocationConfigurationMut<'m>>;
-        results = "results": List<'v, 'p, DeviceRequestAllocationResult<'v, 'p>>, List<'static, 'static, DeviceRequestAllocationResultMut<'m>>;
+        config = "config": List<DeviceAllocationConfiguration<'v, 'p>>, List<DeviceAllocationConfigurationMut<'m>>;
+        results = "results": List<DeviceRequestAllocationResult<'v, 'p>>, List<DeviceRequestAllocationResultMut<'m>>;
     }
 }
 
 structs! {
     DeviceRequestAllocationResult DeviceRequestAllocationResultMut {
         admin_access = "adminAccess": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        binding_conditions = "bindingConditions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        binding_failure_conditions = "bindingFailureConditions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        consumed_capacity = "consumedCapacity": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        binding_conditions = "bindingConditions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        binding_failure_conditions = "bindingFailureConditions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        consumed_capacity = "consumedCapacity": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
         device = "device": Text<'v, 'p>, Text<'static, 'static>;
         driver = "driver": Text<'v, 'p>, Text<'static, 'static>;
         pool = "pool": Text<'v, 'p>, Text<'static, 'static>;
         request = "request": Text<'v, 'p>, Text<'static, 'static>;
         share_id = "shareID": Text<'v, 'p>, Text<'static, 'static>;
-        tolerations = "tolerations": List<'v, 'p, DeviceToleration<'v, 'p>>, List<'static, 'static, DeviceTolerationMut<'m>>;
+        tolerations = "tolerations": List<DeviceToleration<'v, 'p>>, List<DeviceTolerationMut<'m>>;
     }
 }
 
@@ -67,7 +67,7 @@ structs! {
 structs! {
     DeviceAllocationConfiguration DeviceAllocationConfigurationMut {
         opaque = "opaque": OpaqueDeviceConfiguration<'v, 'p>, OpaqueDeviceConfigurationMut<'m>;
-        requests = "requests": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        requests = "requests": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         source = "source": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -89,7 +89,7 @@ structs! {
     CapacityRequestPolicy CapacityRequestPolicyMut {
         default = "default": Quantity<'v, 'p>, Quantity<'static, 'static>;
         valid_range = "validRange": CapacityRequestPolicyRange<'v, 'p>, CapacityRequestPolicyRangeMut<'m>;
-        valid_values = "validValues": List<'v, 'p, Quantity<'v, 'p>>, List<'static, 'static, Quantity<'static, 'static>>;
+        valid_values = "validValues": List<Quantity<'v, 'p>>, List<Quantity<'static, 'static>>;
     }
 }
 
@@ -103,7 +103,7 @@ structs! {
 
 structs! {
     CapacityRequirements CapacityRequirementsMut {
-        requests = "requests": Map<'v, 'p, Quantity<'v, 'p>>, Map<'static, 'static, Quantity<'static, 'static>>;
+        requests = "requests": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
     }
 }
 
@@ -115,7 +115,7 @@ structs! {
 
 structs! {
     CounterSet CounterSetMut {
-        counters = "counters": Map<'v, 'p, Counter<'v, 'p>>, Map<'static, 'static, CounterMut<'m>>;
+        counters = "counters": Map<Counter<'v, 'p>>, Map<CounterMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -124,30 +124,30 @@ structs! {
     Device DeviceMut {
         all_nodes = "allNodes": Boolean<'v, 'p>, Boolean<'static, 'static>;
         allow_multiple_allocations = "allowMultipleAllocations": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        attributes = "attributes": Map<'v, 'p, DeviceAttribute<'v, 'p>>, Map<'static, 'static, DeviceAttributeMut<'m>>;
-        binding_conditions = "bindingConditions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        binding_failure_conditions = "bindingFailureConditions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        attributes = "attributes": Map<DeviceAttribute<'v, 'p>>, Map<DeviceAttributeMut<'m>>;
+        binding_conditions = "bindingConditions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        binding_failure_conditions = "bindingFailureConditions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         binds_to_node = "bindsToNode": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        capacity = "capacity": Map<'v, 'p, DeviceCapacity<'v, 'p>>, Map<'static, 'static, DeviceCapacityMut<'m>>;
-        consumes_counters = "consumesCounters": List<'v, 'p, DeviceCounterConsumption<'v, 'p>>, List<'static, 'static, DeviceCounterConsumptionMut<'m>>;
+        capacity = "capacity": Map<DeviceCapacity<'v, 'p>>, Map<DeviceCapacityMut<'m>>;
+        consumes_counters = "consumesCounters": List<DeviceCounterConsumption<'v, 'p>>, List<DeviceCounterConsumptionMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
-        node_allocatable_resource_mappings = "nodeAllocatableResourceMappings": Map<'v, 'p, NodeAllocatableResourceMapping<'v, 'p>>, Map<'static, 'static, NodeAllocatableResourceMappingMut<'m>>;
+        node_allocatable_resource_mappings = "nodeAllocatableResourceMappings": Map<NodeAllocatableResourceMapping<'v, 'p>>, Map<NodeAllocatableResourceMappingMut<'m>>;
         node_name = "nodeName": Text<'v, 'p>, Text<'static, 'static>;
         node_selector = "nodeSelector": crate::core::v1::NodeSelector<'v, 'p>, crate::core::v1::NodeSelectorMut<'m>;
-        taints = "taints": List<'v, 'p, DeviceTaint<'v, 'p>>, List<'static, 'static, DeviceTaintMut<'m>>;
+        taints = "taints": List<DeviceTaint<'v, 'p>>, List<DeviceTaintMut<'m>>;
     }
 }
 
 structs! {
     DeviceAttribute DeviceAttributeMut {
         bool = "bool": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        bools = "bools": List<'v, 'p, Boolean<'v, 'p>>, List<'static, 'static, Boolean<'static, 'static>>;
+        bools = "bools": List<Boolean<'v, 'p>>, List<Boolean<'static, 'static>>;
         int = "int": Integer<'v, 'p>, Integer<'static, 'static>;
-        ints = "ints": List<'v, 'p, Integer<'v, 'p>>, List<'static, 'static, Integer<'static, 'static>>;
+        ints = "ints": List<Integer<'v, 'p>>, List<Integer<'static, 'static>>;
         string = "string": Text<'v, 'p>, Text<'static, 'static>;
-        strings = "strings": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        strings = "strings": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
         version = "version": Text<'v, 'p>, Text<'static, 'static>;
-        versions = "versions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        versions = "versions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -161,7 +161,7 @@ structs! {
 structs! {
     DeviceCounterConsumption DeviceCounterConsumptionMut {
         counter_set = "counterSet": Text<'v, 'p>, Text<'static, 'static>;
-        counters = "counters": Map<'v, 'p, Counter<'v, 'p>>, Map<'static, 'static, CounterMut<'m>>;
+        counters = "counters": Map<Counter<'v, 'p>>, Map<CounterMut<'m>>;
     }
 }
 
@@ -183,16 +183,16 @@ structs! {
 
 structs! {
     DeviceClaim DeviceClaimMut {
-        config = "config": List<'v, 'p, DeviceClaimConfiguration<'v, 'p>>, List<'static, 'static, DeviceClaimConfigurationMut<'m>>;
-        constraints = "constraints": List<'v, 'p, DeviceConstraint<'v, 'p>>, List<'static, 'static, DeviceConstraintMut<'m>>;
-        requests = "requests": List<'v, 'p, DeviceRequest<'v, 'p>>, List<'static, 'static, DeviceRequestMut<'m>>;
+        config = "config": List<DeviceClaimConfiguration<'v, 'p>>, List<DeviceClaimConfigurationMut<'m>>;
+        constraints = "constraints": List<DeviceConstraint<'v, 'p>>, List<DeviceConstraintMut<'m>>;
+        requests = "requests": List<DeviceRequest<'v, 'p>>, List<DeviceRequestMut<'m>>;
     }
 }
 
 structs! {
     DeviceRequest DeviceRequestMut {
         exactly = "exactly": ExactDeviceRequest<'v, 'p>, ExactDeviceRequestMut<'m>;
-        first_available = "firstAvailable": List<'v, 'p, DeviceSubRequest<'v, 'p>>, List<'static, 'static, DeviceSubRequestMut<'m>>;
+        first_available = "firstAvailable": List<DeviceSubRequest<'v, 'p>>, List<DeviceSubRequestMut<'m>>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
@@ -204,8 +204,8 @@ structs! {
         capacity = "capacity": CapacityRequirements<'v, 'p>, CapacityRequirementsMut<'m>;
         count = "count": Integer<'v, 'p>, Integer<'static, 'static>;
         device_class_name = "deviceClassName": Text<'v, 'p>, Text<'static, 'static>;
-        selectors = "selectors": List<'v, 'p, DeviceSelector<'v, 'p>>, List<'static, 'static, DeviceSelectorMut<'m>>;
-        tolerations = "tolerations": List<'v, 'p, DeviceToleration<'v, 'p>>, List<'static, 'static, DeviceTolerationMut<'m>>;
+        selectors = "selectors": List<DeviceSelector<'v, 'p>>, List<DeviceSelectorMut<'m>>;
+        tolerations = "tolerations": List<DeviceToleration<'v, 'p>>, List<DeviceTolerationMut<'m>>;
     }
 }
 
@@ -222,8 +222,8 @@ structs! {
         count = "count": Integer<'v, 'p>, Integer<'static, 'static>;
         device_class_name = "deviceClassName": Text<'v, 'p>, Text<'static, 'static>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
-        selectors = "selectors": List<'v, 'p, DeviceSelector<'v, 'p>>, List<'static, 'static, DeviceSelectorMut<'m>>;
-        tolerations = "tolerations": List<'v, 'p, DeviceToleration<'v, 'p>>, List<'static, 'static, DeviceTolerationMut<'m>>;
+        selectors = "selectors": List<DeviceSelector<'v, 'p>>, List<DeviceSelectorMut<'m>>;
+        tolerations = "tolerations": List<DeviceToleration<'v, 'p>>, List<DeviceTolerationMut<'m>>;
     }
 }
 
@@ -231,14 +231,14 @@ structs! {
     DeviceConstraint DeviceConstraintMut {
         distinct_attribute = "distinctAttribute": Text<'v, 'p>, Text<'static, 'static>;
         match_attribute = "matchAttribute": Text<'v, 'p>, Text<'static, 'static>;
-        requests = "requests": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        requests = "requests": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
 structs! {
     DeviceClaimConfiguration DeviceClaimConfigurationMut {
         opaque = "opaque": OpaqueDeviceConfiguration<'v, 'p>, OpaqueDeviceConfigurationMut<'m>;
-        requests = "requests": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        requests = "requests": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -253,9 +253,9 @@ kinds! {
 
 structs! {
     DeviceClassSpec DeviceClassSpecMut {
-        config = "config": List<'v, 'p, DeviceClassConfiguration<'v, 'p>>, List<'static, 'static, DeviceClassConfigurationMut<'m>>;
+        config = "config": List<DeviceClassConfiguration<'v, 'p>>, List<DeviceClassConfigurationMut<'m>>;
         extended_resource_name = "extendedResourceName": Text<'v, 'p>, Text<'static, 'static>;
-        selectors = "selectors": List<'v, 'p, DeviceSelector<'v, 'p>>, List<'static, 'static, DeviceSelectorMut<'m>>;
+        selectors = "selectors": List<DeviceSelector<'v, 'p>>, List<DeviceSelectorMut<'m>>;
     }
 }
 
@@ -292,7 +292,7 @@ structs! {
 
 structs! {
     DeviceTaintRuleStatus DeviceTaintRuleStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
     }
 }
 
@@ -315,8 +315,8 @@ structs! {
 structs! {
     ResourceClaimStatus ResourceClaimStatusMut {
         allocation = "allocation": AllocationResult<'v, 'p>, AllocationResultMut<'m>;
-        devices = "devices": List<'v, 'p, AllocatedDeviceStatus<'v, 'p>>, List<'static, 'static, AllocatedDeviceStatusMut<'m>>;
-        reserved_for = "reservedFor": List<'v, 'p, ResourceClaimConsumerReference<'v, 'p>>, List<'static, 'static, ResourceClaimConsumerReferenceMut<'m>>;
+        devices = "devices": List<AllocatedDeviceStatus<'v, 'p>>, List<AllocatedDeviceStatusMut<'m>>;
+        reserved_for = "reservedFor": List<ResourceClaimConsumerReference<'v, 'p>>, List<ResourceClaimConsumerReferenceMut<'m>>;
     }
 }
 
@@ -365,13 +365,13 @@ kinds! {
 structs! {
     ResourceSliceSpec ResourceSliceSpecMut {
         all_nodes = "allNodes": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        devices = "devices": List<'v, 'p, Device<'v, 'p>>, List<'static, 'static, DeviceMut<'m>>;
+        devices = "devices": List<Device<'v, 'p>>, List<DeviceMut<'m>>;
         driver = "driver": Text<'v, 'p>, Text<'static, 'static>;
         node_name = "nodeName": Text<'v, 'p>, Text<'static, 'static>;
         node_selector = "nodeSelector": crate::core::v1::NodeSelector<'v, 'p>, crate::core::v1::NodeSelectorMut<'m>;
         per_device_node_selection = "perDeviceNodeSelection": Boolean<'v, 'p>, Boolean<'static, 'static>;
         pool = "pool": ResourcePool<'v, 'p>, ResourcePoolMut<'m>;
-        shared_counters = "sharedCounters": List<'v, 'p, CounterSet<'v, 'p>>, List<'static, 'static, CounterSetMut<'m>>;
+        shared_counters = "sharedCounters": List<CounterSet<'v, 'p>>, List<CounterSetMut<'m>>;
     }
 }
 

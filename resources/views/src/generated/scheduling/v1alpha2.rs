@@ -31,7 +31,7 @@ structs! {
         pod_group_template_ref = "podGroupTemplateRef": PodGroupTemplateReference<'v, 'p>, PodGroupTemplateReferenceMut<'m>;
         priority = "priority": Integer<'v, 'p>, Integer<'static, 'static>;
         priority_class_name = "priorityClassName": Text<'v, 'p>, Text<'static, 'static>;
-        resource_claims = "resourceClaims": List<'v, 'p, PodGroupResourceClaim<'v, 'p>>, List<'static, 'static, PodGroupResourceClaimMut<'m>>;
+        resource_claims = "resourceClaims": List<PodGroupResourceClaim<'v, 'p>>, List<PodGroupResourceClaimMut<'m>>;
         scheduling_constraints = "schedulingConstraints": PodGroupSchedulingConstraints<'v, 'p>, PodGroupSchedulingConstraintsMut<'m>;
         scheduling_policy = "schedulingPolicy": PodGroupSchedulingPolicy<'v, 'p>, PodGroupSchedulingPolicyMut<'m>;
     }
@@ -59,7 +59,7 @@ structs! {
 
 structs! {
     PodGroupSchedulingConstraints PodGroupSchedulingConstraintsMut {
-        topology = "topology": List<'v, 'p, TopologyConstraint<'v, 'p>>, List<'static, 'static, TopologyConstraintMut<'m>>;
+        topology = "topology": List<TopologyConstraint<'v, 'p>>, List<TopologyConstraintMut<'m>>;
     }
 }
 
@@ -79,8 +79,8 @@ structs! {
 
 structs! {
     PodGroupStatus PodGroupStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
-        resource_claim_statuses = "resourceClaimStatuses": List<'v, 'p, PodGroupResourceClaimStatus<'v, 'p>>, List<'static, 'static, PodGroupResourceClaimStatusMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
+        resource_claim_statuses = "resourceClaimStatuses": List<PodGroupResourceClaimStatus<'v, 'p>>, List<PodGroupResourceClaimStatusMut<'m>>;
     }
 }
 
@@ -97,7 +97,7 @@ structs! {
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         priority = "priority": Integer<'v, 'p>, Integer<'static, 'static>;
         priority_class_name = "priorityClassName": Text<'v, 'p>, Text<'static, 'static>;
-        resource_claims = "resourceClaims": List<'v, 'p, PodGroupResourceClaim<'v, 'p>>, List<'static, 'static, PodGroupResourceClaimMut<'m>>;
+        resource_claims = "resourceClaims": List<PodGroupResourceClaim<'v, 'p>>, List<PodGroupResourceClaimMut<'m>>;
         scheduling_constraints = "schedulingConstraints": PodGroupSchedulingConstraints<'v, 'p>, PodGroupSchedulingConstraintsMut<'m>;
         scheduling_policy = "schedulingPolicy": PodGroupSchedulingPolicy<'v, 'p>, PodGroupSchedulingPolicyMut<'m>;
     }
@@ -123,7 +123,7 @@ kinds! {
 structs! {
     WorkloadSpec WorkloadSpecMut {
         controller_ref = "controllerRef": TypedLocalObjectReference<'v, 'p>, TypedLocalObjectReferenceMut<'m>;
-        pod_group_templates = "podGroupTemplates": List<'v, 'p, PodGroupTemplate<'v, 'p>>, List<'static, 'static, PodGroupTemplateMut<'m>>;
+        pod_group_templates = "podGroupTemplates": List<PodGroupTemplate<'v, 'p>>, List<PodGroupTemplateMut<'m>>;
     }
 }
 

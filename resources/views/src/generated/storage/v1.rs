@@ -24,8 +24,8 @@ structs! {
         se_linux_mount = "seLinuxMount": Boolean<'v, 'p>, Boolean<'static, 'static>;
         service_account_token_in_secrets = "serviceAccountTokenInSecrets": Boolean<'v, 'p>, Boolean<'static, 'static>;
         storage_capacity = "storageCapacity": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        token_requests = "tokenRequests": List<'v, 'p, TokenRequest<'v, 'p>>, List<'static, 'static, TokenRequestMut<'m>>;
-        volume_lifecycle_modes = "volumeLifecycleModes": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        token_requests = "tokenRequests": List<TokenRequest<'v, 'p>>, List<TokenRequestMut<'m>>;
+        volume_lifecycle_modes = "volumeLifecycleModes": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -47,7 +47,7 @@ kinds! {
 
 structs! {
     CSINodeSpec CSINodeSpecMut {
-        drivers = "drivers": List<'v, 'p, CSINodeDriver<'v, 'p>>, List<'static, 'static, CSINodeDriverMut<'m>>;
+        drivers = "drivers": List<CSINodeDriver<'v, 'p>>, List<CSINodeDriverMut<'m>>;
     }
 }
 
@@ -56,7 +56,7 @@ structs! {
         allocatable = "allocatable": VolumeNodeResources<'v, 'p>, VolumeNodeResourcesMut<'m>;
         name = "name": Text<'v, 'p>, Text<'static, 'static>;
         node_id = "nodeID": Text<'v, 'p>, Text<'static, 'static>;
-        topology_keys = "topologyKeys": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
+        topology_keys = "topologyKeys": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
     }
 }
 
@@ -81,12 +81,12 @@ kinds! {
 kinds! {
     StorageClass StorageClassMut {
         allow_volume_expansion = "allowVolumeExpansion": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        allowed_topologies = "allowedTopologies": List<'v, 'p, crate::core::v1::TopologySelectorTerm<'v, 'p>>, List<'static, 'static, crate::core::v1::TopologySelectorTermMut<'m>>;
+        allowed_topologies = "allowedTopologies": List<crate::core::v1::TopologySelectorTerm<'v, 'p>>, List<crate::core::v1::TopologySelectorTermMut<'m>>;
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        mount_options = "mountOptions": List<'v, 'p, Text<'v, 'p>>, List<'static, 'static, Text<'static, 'static>>;
-        parameters = "parameters": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        mount_options = "mountOptions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+        parameters = "parameters": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         provisioner = "provisioner": Text<'v, 'p>, Text<'static, 'static>;
         reclaim_policy = "reclaimPolicy": Text<'v, 'p>, Text<'static, 'static>;
         volume_binding_mode = "volumeBindingMode": Text<'v, 'p>, Text<'static, 'static>;
@@ -122,7 +122,7 @@ structs! {
     VolumeAttachmentStatus VolumeAttachmentStatusMut {
         attach_error = "attachError": VolumeError<'v, 'p>, VolumeErrorMut<'m>;
         attached = "attached": Boolean<'v, 'p>, Boolean<'static, 'static>;
-        attachment_metadata = "attachmentMetadata": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        attachment_metadata = "attachmentMetadata": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
         detach_error = "detachError": VolumeError<'v, 'p>, VolumeErrorMut<'m>;
     }
 }
@@ -141,7 +141,7 @@ kinds! {
         driver_name = "driverName": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        parameters = "parameters": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        parameters = "parameters": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
     }
 }
 

@@ -10,7 +10,7 @@ kinds! {
         driver_name = "driverName": Text<'v, 'p>, Text<'static, 'static>;
         kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
         metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
-        parameters = "parameters": Map<'v, 'p, Text<'v, 'p>>, Map<'static, 'static, Text<'static, 'static>>;
+        parameters = "parameters": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
     }
 }
 

@@ -22,7 +22,7 @@ structs! {
 
 structs! {
     StorageVersionMigrationStatus StorageVersionMigrationStatusMut {
-        conditions = "conditions": List<'v, 'p, crate::meta::v1::Condition<'v, 'p>>, List<'static, 'static, crate::meta::v1::ConditionMut<'m>>;
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
         resource_version = "resourceVersion": Text<'v, 'p>, Text<'static, 'static>;
     }
 }
