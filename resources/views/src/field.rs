@@ -84,7 +84,7 @@ impl<'v, 'p> Field<'v, 'p> {
 
 // === impl Field: reading ===
 
-impl<'v, 'p> Field<'v, 'p> {
+impl<'v> Field<'v, '_> {
     /// Returns its integer, if present.
     pub fn integer(&self) -> Option<i64> {
         Integer::typed(***self).integer()

@@ -193,7 +193,17 @@ impl<'v> Time<'v, '_> {
     }
 }
 
-impl<'v> IntOrString<'v, '_> {
+impl<'v, 'p> IntOrString<'v, 'p> {
+    /// Returns the view of a number, which is absent if it is a text.
+    pub fn as_integer(&self) -> Integer<'v, 'p> {
+        Integer::typed(**self)
+    }
+
+    /// Returns the view of a text, which is empty if it is a number.
+    pub fn as_text(&self) -> Text<'v, 'p> {
+        Text::typed(**self)
+    }
+
     /// Returns its text; empty if it has none.
     pub fn text(&self) -> &'v str {
         self.any_text()
@@ -211,7 +221,7 @@ impl<'v> IntOrString<'v, '_> {
 
     /// Adds an error if it is a negative number.
     pub fn check_not_negative(&self, errors: &mut ErrorList) {
-        Integer::typed(**self).check_not_negative(errors);
+        self.as_integer().check_not_negative(errors);
     }
 }
 

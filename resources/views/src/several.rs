@@ -112,7 +112,7 @@ impl<'v: 'p, 'p> List<Text<'v, 'p>> {
 
     /// Adds an error for each element whose text occurred before.
     pub fn check_unique_texts(&'p self, errors: &mut ErrorList) {
-        self.check_unique(|element| element.text(), |element| element.duplicate(), errors);
+        self.check_unique(Text::text, |element| element.duplicate(), errors);
     }
 }
 

@@ -23,6 +23,15 @@ enum PathStep<'p> {
 pub trait Typed<'v, 'p> {
     /// Returns the view of a field of this type.
     fn typed(view: View<'v, 'p>) -> Self;
+
+    /// Returns this field under another name in errors.
+    fn shown_as(self, name: &'p str) -> Self
+    where
+        Self: std::ops::Deref<Target = View<'v, 'p>> + Sized,
+        'v: 'p,
+    {
+        Self::typed(self.renamed(name))
+    }
 }
 
 fn something(value: Option<&Value>) -> Option<&Value> {
