@@ -132,15 +132,15 @@ struct Applied<'a> {
 }
 
 /// Returns the fields that the main resource (`subresource` empty) or a subresource resets: the main resource resets
-/// the status, `status` resets everything else; both also reset the fields that the strategy names.
+/// the status, `status` resets everything else; both also reset the fields that the declaration names.
 pub fn reset_fields(resource: &ResourceType, subresource: &str) -> FieldSet<'static> {
     match subresource {
         "" => {
             let status: &[&[&str]] = if resource.has_status { &[&["status"]] } else { &[] };
-            FieldSet::of_paths(status.iter().chain(resource.strategy.reset_fields()).copied())
+            FieldSet::of_paths(status.iter().chain(resource.write_rules.reset).copied())
         }
         "status" => {
-            let mut reset = FieldSet::of_paths(resource.strategy.reset_status_fields().iter().copied());
+            let mut reset = FieldSet::of_paths(resource.write_rules.reset_by_status.iter().copied());
             let schema = resource.schema();
             for field in schema.root().fields() {
                 let is_kept = match field.name() {

@@ -28,6 +28,7 @@ mod schema_rules;
 mod strategy;
 pub(crate) mod typed;
 mod versions;
+mod write_rules;
 
 pub use cell::{Cell, CellValue, TableCell, duration_text};
 pub use columns::{
@@ -37,6 +38,7 @@ pub use description::ResourceDescription;
 pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub use versions::Versions;
+pub use write_rules::WriteRules;
 
 use conversion::Conversion;
 
@@ -100,6 +102,8 @@ pub struct ResourceType {
     /// Whether the kind is one of Kubernetes' built-in types. Lists of built-in kinds omit the `kind` and `apiVersion`
     /// of their items, strategic merge patches are accepted, and the `status` subresource can also change metadata.
     pub is_builtin: bool,
+    /// The rules of writes that are constants.
+    pub write_rules: WriteRules,
     /// The rules for creating, updating and deleting these objects.
     pub strategy: Arc<dyn ObjectStrategy>,
     /// The schema of the objects.

@@ -55,6 +55,7 @@ static ANIMALS: ResourceDescription = ResourceDescription {
     time_to_live_seconds: None,
     returns_deleted_object: false,
     serves_deletecollection: true,
+    write_rules: registry_core::resource::WriteRules::OWN,
     is_builtin: false,
     strategy: || Arc::new(NoStrategy),
     schema: animal_schema,

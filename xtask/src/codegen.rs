@@ -5,6 +5,7 @@ mod field_numbers;
 mod output;
 mod scan;
 mod storage_map;
+mod views;
 
 use std::path::PathBuf;
 
@@ -19,7 +20,8 @@ use scan::Resources;
 ///
 /// Looks through every package whose Cargo.toml says `[package.metadata.orlop] resources = true` for structs with
 /// `#[derive(Resource)]`, and writes each package's `src/generated/storage_map.rs`, the module that holds it, the lock
-/// file that pins the protobuf field numbers of its own structs, and `docs/reference/resources.md`.
+/// file that pins the protobuf field numbers of its own structs, `docs/reference/resources.md`, and from the table of facts
+/// about Kubernetes' types their typed views, `resources/views/src/generated`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Change nothing; fail if a file differs from what would be written
@@ -68,6 +70,7 @@ fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
         outputs.extend(field_numbers::emit(workspace, found)?);
     }
     outputs.push(documents::emit(workspace, &crates));
+    outputs.extend(views::emit(workspace)?);
     Ok(outputs)
 }
 

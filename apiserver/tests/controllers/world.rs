@@ -9,49 +9,55 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server.
-pub struct World(pub TestServer);
+pub(crate) struct World(pub(crate) TestServer);
 
 // === impl World ===
 
 impl World {
     /// Starts a server that keeps its objects in memory.
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with(|builder| builder).await
     }
 
     /// Starts a server with further flags.
-    pub async fn with(configure: impl FnOnce(TestServerBuilder) -> TestServerBuilder) -> Self {
+    pub(crate) async fn with(configure: impl FnOnce(TestServerBuilder) -> TestServerBuilder) -> Self {
         Self(configure(TestServer::builder().memory()).start().await.unwrap())
     }
 
-    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+    pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
         self.0.call(method, path, body).await
     }
 
     /// Creates an object of the core group, `apps` or any other, from its path.
-    pub async fn create(&self, path: &str, object: &Value) -> Value {
+    pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
         self.call("POST", path, object).await.unwrap()
     }
 
-    pub async fn create_namespace(&self, name: &str) -> Value {
+    pub(crate) async fn create_namespace(&self, name: &str) -> Value {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         self.create("/api/v1/namespaces", &object).await
     }
 
     /// Creates a config map with these owners in `default`.
-    pub async fn own(&self, name: &str, owners: &[Value]) -> Value {
+    pub(crate) async fn own(&self, name: &str, owners: &[Value]) -> Value {
         self.own_in("default", name, owners, &[]).await
     }
 
     /// Creates a config map with these owners and finalizers in a namespace.
-    pub async fn own_in(&self, namespace: &str, name: &str, owners: &[Value], finalizers: &[&str]) -> Value {
+    pub(crate) async fn own_in(
+        &self,
+        namespace: &str,
+        name: &str,
+        owners: &[Value],
+        finalizers: &[&str],
+    ) -> Value {
         let metadata = json!({"name": name, "ownerReferences": owners, "finalizers": finalizers});
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
         self.create(&format!("/api/v1/namespaces/{namespace}/configmaps"), &object).await
     }
 
     /// Returns an object; `None` if there is none.
-    pub async fn get(&self, path: &str) -> Option<Value> {
+    pub(crate) async fn get(&self, path: &str) -> Option<Value> {
         match self.call("GET", path, &Value::Null).await {
             Ok(object) => Some(object),
             Err(failure) if failure.starts_with("404") => None,
@@ -59,16 +65,16 @@ impl World {
         }
     }
 
-    pub async fn delete(&self, path: &str) {
+    pub(crate) async fn delete(&self, path: &str) {
         self.call("DELETE", path, &Value::Null).await.unwrap();
     }
 
-    pub async fn delete_by(&self, path: &str, propagation: &str) {
+    pub(crate) async fn delete_by(&self, path: &str, propagation: &str) {
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation});
         self.call("DELETE", path, &options).await.unwrap();
     }
 
-    pub async fn merge(&self, path: &str, patch: &Value) -> Value {
+    pub(crate) async fn merge(&self, path: &str, patch: &Value) -> Value {
         // A strategic patch of no list is a merge patch; these have lists that are set to nothing.
         let mut object = self.get(path).await.unwrap();
         merge_into(&mut object, patch);
@@ -76,12 +82,12 @@ impl World {
     }
 
     /// Waits until an object is gone.
-    pub async fn gone(&self, path: &str) {
+    pub(crate) async fn gone(&self, path: &str) {
         self.until(&format!("{path} is gone"), async || self.get(path).await.is_none()).await;
     }
 
     /// Waits until something is true.
-    pub async fn until(&self, what: &str, is_true: impl AsyncFn() -> bool) {
+    pub(crate) async fn until(&self, what: &str, is_true: impl AsyncFn() -> bool) {
         let began = Instant::now();
         while !is_true().await {
             assert!(began.elapsed() < PATIENCE, "in vain: {what}");
@@ -90,7 +96,7 @@ impl World {
     }
 
     /// Waits until an object is as expected, and returns it.
-    pub async fn becomes(&self, path: &str, is_expected: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn becomes(&self, path: &str, is_expected: impl Fn(&Value) -> bool) -> Value {
         let began = Instant::now();
         loop {
             let object = self.get(path).await.unwrap_or_default();
@@ -103,7 +109,7 @@ impl World {
     }
 
     /// Waits until what was caused before is done: until an object without owner is collected.
-    pub async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         let absent = json!({"apiVersion": "v1", "kind": "Secret", "name": "no", "uid": uuid::Uuid::new_v4().to_string()});
         let name = format!("settled-{}", uuid::Uuid::new_v4());
         self.own(&name, &[absent]).await;
@@ -113,12 +119,12 @@ impl World {
 }
 
 /// Returns the path of a config map in `default`.
-pub fn map(name: &str) -> String {
+pub(crate) fn map(name: &str) -> String {
     format!("/api/v1/namespaces/default/configmaps/{name}")
 }
 
 /// Returns a reference to an owner.
-pub fn owner(object: &Value) -> Value {
+pub(crate) fn owner(object: &Value) -> Value {
     json!({
         "apiVersion": object["apiVersion"], "kind": object["kind"],
         "name": object["metadata"]["name"], "uid": object["metadata"]["uid"],
@@ -126,14 +132,14 @@ pub fn owner(object: &Value) -> Value {
 }
 
 /// Returns a reference to an owner that waits for the dependent when it is deleted in the foreground.
-pub fn blocked_owner(object: &Value) -> Value {
+pub(crate) fn blocked_owner(object: &Value) -> Value {
     let mut owner = owner(object);
     owner["blockOwnerDeletion"] = true.into();
     owner
 }
 
 /// Returns the condition of a namespace.
-pub fn condition<'n>(namespace: &'n Value, kind: &str) -> Option<&'n Value> {
+pub(crate) fn condition<'n>(namespace: &'n Value, kind: &str) -> Option<&'n Value> {
     let conditions = namespace["status"]["conditions"].as_array()?;
     conditions.iter().find(|condition| condition["type"] == kind)
 }

@@ -277,6 +277,7 @@ pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> Resour
         time_to_live_seconds: None,
         returns_deleted_object: false,
         serves_deletecollection: true,
+        write_rules: crate::resource::WriteRules::OWN,
         is_builtin: false,
         strategy,
         schema: widget_schema,

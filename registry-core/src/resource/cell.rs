@@ -12,6 +12,12 @@ use crate::api::{Object, time};
 pub enum Cell {
     /// The value at this path; null if absent.
     Path(&'static [&'static str]),
+    /// The text at this path; empty if absent. Other values are written out.
+    Text(&'static [&'static str]),
+    /// The whole number at this path; 0 if absent.
+    Whole(&'static [&'static str]),
+    /// The truth value at this path; false if absent.
+    Flag(&'static [&'static str]),
     /// The time since the timestamp at this path, as `5m`, `3d4h`; `<unknown>` if absent.
     Age(&'static [&'static str]),
     /// A function of the object alone. It does not see `metadata.managedFields`.
@@ -49,6 +55,9 @@ impl std::fmt::Debug for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
+            Self::Text(path) => f.debug_tuple("Text").field(path).finish(),
+            Self::Whole(path) => f.debug_tuple("Whole").field(path).finish(),
+            Self::Flag(path) => f.debug_tuple("Flag").field(path).finish(),
             Self::Age(path) => f.debug_tuple("Age").field(path).finish(),
             Self::Computed(_) => f.write_str("Computed"),
             Self::Dated(_) => f.write_str("Dated"),
@@ -63,6 +72,13 @@ impl Cell {
     pub fn of(&self, object: &Object) -> CellValue {
         match self {
             Self::Path(path) => object.get(path).cloned().unwrap_or_default().into(),
+            Self::Text(path) => match object.get(path) {
+                None | Some(Value::Null) => "".into(),
+                Some(Value::String(text)) => text.as_str().into(),
+                Some(other) => other.to_string().into(),
+            },
+            Self::Whole(path) => object.get_i64(path).unwrap_or_default().into(),
+            Self::Flag(path) => object.get(path).and_then(Value::as_bool).unwrap_or_default().into(),
             Self::Age(path) => CellValue::age_of(object.get_str(path)),
             Self::Computed(make) => make(object).into(),
             Self::Dated(make) => make(object),

@@ -29,7 +29,9 @@ pub(crate) fn problems(resource: &ResourceDescription) -> Vec<String> {
     }
     for column in resource.columns {
         match column.cell {
-            Cell::Path(path) => uses.push((Use::Column(column.kind), path)),
+            Cell::Path(path) | Cell::Text(path) | Cell::Whole(path) | Cell::Flag(path) => {
+                uses.push((Use::Column(column.kind), path));
+            }
             Cell::Age(path) => uses.push((Use::Column(ColumnType::Date), path)),
             Cell::Computed(_) | Cell::Dated(_) => {}
         }

@@ -103,27 +103,6 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         None
     }
 
-    /// Whether finalizers must be qualified by a domain (`example.com/name`) or be Kubernetes' own.
-    fn requires_qualified_finalizers(&self) -> bool {
-        true
-    }
-
-    /// Whether metadata errors of a change are reported twice: most kinds of Kubernetes validate the metadata a second
-    /// time.
-    fn repeats_metadata_errors(&self) -> bool {
-        true
-    }
-
-    /// Whether an update of an absent object creates it.
-    fn allow_create_on_update(&self) -> bool {
-        false
-    }
-
-    /// Whether updates without a resource version are allowed.
-    fn allow_unconditional_update(&self) -> bool {
-        true
-    }
-
     /// Returns the propagation policy of deletions that do not specify one.
     fn default_propagation_policy(&self) -> PropagationPolicy {
         PropagationPolicy::Background
@@ -177,16 +156,6 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         _options: &mut DeleteOptions,
     ) -> Deletion {
         Deletion::Immediate
-    }
-
-    /// Returns the paths of the fields that the main resource resets; they have no manager.
-    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        &[]
-    }
-
-    /// Returns the paths of the fields that the `status` subresource resets.
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[]
     }
 }
 
@@ -270,27 +239,11 @@ pub trait Strategy: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoStrategy;
 
-impl ObjectStrategy for NoStrategy {
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-}
+impl ObjectStrategy for NoStrategy {}
 
 // === every typed strategy is an erased one ===
 
 impl<S: Strategy> ObjectStrategy for S {
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
     fn name_rule(&self) -> NameRule {
         Strategy::name_rule(self)
     }

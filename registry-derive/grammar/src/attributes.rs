@@ -62,6 +62,14 @@ pub(crate) struct Attributes {
     pub(crate) returns_deleted_object: Flag,
     pub(crate) without_deletecollection: Flag,
     pub(crate) ttl_seconds: Option<SpannedValue<Seconds>>,
+    pub(crate) unconditional_update: Option<SpannedValue<bool>>,
+    pub(crate) create_on_update: Flag,
+    pub(crate) plain_finalizers: Flag,
+    pub(crate) metadata_errors_once: Flag,
+    #[darling(default)]
+    pub(crate) reset: PathList,
+    #[darling(default)]
+    pub(crate) reset_by_status: PathList,
     pub(crate) strategy: Option<syn::Path>,
     pub(crate) storage: Option<syn::Path>,
     #[darling(multiple)]

@@ -13,4 +13,4 @@ pub use attributes::path::FieldPath;
 pub use attributes::scale::ScaleAttribute;
 pub use attributes::subresource::{SubresourceAttribute, Verb};
 pub use model::names::plural_of;
-pub use model::{Columns, ObjectKind, OwnObject, ResourceModel, ResourceScope, is_annotated};
+pub use model::{Columns, ObjectKind, OwnObject, ResourceModel, ResourceScope, WriteRules, is_annotated};

@@ -73,12 +73,31 @@ pub struct ResourceModel {
     pub serves_deletecollection: bool,
     /// Whether a deletion returns the object instead of a `Status`.
     pub returns_deleted_object: bool,
+    /// The rules of writes that are constants.
+    pub write_rules: WriteRules,
     /// The strategy; `None` means the default hooks.
     pub strategy: Option<Path>,
     /// The storage of a resource that is not persisted; `None` means the generic store.
     pub storage: Option<Path>,
     /// Custom subresources.
     pub subresources: Vec<SubresourceAttribute>,
+}
+
+/// The rules of writes that are constants. A spoke has those of its hub.
+#[derive(Clone, Debug)]
+pub struct WriteRules {
+    /// Whether updates without a resource version are allowed.
+    pub unconditional_update: bool,
+    /// Whether an update of an absent object creates it.
+    pub create_on_update: bool,
+    /// Whether finalizers need not be qualified by a domain, other than for most of Kubernetes' kinds.
+    pub plain_finalizers: bool,
+    /// Whether metadata errors of a change are reported once, other than for most of Kubernetes' kinds.
+    pub metadata_errors_once: bool,
+    /// The fields that the main resource resets.
+    pub reset: Vec<FieldPath>,
+    /// The fields that the `status` subresource resets.
+    pub reset_by_status: Vec<FieldPath>,
 }
 
 /// The Rust type of an object.
@@ -189,6 +208,14 @@ impl ResourceModel {
             time_to_live_seconds: attributes.ttl_seconds.map(|seconds| seconds.0),
             serves_deletecollection: !attributes.without_deletecollection.is_present(),
             returns_deleted_object: attributes.returns_deleted_object.is_present(),
+            write_rules: WriteRules {
+                unconditional_update: attributes.unconditional_update.is_none_or(|allowed| *allowed),
+                create_on_update: attributes.create_on_update.is_present(),
+                plain_finalizers: attributes.plain_finalizers.is_present(),
+                metadata_errors_once: attributes.metadata_errors_once.is_present(),
+                reset: attributes.reset.0,
+                reset_by_status: attributes.reset_by_status.0,
+            },
             strategy: attributes.strategy,
             storage: attributes.storage,
             subresources: attributes.subresource,

@@ -43,7 +43,11 @@ fn paths(model: &ResourceModel) -> Vec<TokenStream> {
         let current = bounded(&scale.current, "is_replica_count");
         [Some(replicas), Some(current), scale.selector.as_ref().map(|path| bounded(path, "is_selector"))]
     });
-    plain.chain(scale.flatten()).collect()
+    let reset = model.write_rules.reset.iter().chain(&model.write_rules.reset_by_status).map(|path| {
+        let access = access(path);
+        quote_spanned!(path.span()=> let _ = #access;)
+    });
+    plain.chain(scale.flatten()).chain(reset).collect()
 }
 
 /// Accesses the value at a path, unwrapping every `Option`.

@@ -34,6 +34,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let row_conditions = optional(model.row_conditions.as_ref().map(|function| quote!(#function)));
     let scale = scale(model);
     let time_to_live = optional(model.time_to_live_seconds.map(|seconds| quote!(#seconds)));
+    let write_rules = write_rules(model);
     let strategy = strategy(model);
     let schema = schema(model);
     // Spanned at the struct, so that it is the author's line and not the attribute's.
@@ -65,6 +66,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 returns_deleted_object: #returns_deleted_object,
                 serves_deletecollection: #serves_deletecollection,
                 is_builtin: #is_builtin,
+                write_rules: #write_rules,
                 strategy: #strategy,
                 schema: #schema,
                 hub: #hub,
@@ -145,7 +147,7 @@ fn columns(model: &ResourceModel) -> TokenStream {
     match &model.columns {
         Columns::Slice(slice) => quote!(#slice),
         Columns::Declared(declared) => {
-            let declared = declared.iter().map(column);
+            let declared = declared.iter().map(|declared| column(model, declared));
             quote! {
                 &[
                     ::registry_core::resource::Column::NAME,
@@ -157,22 +159,29 @@ fn columns(model: &ResourceModel) -> TokenStream {
     }
 }
 
-fn column(column: &ColumnAttribute) -> TokenStream {
+/// Generates a column. A cell of a foreign type, which represents a Go type, shows the zero of an absent field, and the
+/// field documents the column.
+fn column(model: &ResourceModel, column: &ColumnAttribute) -> TokenStream {
     let ColumnAttribute { heading, priority, .. } = column;
     let path = json_path(&column.path);
+    let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
     let (kind, cell) = match column.kind {
-        ColumnKind::String => (quote!(String), quote!(Path)),
-        ColumnKind::Integer => (quote!(Integer), quote!(Path)),
-        ColumnKind::Number => (quote!(Number), quote!(Path)),
-        ColumnKind::Boolean => (quote!(Boolean), quote!(Path)),
+        ColumnKind::Date if is_foreign => (quote!(String), quote!(Age)),
         ColumnKind::Date => (quote!(Date), quote!(Age)),
+        ColumnKind::String => (quote!(String), if is_foreign { quote!(Text) } else { quote!(Path) }),
+        ColumnKind::Integer => (quote!(Integer), if is_foreign { quote!(Whole) } else { quote!(Path) }),
+        ColumnKind::Boolean => (quote!(Boolean), if is_foreign { quote!(Flag) } else { quote!(Path) }),
+        ColumnKind::Number => (quote!(Number), quote!(Path)),
     };
     let format = match column.format {
         ColumnFormat::Plain => quote!(Plain),
         ColumnFormat::Name => quote!(Name),
     };
-    let default = || format!("The field .{}", column.path.json().join("."));
-    let description = column.description.clone().unwrap_or_else(default);
+    let (description, documented_by) = match &column.description {
+        Some(description) => (description.clone(), quote!(&[])),
+        None if is_foreign => (String::new(), path.clone()),
+        None => (format!("The field .{}", column.path.json().join(".")), quote!(&[])),
+    };
     quote! {
         ::registry_core::resource::Column {
             name: #heading,
@@ -180,7 +189,7 @@ fn column(column: &ColumnAttribute) -> TokenStream {
             format: ::registry_core::resource::ColumnFormat::#format,
             priority: #priority,
             description: #description,
-            documented_by: &[],
+            documented_by: #documented_by,
             cell: ::registry_core::resource::Cell::#cell(#path),
         }
     }
@@ -195,6 +204,30 @@ fn scale(model: &ResourceModel) -> TokenStream {
             ::registry_core::resource::ScalePaths { replicas: #replicas, current: #current, selector: #selector }
         }
     }))
+}
+
+/// Generates the rules of writes that are constants; for a spoke, its hub's.
+fn write_rules(model: &ResourceModel) -> TokenStream {
+    if let Some(hub) = &model.hub {
+        return quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.write_rules);
+    }
+    let rules = &model.write_rules;
+    let registry_grammar::WriteRules { unconditional_update, create_on_update, .. } = rules;
+    let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
+    let qualified_finalizers = is_foreign && !rules.plain_finalizers;
+    let repeated_metadata_errors = is_foreign && !rules.metadata_errors_once;
+    let reset = rules.reset.iter().map(json_path);
+    let reset_by_status = rules.reset_by_status.iter().map(json_path);
+    quote! {
+        ::registry_core::resource::WriteRules {
+            unconditional_update: #unconditional_update,
+            create_on_update: #create_on_update,
+            qualified_finalizers: #qualified_finalizers,
+            repeated_metadata_errors: #repeated_metadata_errors,
+            reset: &[#(#reset),*],
+            reset_by_status: &[#(#reset_by_status),*],
+        }
+    }
 }
 
 fn strategy(model: &ResourceModel) -> TokenStream {

@@ -22,6 +22,9 @@ use crate::support::printers;
     generation,
     storage_prefix = "mutatingadmissionpolicies",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::MutatingPolicyStrategy,
 )]
 pub struct MutatingAdmissionPolicies;

@@ -19,6 +19,9 @@ use crate::support::printers;
     generation,
     storage_prefix = "mutatingwebhookconfigurations",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::MutatingWebhookStrategy,
 )]
 pub struct MutatingWebhookConfigurations;

@@ -21,6 +21,10 @@ use crate::support::printers;
     generation,
     storage_prefix = "validatingadmissionpolicies",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    metadata_errors_once,
+    reset_by_status(metadata),
     strategy = strategy::ValidatingPolicyStrategy,
 )]
 pub struct ValidatingAdmissionPolicies;

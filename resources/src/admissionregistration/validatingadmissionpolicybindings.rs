@@ -20,6 +20,9 @@ use crate::support::printers;
     generation,
     storage_prefix = "validatingadmissionpolicybindings",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::ValidatingBindingStrategy,
 )]
 pub struct ValidatingAdmissionPolicyBindings;

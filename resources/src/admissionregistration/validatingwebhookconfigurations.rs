@@ -19,6 +19,9 @@ use crate::support::printers;
     generation,
     storage_prefix = "validatingwebhookconfigurations",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::ValidatingWebhookStrategy,
 )]
 pub struct ValidatingWebhookConfigurations;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use registry_core::api::{GroupVersionKind, Scope};
 use registry_core::registry::ServedKind;
 use registry_core::resource::conversion::Conversion;
-use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions};
+use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions, WriteRules};
 use registry_core::rest::webhook::WebhookCaller;
 use registry_core::storage::{Revision, StoredObject};
 
@@ -212,6 +212,13 @@ impl Making<'_> {
             returns_deleted_object: false,
             serves_deletecollection: true,
             is_builtin: false,
+            write_rules: WriteRules {
+                unconditional_update: false,
+                repeated_metadata_errors: true,
+                reset: if own.has_status { &[&["status"]] } else { &[] },
+                reset_by_status: &[&["metadata"], &["spec"]],
+                ..WriteRules::OWN
+            },
             strategy: Arc::new(CustomStrategy::new(
                 rules.clone(),
                 at,

@@ -34,6 +34,8 @@ pub use validation::check_schema;
     generation,
     storage_prefix = "apiextensions.k8s.io/customresourcedefinitions",
     columns = printers::NAME_AND_CREATED_AT,
+    unconditional_update = false,
+    plain_finalizers,
     strategy = strategy::DefinitionStrategy,
 )]
 pub struct CustomResourceDefinitions;

@@ -23,6 +23,9 @@ use crate::support::printers;
     status,
     storage_prefix = "apiregistration.k8s.io/apiservices",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    reset_by_status(metadata),
     strategy = strategy::APIServiceStrategy,
 )]
 pub struct APIServices;

@@ -21,6 +21,7 @@ use crate::support::printers::{self, workload};
     storage_prefix = "deployments",
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,
+    reset_by_status(metadata.labels),
     strategy = strategy::DeploymentStrategy,
 )]
 pub struct Deployments;

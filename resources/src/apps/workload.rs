@@ -1,12 +1,15 @@
 //! Rules that the workload controllers share: replicas, selectors, templates, amounts, statuses.
 
 use registry_core::RequestContext;
+use registry_core::api::FieldError;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::{FieldError, Object};
+use resource_views::core::v1::PodTemplateSpec;
+use resource_views::meta::v1::LabelSelector as Selector;
+use resource_views::{IntOrString, Integer};
 
 use crate::core::pod_spec::validation;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::LABEL_SELECTOR;
 use crate::support::label_selector;
 
@@ -60,88 +63,91 @@ impl Workload {
 /// The internal type of selectors.
 pub(crate) const SELECTOR: &str = "*<metav1.LabelSelector>";
 
-/// Checks `spec.selector` and `spec.template`, each alone and against each other; `old` is the object before an update.
-pub(crate) fn check_selector_and_template(
-    context: &RequestContext,
-    object: &Object,
-    old: Option<&Object>,
-    workload: Workload,
-    errors: &mut ErrorList,
-) {
-    if check_selector(object, workload, errors) {
-        let (spec, old) = (Field::of(object, "spec"), old.map(|old| Field::of(old, "spec")));
-        let old = old.as_ref().map(|old| old.get("template"));
-        check_template(context, &spec.get("template"), old.as_ref(), workload, errors);
-    }
-}
+// === impl Workload ===
 
-/// Checks `spec.selector`, alone and against the labels of the template; returns whether it can select.
-pub(crate) fn check_selector(object: &Object, workload: Workload, errors: &mut ErrorList) -> bool {
-    let spec = Field::of(object, "spec");
-    let selector = spec.get("selector");
-    let given = selector.value().filter(|selector| !selector.is_null());
-    if given.is_some() {
-        label_selector::check(&selector, errors);
-        if selector.get("matchLabels").len() + selector.get("matchExpressions").len() == 0 {
-            errors.push(selector.invalid(format!("empty selector is invalid for {}", workload.selector_of)));
+impl Workload {
+    /// Checks the selector and the template, each alone and against each other; `old` is the template before an update.
+    pub(crate) fn check(
+        self,
+        context: &RequestContext,
+        (selector, template): (&Selector<'_, '_>, &PodTemplateSpec<'_, '_>),
+        old: Option<&PodTemplateSpec<'_, '_>>,
+        errors: &mut ErrorList,
+    ) {
+        if self.check_selector(selector, template, errors) {
+            self.check_template(context, template, old, errors);
         }
-    } else if workload.needs_selector {
-        errors.push(selector.required(""));
     }
-    if given.is_some_and(|selector| LabelSelector::from_object(selector).is_err()) {
-        let Some(detail) = workload.unreadable_selector else { return true };
-        errors.push(selector.invalid(detail).shown_as(selector.go_text(LABEL_SELECTOR)));
-        return false;
-    }
-    let template = spec.get("template");
-    let metadata = template.get("metadata");
-    let labels = metadata.get("labels");
-    if !label_selector::selects(object, &["spec", "selector"], &["spec", "template", "metadata", "labels"]) {
-        errors.push(labels.invalid("`selector` does not match template `labels`"));
-    }
-    true
-}
 
-/// Checks the template of pods that run indefinitely; `old` is what it was, if it changes.
-pub(crate) fn check_template(
-    context: &RequestContext,
-    template: &Field<'_, '_>,
-    old: Option<&Field<'_, '_>>,
-    workload: Workload,
-    errors: &mut ErrorList,
-) {
-    validation::check_template(context, template, old, errors);
-    check_run_forever(template, workload, errors);
-}
-
-/// Checks that the pods of a template run indefinitely.
-pub(crate) fn check_run_forever(template: &Field<'_, '_>, workload: Workload, errors: &mut ErrorList) {
-    let spec = template.get("spec");
-    let policy = spec.get("restartPolicy");
-    if policy.text() != "Always" {
-        errors.push(policy.unsupported(&["Always"]));
+    /// Checks the selector, alone and against the labels of the template; returns whether it can select.
+    pub(crate) fn check_selector(
+        self,
+        selector: &Selector<'_, '_>,
+        template: &PodTemplateSpec<'_, '_>,
+        errors: &mut ErrorList,
+    ) -> bool {
+        if selector.exists() {
+            label_selector::check(&Field::from(**selector), errors);
+            if selector.match_labels().len() + selector.match_expressions().len() == 0 {
+                errors.push(selector.invalid(format!("empty selector is invalid for {}", self.selector_of)));
+            }
+        } else if self.needs_selector {
+            errors.push(selector.required(""));
+        }
+        let readable = selector.value().map(LabelSelector::from_object);
+        if let Some(Err(_)) = readable {
+            let Some(detail) = self.unreadable_selector else { return true };
+            errors.push(selector.invalid(detail).shown_as(selector.go_text(LABEL_SELECTOR)));
+            return false;
+        }
+        let metadata = template.metadata();
+        let labels = metadata.labels();
+        let label = |key: &str| labels.value()?.get(key)?.as_str();
+        if !readable.and_then(Result::ok).is_some_and(|selector| selector.matches(label)) {
+            errors.push(labels.invalid("`selector` does not match template `labels`"));
+        }
+        true
     }
-    let deadline = spec.get("activeDeadlineSeconds");
-    if deadline.exists() {
-        errors.push(
-            deadline.forbidden(format!("activeDeadlineSeconds in {} is not Supported", workload.deadline_of)),
-        );
+
+    /// Checks the template of pods that run indefinitely; `old` is what it was, if it changes.
+    pub(crate) fn check_template(
+        self,
+        context: &RequestContext,
+        template: &PodTemplateSpec<'_, '_>,
+        old: Option<&PodTemplateSpec<'_, '_>>,
+        errors: &mut ErrorList,
+    ) {
+        let old = old.map(|old| Field::from(**old));
+        validation::check_template(context, &Field::from(**template), old.as_ref(), errors);
+        self.check_run_forever(template, errors);
+    }
+
+    /// Checks that the pods of a template run indefinitely.
+    pub(crate) fn check_run_forever(self, template: &PodTemplateSpec<'_, '_>, errors: &mut ErrorList) {
+        let spec = template.spec();
+        let policy = spec.restart_policy();
+        if policy.text() != "Always" {
+            errors.push(policy.unsupported(&["Always"]));
+        }
+        let deadline = spec.active_deadline_seconds();
+        let detail = format!("activeDeadlineSeconds in {} is not Supported", self.deadline_of);
+        deadline.check_absent(&detail, errors);
     }
 }
 
 /// Checks a count or a percentage.
-pub(crate) fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
-    if field.integer().is_some() {
-        field.check_not_negative(errors);
-    } else if field.exists() && percent(field).is_none() {
+pub(crate) fn check_amount(amount: &IntOrString<'_, '_>, errors: &mut ErrorList) {
+    if amount.integer().is_some() {
+        amount.check_not_negative(errors);
+    } else if amount.exists() && percent(amount).is_none() {
         let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
-        errors.push(FieldError::invalid(field.path(), field.text(), detail));
+        errors.push(FieldError::invalid(amount.path(), amount.text(), detail));
     }
 }
 
 /// Returns the number of a percentage.
-pub(crate) fn percent(field: &Field<'_, '_>) -> Option<u64> {
-    field
+pub(crate) fn percent(amount: &IntOrString<'_, '_>) -> Option<u64> {
+    amount
         .text()
         .strip_suffix('%')
         .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
@@ -150,53 +156,61 @@ pub(crate) fn percent(field: &Field<'_, '_>) -> Option<u64> {
 }
 
 /// Whether an amount is zero.
-pub(crate) fn is_zero(field: &Field<'_, '_>) -> bool {
-    field.integer() == Some(0) || percent(field) == Some(0)
+pub(crate) fn is_zero(amount: &IntOrString<'_, '_>) -> bool {
+    amount.integer() == Some(0) || percent(amount) == Some(0)
 }
 
 /// Whether an amount is more than nothing; a text that is no percentage counts as nothing.
-pub(crate) fn is_some(field: &Field<'_, '_>) -> bool {
-    field.number() != 0 || percent(field).is_some_and(|percent| percent != 0)
+pub(crate) fn is_some(amount: &IntOrString<'_, '_>) -> bool {
+    amount.integer().unwrap_or_default() != 0 || percent(amount).is_some_and(|percent| percent != 0)
 }
 
-/// Checks the numbers of a status: none is negative, none of `shares` exceeds `replicas`, and available replicas are
-/// ready.
-///
-/// `ready_name` is the name of the number of ready replicas in messages.
-pub(crate) fn check_status(
-    object: &Object,
-    shares: &[&str],
-    others: &[&str],
-    ready_name: &str,
-    errors: &mut ErrorList,
-) {
-    let status = Field::of(object, "status");
-    let replicas = status.get("replicas");
-    for name in ["replicas", "observedGeneration"].iter().chain(shares).chain(others) {
-        status.get(name).check_not_negative(errors);
-    }
-    let number = |field: &Field<'_, '_>| field.integer().unwrap_or_default();
-    let exceeds = |field: &Field<'_, '_>, what: &str| {
-        FieldError::invalid(field.path(), number(field), format!("cannot be greater than {what}"))
-    };
-    for share in shares.iter().map(|name| status.get(name)) {
-        if number(&share) > number(&replicas) {
-            errors.push(exceeds(&share, "status.replicas"));
+/// The numbers of replicas in a status.
+pub(crate) struct Counts<'a> {
+    /// All of them.
+    pub(crate) replicas: Integer<'a, 'a>,
+    /// The generation that they are about.
+    pub(crate) observed_generation: Integer<'a, 'a>,
+    /// Those that are ready.
+    pub(crate) ready: Integer<'a, 'a>,
+    /// Those that are available.
+    pub(crate) available: Integer<'a, 'a>,
+    /// The numbers that cannot exceed all of them, in the order of the errors.
+    pub(crate) shares: &'a [Integer<'a, 'a>],
+    /// The other numbers.
+    pub(crate) others: &'a [Integer<'a, 'a>],
+}
+
+// === impl Counts ===
+
+impl Counts<'_> {
+    /// Checks that none is negative, none of the shares exceeds all replicas, and available replicas are ready.
+    ///
+    /// `ready_name` is the name of the number of ready replicas in messages.
+    pub(crate) fn check(&self, ready_name: &str, errors: &mut ErrorList) {
+        for number in
+            [&self.replicas, &self.observed_generation].into_iter().chain(self.shares).chain(self.others)
+        {
+            number.check_not_negative(errors);
         }
-    }
-    let available = status.get("availableReplicas");
-    let ready = status.get("readyReplicas");
-    if number(&available) > number(&ready) {
-        errors.push(exceeds(&available, ready_name));
+        let exceeds = |number: &Integer<'_, '_>, limit: &str| {
+            FieldError::invalid(number.path(), number.number(), format!("cannot be greater than {limit}"))
+        };
+        for share in self.shares {
+            if share.number() > self.replicas.number() {
+                errors.push(exceeds(share, "status.replicas"));
+            }
+        }
+        if self.available.number() > self.ready.number() {
+            errors.push(exceeds(&self.available, ready_name));
+        }
     }
 }
 
 /// Checks that the count of hash collisions does not decrease.
-pub(crate) fn check_collisions(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let (status, before) = (Field::of(new, "status"), old.get_i64(&["status", "collisionCount"]));
-    let count = status.get("collisionCount");
+pub(crate) fn check_collisions(count: &Integer<'_, '_>, before: &Integer<'_, '_>, errors: &mut ErrorList) {
     count.check_not_negative(errors);
-    let Some(before) = before else { return };
+    let Some(before) = before.integer() else { return };
     if count.integer().is_none_or(|now| now < before) {
         errors.push(FieldError::invalid(count.path(), count.number(), "cannot be decremented"));
     }

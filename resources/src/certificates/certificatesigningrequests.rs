@@ -26,6 +26,10 @@ use crate::support::printers;
     storage_prefix = "certificatesigningrequests",
     selectable(spec.signer_name),
     columns = COLUMNS,
+    // The server sets a part of the spec, and the rest is immutable.
+    reset(spec),
+    // Approval is a subresource of its own.
+    reset_by_status(status.conditions),
     strategy = strategy::CertificateSigningRequestStrategy,
     subresource(approval::Approval, verbs(get, update, patch)),
 )]

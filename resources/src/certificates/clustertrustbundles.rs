@@ -21,6 +21,7 @@ use crate::support::printers;
     storage_prefix = "clustertrustbundles",
     selectable(spec.signer_name),
     columns = COLUMNS,
+    unconditional_update = false,
     strategy = strategy::ClusterTrustBundleStrategy,
 )]
 pub struct ClusterTrustBundles;

@@ -25,6 +25,8 @@ use crate::support::printers;
     storage_prefix = "podcertificaterequests",
     selectable(spec.signer_name, spec.pod_name, spec.node_name),
     columns = COLUMNS,
+    unconditional_update = false,
+    reset_by_status(spec),
     strategy = strategy::PodCertificateRequestStrategy,
 )]
 pub struct PodCertificateRequests;

@@ -5,14 +5,13 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-
-use crate::support::field::Field;
+use resource_views::Text;
 
 /// The only strategy that Kubernetes defines.
 pub(super) const OLDEST_EMULATION_VERSION: &str = "OldestEmulationVersion";
 
 /// Checks the strategy of an election: one that Kubernetes defines, or one with a domain.
-pub(super) fn check_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_strategy(strategy: &Text<'_, '_>, errors: &mut ErrorList) {
     // The error's path is below the field itself.
     let place = strategy.path().child("strategy");
     if strategy.text().contains('/') {

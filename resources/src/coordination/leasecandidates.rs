@@ -3,10 +3,7 @@
 mod strategy;
 pub mod v1alpha2;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
-
-use crate::support::printers;
 
 /// `leasecandidates` of `coordination.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -17,16 +14,13 @@ use crate::support::printers;
     plural = "leasecandidates",
     off_by_default,
     storage_prefix = "leasecandidates",
-    columns = COLUMNS,
+    column("LeaseName", spec.lease_name),
+    column("BinaryVersion", spec.binary_version, description = ""),
+    column("EmulationVersion", spec.emulation_version, description = ""),
+    unconditional_update = false,
+    create_on_update,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::LeaseCandidateStrategy,
 )]
 pub struct LeaseCandidates;
-
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("LeaseName", |object| printers::text(object, &["spec", "leaseName"]))
-        .documented_by(&["spec", "leaseName"]),
-    Column::text("BinaryVersion", |object| printers::text(object, &["spec", "binaryVersion"])),
-    Column::text("EmulationVersion", |object| printers::text(object, &["spec", "emulationVersion"])),
-    Column::AGE,
-];

@@ -2,10 +2,7 @@
 
 mod strategy;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
-
-use crate::support::printers;
 
 /// `leases` of `coordination.k8s.io/v1`.
 #[derive(Resource)]
@@ -15,14 +12,10 @@ use crate::support::printers;
     version = "v1",
     plural = "leases",
     storage_prefix = "leases",
-    columns = COLUMNS,
+    column("Holder", spec.holder_identity),
+    unconditional_update = false,
+    create_on_update,
+    plain_finalizers,
     strategy = strategy::LeaseStrategy,
 )]
 pub struct Leases;
-
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Holder", |object| printers::text(object, &["spec", "holderIdentity"]))
-        .documented_by(&["spec", "holderIdentity"]),
-    Column::AGE,
-];

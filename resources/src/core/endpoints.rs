@@ -18,6 +18,7 @@ use crate::support::printers;
     short("ep"),
     storage_prefix = "services/endpoints",
     columns = COLUMNS,
+    create_on_update,
     strategy = strategy::EndpointsStrategy,
 )]
 pub struct Endpoints;

@@ -19,6 +19,9 @@ use columns::Layout;
     selectable(involved_object.kind, involved_object.namespace, involved_object.name, involved_object.uid, involved_object.api_version, involved_object.resource_version, involved_object.field_path, reason, reporting_component, source.component or reporting_component as "source", type_),
     ttl_seconds = 3600,
     columns = COLUMNS,
+    create_on_update,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::EventStrategy,
 )]
 pub struct Events;

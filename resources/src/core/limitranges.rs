@@ -15,6 +15,8 @@ use crate::support::printers;
     short("limits"),
     storage_prefix = "limitranges",
     columns = printers::NAME_AND_CREATED_AT,
+    create_on_update,
+    metadata_errors_once,
     strategy = strategy::LimitRangeStrategy,
 )]
 pub struct LimitRanges;

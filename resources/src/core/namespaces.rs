@@ -3,10 +3,7 @@
 pub mod finalize;
 mod strategy;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
-
-use crate::support::printers;
 
 /// `namespaces` of `v1`.
 #[derive(Resource)]
@@ -20,15 +17,8 @@ use crate::support::printers;
     without_deletecollection,
     storage_prefix = "namespaces",
     selectable(status.phase),
-    columns = COLUMNS,
+    column("Status", status.phase, description = "The status of the namespace"),
     strategy = strategy::NamespaceStrategy,
     subresource(finalize::Finalize, verbs(update)),
 )]
 pub struct Namespaces;
-
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("Status", |object| printers::text(object, &["status", "phase"]))
-        .described("The status of the namespace"),
-    Column::AGE,
-];

@@ -23,6 +23,7 @@ use crate::support::printers::{self, volume};
     returns_deleted_object,
     storage_prefix = "persistentvolumes",
     columns = COLUMNS,
+    metadata_errors_once,
     strategy = strategy::PersistentVolumeStrategy,
 )]
 pub struct PersistentVolumes;

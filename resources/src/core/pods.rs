@@ -34,6 +34,7 @@ pub(crate) use quality::quality_of_service;
     index(spec.node_name),
     columns = columns::COLUMNS,
     row_conditions = columns::row_conditions,
+    reset_by_status(metadata.deletion_timestamp, metadata.owner_references),
     strategy = strategy::PodStrategy,
     subresource(binding::PodBinding, verbs(create)),
     subresource(ephemeral_containers::EphemeralContainers, verbs(get, update, patch)),

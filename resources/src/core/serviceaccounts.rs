@@ -3,7 +3,6 @@
 mod strategy;
 pub mod token;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
 
 /// `serviceaccounts` of `v1`.
@@ -15,10 +14,7 @@ use registry_derive::Resource;
     short("sa"),
     returns_deleted_object,
     storage_prefix = "serviceaccounts",
-    columns = COLUMNS,
     strategy = strategy::ServiceAccountStrategy,
     subresource(token::Token, verbs(create)),
 )]
 pub struct ServiceAccounts;
-
-static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

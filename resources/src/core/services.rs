@@ -40,6 +40,7 @@ use crate::support::printers;
     storage_prefix = "services/specs",
     selectable(spec.cluster_ip = "spec.clusterIP", spec.type_ = "spec.type"),
     columns = COLUMNS,
+    create_on_update,
     strategy = strategy::ServiceStrategy,
     subresource(proxy::ServiceProxy, verbs(connect)),
 )]

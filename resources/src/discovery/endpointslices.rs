@@ -21,6 +21,7 @@ use crate::support::printers;
     generation,
     storage_prefix = "endpointslices",
     columns = COLUMNS,
+    metadata_errors_once,
     strategy = strategy::EndpointSliceStrategy,
 )]
 pub struct EndpointSlices;

@@ -21,6 +21,8 @@ use crate::support::printers;
     generation,
     storage_prefix = "prioritylevelconfigurations",
     columns = COLUMNS,
+    metadata_errors_once,
+    reset_by_status(metadata),
     strategy = strategy::PriorityLevelStrategy,
 )]
 pub struct PriorityLevelConfigurations;

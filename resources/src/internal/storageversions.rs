@@ -22,6 +22,8 @@ use crate::support::printers;
     status,
     storage_prefix = "storageversions",
     columns = COLUMNS,
+    unconditional_update = false,
+    reset_by_status(metadata, spec),
     strategy = strategy::StorageVersionStrategy,
 )]
 pub struct StorageVersions;

@@ -21,6 +21,7 @@ use crate::support::printers;
     status,
     storage_prefix = "servicecidrs",
     columns = COLUMNS,
+    reset_by_status(metadata),
     strategy = strategy::ServiceCIDRStrategy,
 )]
 pub struct ServiceCIDRs;

@@ -2,10 +2,7 @@
 
 mod strategy;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
-
-use crate::support::printers;
 
 /// `runtimeclasses` of `node.k8s.io/v1`.
 #[derive(Resource)]
@@ -16,10 +13,9 @@ use crate::support::printers;
     plural = "runtimeclasses",
     cluster,
     storage_prefix = "runtimeclasses",
-    columns = COLUMNS,
+    column("Handler", handler, description = ""),
+    unconditional_update = false,
+    create_on_update,
     strategy = strategy::RuntimeClassStrategy,
 )]
 pub struct RuntimeClasses;
-
-static COLUMNS: &[Column] =
-    &[Column::NAME, Column::text("Handler", |object| printers::text(object, &["handler"])), Column::AGE];

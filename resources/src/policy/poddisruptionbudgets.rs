@@ -19,6 +19,9 @@ use crate::support::printers;
     generation,
     storage_prefix = "poddisruptionbudgets",
     columns = COLUMNS,
+    unconditional_update = false,
+    plain_finalizers,
+    metadata_errors_once,
     strategy = strategy::PodDisruptionBudgetStrategy,
 )]
 pub struct PodDisruptionBudgets;

@@ -14,6 +14,7 @@ use registry_derive::Resource;
     cluster,
     storage_prefix = "clusterrolebindings",
     columns = super::binding_table::CLUSTER,
+    create_on_update,
     strategy = strategy::ClusterRoleBindingStrategy,
 )]
 pub struct ClusterRoleBindings;

@@ -16,6 +16,7 @@ use crate::support::printers;
     cluster,
     storage_prefix = "clusterroles",
     columns = printers::NAME_AND_CREATED_AT,
+    create_on_update,
     strategy = strategy::ClusterRoleStrategy,
 )]
 pub struct ClusterRoles;

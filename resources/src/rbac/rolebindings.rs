@@ -13,6 +13,7 @@ use registry_derive::Resource;
     plural = "rolebindings",
     storage_prefix = "rolebindings",
     columns = super::binding_table::NAMESPACED,
+    create_on_update,
     strategy = strategy::RoleBindingStrategy,
 )]
 pub struct RoleBindings;

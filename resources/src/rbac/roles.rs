@@ -15,6 +15,7 @@ use crate::support::printers;
     plural = "roles",
     storage_prefix = "roles",
     columns = printers::NAME_AND_CREATED_AT,
+    create_on_update,
     strategy = strategy::RoleStrategy,
 )]
 pub struct Roles;

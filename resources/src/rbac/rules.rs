@@ -5,7 +5,7 @@ use registry_core::api::validation::{ErrorList, names};
 use serde_json::Value;
 
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, TEXT};
 
 /// The form of a role reference in messages.

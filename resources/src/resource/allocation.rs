@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{names as device_names, requests, taints};
 use crate::core::{address, node_selector};
 use crate::support::conditions;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// Maximum number of users of a claim.
 const MAX_USERS: usize = 256;

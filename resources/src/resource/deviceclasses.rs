@@ -4,7 +4,6 @@ mod strategy;
 pub mod v1beta1;
 pub mod v1beta2;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
 
 /// `deviceclasses` of `resource.k8s.io/v1`.
@@ -18,9 +17,6 @@ use registry_derive::Resource;
     generation,
     returns_deleted_object,
     storage_prefix = "deviceclasses",
-    columns = COLUMNS,
     strategy = strategy::DeviceClassStrategy,
 )]
 pub struct DeviceClasses;
-
-static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

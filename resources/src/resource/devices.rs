@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{capacity, names as device_names, taints};
 use crate::core::node_selector;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::semantic;
 
 /// Maximum number of devices in a slice.
@@ -81,13 +81,13 @@ fn check_device(device: &Field<'_, '_>, per_device: bool, keeps_taints: bool, er
     for (name, _) in attributes.entries() {
         let shown = device_names::shown_key(name, device_names::MAX_SHOWN_NAME_BYTES);
         device_names::check_qualified(&attributes.path(), name, errors);
-        check_attribute(&attributes.entry_shown_as(name, &shown), errors);
+        check_attribute(&attributes.entry_named(name, &shown), errors);
     }
     let is_shared = device.get("allowMultipleAllocations").is_true();
     for (name, _) in capacities.entries() {
         let shown = device_names::shown_key(name, device_names::MAX_SHOWN_NAME_BYTES);
         device_names::check_qualified(&capacities.path(), name, errors);
-        capacity::check(&capacities.entry_shown_as(name, &shown), is_shared, errors);
+        capacity::check(&capacities.entry_named(name, &shown), is_shared, errors);
     }
     if !keeps_taints {
         taints::check_taints(&device.get("taints"), errors);

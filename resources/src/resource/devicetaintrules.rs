@@ -23,6 +23,7 @@ use crate::support::printers;
     generation,
     storage_prefix = "devicetaintrules",
     columns = COLUMNS,
+    reset_by_status(metadata, spec),
     strategy = strategy::DeviceTaintRuleStrategy,
 )]
 pub struct DeviceTaintRules;

@@ -22,6 +22,7 @@ use crate::support::printers;
     returns_deleted_object,
     storage_prefix = "resourceclaims",
     columns = COLUMNS,
+    reset_by_status(metadata),
     strategy = strategy::ResourceClaimStrategy,
 )]
 pub struct ResourceClaims;

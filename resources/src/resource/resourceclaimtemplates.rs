@@ -4,7 +4,6 @@ mod strategy;
 pub mod v1beta1;
 pub mod v1beta2;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
 
 /// `resourceclaimtemplates` of `resource.k8s.io/v1`.
@@ -16,9 +15,6 @@ use registry_derive::Resource;
     plural = "resourceclaimtemplates",
     returns_deleted_object,
     storage_prefix = "resourceclaimtemplates",
-    columns = COLUMNS,
     strategy = strategy::ResourceClaimTemplateStrategy,
 )]
 pub struct ResourceClaimTemplates;
-
-static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

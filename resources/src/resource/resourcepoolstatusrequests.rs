@@ -17,6 +17,8 @@ use registry_derive::Resource;
     status,
     storage_prefix = "resourcepoolstatusrequests",
     columns = printers::COLUMNS,
+    unconditional_update = false,
+    reset_by_status(metadata, spec),
     strategy = strategy::ResourcePoolStatusRequestStrategy,
 )]
 pub struct ResourcePoolStatusRequests;

@@ -21,6 +21,7 @@ use crate::support::printers;
     status,
     storage_prefix = "podgroups",
     columns = COLUMNS,
+    reset_by_status(metadata, spec),
     strategy = strategy::PodGroupStrategy,
 )]
 pub struct PodGroups;

@@ -2,7 +2,6 @@
 
 mod strategy;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
 
 /// `workloads` of `scheduling.k8s.io/v1alpha2`.
@@ -15,9 +14,6 @@ use registry_derive::Resource;
     off_by_default,
     feature_gate = GenericWorkload,
     storage_prefix = "workloads",
-    columns = COLUMNS,
     strategy = strategy::WorkloadStrategy,
 )]
 pub struct Workloads;
-
-static COLUMNS: &[Column] = &[Column::NAME, Column::AGE];

@@ -20,6 +20,7 @@ use crate::support::printers;
     returns_deleted_object,
     storage_prefix = "csidrivers",
     columns = COLUMNS,
+    unconditional_update = false,
     strategy = strategy::CSIDriverStrategy,
 )]
 pub struct CSIDrivers;

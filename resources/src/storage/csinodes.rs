@@ -18,6 +18,7 @@ use crate::support::printers;
     returns_deleted_object,
     storage_prefix = "csinodes",
     columns = COLUMNS,
+    unconditional_update = false,
     strategy = strategy::CSINodeStrategy,
 )]
 pub struct CSINodes;

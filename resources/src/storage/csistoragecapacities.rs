@@ -15,6 +15,7 @@ use crate::support::printers;
     plural = "csistoragecapacities",
     storage_prefix = "csistoragecapacities",
     columns = printers::NAME_AND_CREATED_AT,
+    unconditional_update = false,
     strategy = strategy::CSIStorageCapacityStrategy,
 )]
 pub struct CSIStorageCapacities;

@@ -19,6 +19,9 @@ use crate::support::printers;
     returns_deleted_object,
     storage_prefix = "volumeattachments",
     columns = COLUMNS,
+    unconditional_update = false,
+    metadata_errors_once,
+    reset_by_status(metadata),
     strategy = strategy::VolumeAttachmentStrategy,
 )]
 pub struct VolumeAttachments;

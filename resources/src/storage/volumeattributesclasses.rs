@@ -3,10 +3,7 @@
 mod strategy;
 pub mod v1beta1;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
-
-use crate::support::printers;
 
 /// `volumeattributesclasses` of `storage.k8s.io/v1`.
 #[derive(Resource)]
@@ -19,14 +16,7 @@ use crate::support::printers;
     cluster,
     returns_deleted_object,
     storage_prefix = "volumeattributesclasses",
-    columns = COLUMNS,
+    column("DriverName", driver_name),
     strategy = strategy::VolumeAttributesClassStrategy,
 )]
 pub struct VolumeAttributesClasses;
-
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("DriverName", |object| printers::text(object, &["driverName"]))
-        .documented_by(&["driverName"]),
-    Column::AGE,
-];

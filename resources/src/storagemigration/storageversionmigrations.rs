@@ -23,6 +23,8 @@ use crate::support::printers;
     status,
     storage_prefix = "storageversionmigrations",
     columns = COLUMNS,
+    unconditional_update = false,
+    reset_by_status(metadata, spec),
     strategy = strategy::StorageVersionMigrationStrategy,
 )]
 pub struct StorageVersionMigrations;

@@ -46,13 +46,6 @@ pub(crate) fn fill_at(object: &mut Object, path: &[&str], default: impl Into<Val
     }
 }
 
-/// Sets the field at a path if it is missing or null, for fields whose empty text is a value.
-pub(crate) fn fill_absent_at(object: &mut Object, path: &[&str], default: impl Into<Value>) {
-    if object.get(path).is_none_or(Value::is_null) {
-        object.set(path, default.into());
-    }
-}
-
 /// Edits the object under a field, if there is one.
 pub(crate) fn with(fields: &mut Fields, name: &str, edit: impl FnOnce(&mut Fields)) {
     if let Some(child) = fields.get_mut(name).and_then(Value::as_object_mut) {

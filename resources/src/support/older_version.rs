@@ -4,7 +4,7 @@
 /// request if the version is deprecated.
 macro_rules! older_version {
     ($strategy:ident, stored with $stored:expr $(, $deprecation:literal)?) => {
-        /// Defaults and reset fields are those of the stored version.
+        /// Defaults are those of the stored version.
         struct $strategy;
 
         impl ::registry_core::resource::ObjectStrategy for $strategy {
@@ -20,14 +20,6 @@ macro_rules! older_version {
 
             fn unknown_field_label(&self, label: &str) -> String {
                 ::registry_core::resource::ObjectStrategy::unknown_field_label(&$stored, label)
-            }
-
-            fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-                ::registry_core::resource::ObjectStrategy::reset_fields(&$stored)
-            }
-
-            fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-                ::registry_core::resource::ObjectStrategy::reset_status_fields(&$stored)
             }
         }
     };

@@ -107,7 +107,7 @@ impl Store {
             strategy.name_rule(),
             &FieldPath::new("metadata"),
         );
-        if strategy.requires_qualified_finalizers() {
+        if self.resource.write_rules.qualified_finalizers {
             errors.append(validate_finalizer_names(object, &FieldPath::new("metadata").child("finalizers")));
         }
         validate_definition(&self.resource, context, object, None, false, &mut errors);

@@ -10,7 +10,7 @@ use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, Reason, StatusError};
 use crate::context::RequestContext;
 use crate::registry::testing::{Edit, MemoryStorage, Replace, object_of, widget, widgets};
-use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription};
+use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription, WriteRules};
 use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidateObject};
 use crate::storage::StoredObject;
 
@@ -24,10 +24,17 @@ mod subresources;
 mod updating;
 
 static PLAIN: ResourceDescription = widgets(|| Arc::new(NoStrategy));
-static PICKY: ResourceDescription =
-    ResourceDescription { returns_deleted_object: true, is_builtin: true, ..widgets(|| Arc::new(Picky)) };
-static GRACEFUL: ResourceDescription =
-    ResourceDescription { returns_deleted_object: true, ..widgets(|| Arc::new(Graceful)) };
+static PICKY: ResourceDescription = ResourceDescription {
+    returns_deleted_object: true,
+    is_builtin: true,
+    write_rules: WriteRules { unconditional_update: false, ..WriteRules::KUBERNETES },
+    ..widgets(|| Arc::new(Picky))
+};
+static GRACEFUL: ResourceDescription = ResourceDescription {
+    returns_deleted_object: true,
+    write_rules: WriteRules::KUBERNETES,
+    ..widgets(|| Arc::new(Graceful))
+};
 
 /// Requires a resource version for updates, rejects red, warns about old colours, never sorts.
 struct Picky;
@@ -51,10 +58,6 @@ impl ObjectStrategy for Picky {
         let replicas = new.get_i64(&["status", "replicas"]).unwrap_or_default();
         let field = FieldPath::new("status").child("replicas");
         (replicas < 0).then(|| FieldError::invalid(field, replicas, "negative")).into_iter().collect()
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
     }
 }
 

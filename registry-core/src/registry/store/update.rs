@@ -142,7 +142,7 @@ impl Store {
         let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
         errors.append(validate_object_meta_update(new, old, &path));
         validate_definition(&self.resource, context, new, Some(old), rules.is_status(), &mut errors);
-        if self.strategy().repeats_metadata_errors() {
+        if self.resource.write_rules.repeated_metadata_errors {
             errors.append(validate_object_meta_update(new, old, &path));
         }
         let write = PreparedWrite { new, old: Some(old), is_status: rules.is_status() };
@@ -181,7 +181,7 @@ impl Store {
         present: u64,
     ) -> Result<(), StatusError> {
         let claimed = claimed_revision(new)?;
-        if claimed == present || (claimed == 0 && self.strategy().allow_unconditional_update()) {
+        if claimed == present || (claimed == 0 && self.resource.write_rules.unconditional_update) {
             return Ok(());
         }
         let resource = self.named(context);
@@ -278,7 +278,7 @@ impl TryUpdate for Attempt<'_> {
     }
 
     fn accepts_absent(&self) -> bool {
-        let by_kind = self.rules.may_create() && self.store.strategy().allow_create_on_update();
+        let by_kind = self.rules.may_create() && self.store.resource.write_rules.create_on_update;
         by_kind || self.update.forces_create()
     }
 }

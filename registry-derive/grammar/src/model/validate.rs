@@ -95,6 +95,7 @@ impl Complaints {
         self.check_hub(attributes);
         self.check_selectable(&attributes.selectable.0, &attributes.index.0);
         self.check_columns(attributes);
+        self.check_write_rules(attributes);
         if let Some(seconds) = &attributes.ttl_seconds {
             self.require(seconds.0 > 0, seconds.span(), "a time to live is at least one second");
         }
@@ -200,6 +201,42 @@ impl Complaints {
             }
             self.require(seen.insert(name.clone()), index.span(), format!("`{name}` is indexed twice"));
             self.require(index.other().is_none(), index.span(), OR_IS_FOR_SELECTORS);
+        }
+    }
+
+    /// Checks the rules of writes that are constants.
+    fn check_write_rules(&mut self, attributes: &Attributes) {
+        let rules = [
+            attributes.unconditional_update.as_ref().map(SpannedValue::span),
+            attributes.create_on_update.is_present().then(|| attributes.create_on_update.span()),
+            attributes.plain_finalizers.is_present().then(|| attributes.plain_finalizers.span()),
+            attributes.metadata_errors_once.is_present().then(|| attributes.metadata_errors_once.span()),
+        ];
+        let paths = || attributes.reset.0.iter().chain(&attributes.reset_by_status.0);
+        if attributes.hub.is_some() {
+            for span in rules.into_iter().flatten().chain(paths().map(FieldPath::span)) {
+                self.add(span, "a spoke is written by the rules of its hub: leave this out");
+            }
+            return;
+        }
+        if let Some(allowed) = &attributes.unconditional_update {
+            let needless =
+                "updates need no resource version unless `unconditional_update = false`: leave this out";
+            self.require(!**allowed, allowed.span(), needless);
+        }
+        if attributes.object.is_none() {
+            for flag in [&attributes.plain_finalizers, &attributes.metadata_errors_once] {
+                let needless = "this is so for every kind that is no type of Kubernetes: leave it out";
+                self.require(!flag.is_present(), flag.span(), needless);
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for path in &attributes.reset_by_status.0 {
+            let name = path.rust_name();
+            self.require(seen.insert(name.clone()), path.span(), format!("`{name}` is given twice"));
+        }
+        for path in paths() {
+            self.require(path.other().is_none(), path.span(), OR_IS_FOR_SELECTORS);
         }
     }
 

@@ -16,18 +16,6 @@ use crate::support::field::Field;
 pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with(&mut object.0, "spec", |spec| {
             defaulting::fill_absent(spec, "failurePolicy", "Fail");

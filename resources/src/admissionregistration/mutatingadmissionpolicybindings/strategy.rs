@@ -13,18 +13,6 @@ use crate::support::field::Field;
 pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
     }

@@ -24,22 +24,6 @@ const MAX_VALUE_EXPRESSION_BYTES: usize = 5 * 1024;
 pub(super) struct ValidatingPolicyStrategy;
 
 impl ObjectStrategy for ValidatingPolicyStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
     }

@@ -120,28 +120,12 @@ impl ObjectStrategy for CustomStrategy {
         })
     }
 
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn deprecation(&self) -> Option<&'static str> {
         self.deprecation
     }
 
     fn selectable_fields(&self) -> Option<&[&'static str]> {
         self.own().map(|own| own.selectable)
-    }
-
-    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        if self.own().is_some_and(|own| own.has_status) { &[&["status"]] } else { &[] }
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
     }
 }
 

@@ -16,14 +16,6 @@ use super::{defaults, formats, validation};
 pub(super) struct DefinitionStrategy;
 
 impl ObjectStrategy for DefinitionStrategy {
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     /// The first deletion only marks a definition, so there is nothing for the garbage collector to wait for.
     fn supports_garbage_collection(&self) -> bool {
         false

@@ -19,20 +19,8 @@ const CONDITION_STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 pub(super) struct APIServiceStrategy;
 
 impl ObjectStrategy for APIServiceStrategy {
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
     }
 
     fn name_rule(&self) -> NameRule {

@@ -4,11 +4,12 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
+use resource_views::apps::v1::{DaemonSet, DaemonSetMut, DaemonSetUpdateStrategy};
 
 use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{fill_absent_at, fill_at};
-use crate::support::field::Field;
+use crate::support::defaulting::fill_at;
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Counts the changes of the template; formerly a field of the spec.
@@ -24,11 +25,14 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
-        fill_at(object, &["spec", "updateStrategy", "type"], "RollingUpdate");
-        if object.get_str(&["spec", "updateStrategy", "type"]) == Some("RollingUpdate") {
-            fill_absent_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"], 1);
-            fill_absent_at(object, &["spec", "updateStrategy", "rollingUpdate", "maxSurge"], 0);
+        let mut spec = DaemonSetMut(object).spec().or_new();
+        spec.revision_history_limit().or(10);
+        let mut rollout = spec.update_strategy().or_new();
+        rollout.r#type().or("RollingUpdate");
+        if rollout.r#type().is("RollingUpdate") {
+            let mut rolling = rollout.rolling_update().or_new();
+            rolling.max_unavailable().or_if_absent(1);
+            rolling.max_surge().or_if_absent(0);
         }
         defaults::apply_to_template(object, &["spec", "template"]);
         // The server sets the number; the annotation exists only if the client sets it.
@@ -46,8 +50,8 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        const TEMPLATE: [&str; 2] = ["spec", "template"];
-        let changed = new.get(&TEMPLATE) != old.get(&TEMPLATE);
+        let template = DaemonSet(new).spec().template().value();
+        let changed = template != DaemonSet(old).spec().template().value();
         let generation = template_generation(old) + i64::from(changed);
         new.set(&TEMPLATE_GENERATION, generation.to_string().into());
     }
@@ -58,9 +62,8 @@ impl ObjectStrategy for DaemonSetStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = errors_of(context, new, Some(old));
-        let new = Field::of(new, "spec");
-        let old = Field::of(old, "spec");
-        new.get("selector").check_immutable_as(workload::SELECTOR, &old.get("selector"), &mut errors);
+        let (new, old) = (DaemonSet(new).spec(), DaemonSet(old).spec());
+        new.selector().check_immutable_as(workload::SELECTOR, &old.selector(), &mut errors);
         errors
     }
 
@@ -74,20 +77,21 @@ impl ObjectStrategy for DaemonSetStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = DaemonSet(new).status();
         for number in [
-            "currentNumberScheduled",
-            "numberMisscheduled",
-            "desiredNumberScheduled",
-            "numberReady",
-            "observedGeneration",
-            "updatedNumberScheduled",
-            "numberAvailable",
-            "numberUnavailable",
+            status.current_number_scheduled(),
+            status.number_misscheduled(),
+            status.desired_number_scheduled(),
+            status.number_ready(),
+            status.observed_generation(),
+            status.updated_number_scheduled(),
+            status.number_available(),
+            status.number_unavailable(),
         ] {
-            status.get(number).check_not_negative(&mut errors);
+            number.check_not_negative(&mut errors);
         }
-        workload::check_collisions(new, old, &mut errors);
+        let before = DaemonSet(old).status();
+        workload::check_collisions(&status.collision_count(), &before.collision_count(), &mut errors);
         errors
     }
 }
@@ -108,11 +112,14 @@ const STRATEGY: GoShape = GoShape::Struct(&[
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
-    workload::check_selector_and_template(context, object, old, Workload::DAEMON_SET, &mut errors);
-    spec.get("minReadySeconds").check_not_negative(&mut errors);
-    check_update_strategy(&spec.get("updateStrategy"), &mut errors);
-    spec.get("revisionHistoryLimit").check_not_negative(&mut errors);
+    let spec = DaemonSet(object).spec();
+    let old = old.map(|old| DaemonSet(old).spec());
+    let old = old.as_ref().map(|old| old.template());
+    let parts = (&spec.selector(), &spec.template());
+    Workload::DAEMON_SET.check(context, parts, old.as_ref(), &mut errors);
+    spec.min_ready_seconds().check_not_negative(&mut errors);
+    check_update_strategy(&spec.update_strategy(), &mut errors);
+    spec.revision_history_limit().check_not_negative(&mut errors);
     errors
 }
 
@@ -120,13 +127,13 @@ fn template_generation(object: &Object) -> i64 {
     object.get_str(&TEMPLATE_GENERATION).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
-    match strategy.get("type").text() {
+fn check_update_strategy(strategy: &DaemonSetUpdateStrategy<'_, '_>, errors: &mut ErrorList) {
+    match strategy.r#type().text() {
         "OnDelete" => {}
         "RollingUpdate" => {
-            let rolling = strategy.get("rollingUpdate");
-            let surge = rolling.get("maxSurge");
-            let unavailable = rolling.get("maxUnavailable");
+            let rolling = strategy.rolling_update();
+            let surge = rolling.max_surge();
+            let unavailable = rolling.max_unavailable();
             for amount in [&surge, &unavailable] {
                 workload::check_amount(amount, errors);
                 if workload::percent(amount).is_some_and(|percent| percent > 100) {

@@ -4,12 +4,13 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
-use serde_json::json;
+use resource_views::apps::v1::{
+    Deployment, DeploymentMut, DeploymentStrategy as Rollout, RollingUpdateDeployment,
+};
 
-use crate::apps::workload::{self, Workload};
+use crate::apps::workload::{self, Counts, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{fill_absent_at, fill_at};
-use crate::support::field::Field;
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Defaults and validation; the selector is immutable.
@@ -17,19 +18,16 @@ pub(super) struct DeploymentStrategy;
 
 impl ObjectStrategy for DeploymentStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        let defaults = [
-            (&["spec", "replicas"][..], json!(1)),
-            (&["spec", "revisionHistoryLimit"], json!(10)),
-            (&["spec", "progressDeadlineSeconds"], json!(600)),
-            (&["spec", "strategy", "type"], json!("RollingUpdate")),
-        ];
-        for (path, value) in defaults {
-            fill_at(object, path, value);
-        }
-        if object.get_str(&["spec", "strategy", "type"]) == Some("RollingUpdate") {
-            for field in ["maxSurge", "maxUnavailable"] {
-                fill_absent_at(object, &["spec", "strategy", "rollingUpdate", field], json!("25%"));
-            }
+        let mut spec = DeploymentMut(object).spec().or_new();
+        spec.replicas().or(1);
+        spec.revision_history_limit().or(10);
+        spec.progress_deadline_seconds().or(600);
+        let mut rollout = spec.strategy().or_new();
+        rollout.r#type().or("RollingUpdate");
+        if rollout.r#type().is("RollingUpdate") {
+            let mut rolling = rollout.rolling_update().or_new();
+            rolling.max_surge().or_if_absent("25%");
+            rolling.max_unavailable().or_if_absent("25%");
         }
         defaults::apply_to_template(object, &["spec", "template"]);
     }
@@ -40,22 +38,17 @@ impl ObjectStrategy for DeploymentStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = errors_of(context, new, Some(old));
-        let new = Field::of(new, "spec");
-        let old = Field::of(old, "spec");
-        new.get("selector").check_immutable_as(workload::SELECTOR, &old.get("selector"), &mut errors);
+        let (new, old) = (Deployment(new).spec(), Deployment(old).spec());
+        new.selector().check_immutable_as(workload::SELECTOR, &old.selector(), &mut errors);
         errors
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // Annotations control rollouts, so a change of them increments the generation.
-        const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
-        if new.get(&ANNOTATIONS) != old.get(&ANNOTATIONS) {
+        let annotations = Deployment(new).metadata().annotations().value();
+        if annotations != Deployment(old).metadata().annotations().value() {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata", "labels"]]
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
@@ -72,15 +65,18 @@ impl ObjectStrategy for DeploymentStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let counts = ["updatedReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(
-            new,
-            &counts,
-            &["unavailableReplicas", "terminatingReplicas"],
-            "readyReplicas",
-            &mut errors,
-        );
-        workload::check_collisions(new, old, &mut errors);
+        let status = Deployment(new).status();
+        let counts = Counts {
+            replicas: status.replicas(),
+            observed_generation: status.observed_generation(),
+            ready: status.ready_replicas(),
+            available: status.available_replicas(),
+            shares: &[status.updated_replicas(), status.ready_replicas(), status.available_replicas()],
+            others: &[status.unavailable_replicas(), status.terminating_replicas()],
+        };
+        counts.check("readyReplicas", &mut errors);
+        let before = Deployment(old).status();
+        workload::check_collisions(&status.collision_count(), &before.collision_count(), &mut errors);
         errors
     }
 }
@@ -101,24 +97,28 @@ const STRATEGY: GoShape = GoShape::Struct(&[
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
-    spec.get("replicas").check_not_negative(&mut errors);
-    workload::check_selector_and_template(context, object, old, Workload::DEPLOYMENT, &mut errors);
-    check_rollout(&spec.get("strategy"), &mut errors);
-    for number in ["minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"] {
-        spec.get(number).check_not_negative(&mut errors);
+    let spec = Deployment(object).spec();
+    spec.replicas().check_not_negative(&mut errors);
+    let old = old.map(|old| Deployment(old).spec());
+    let old = old.as_ref().map(|old| old.template());
+    let parts = (&spec.selector(), &spec.template());
+    Workload::DEPLOYMENT.check(context, parts, old.as_ref(), &mut errors);
+    check_rollout(&spec.strategy(), &mut errors);
+    for number in [spec.min_ready_seconds(), spec.revision_history_limit(), spec.progress_deadline_seconds()]
+    {
+        number.check_not_negative(&mut errors);
     }
-    let deadline = spec.get("progressDeadlineSeconds");
-    let ready = spec.get("minReadySeconds").integer().unwrap_or_default();
+    let deadline = spec.progress_deadline_seconds();
+    let ready = spec.min_ready_seconds().integer().unwrap_or_default();
     if deadline.integer().is_some_and(|deadline| deadline <= ready) {
         errors.push(deadline.invalid("must be greater than minReadySeconds"));
     }
     errors
 }
 
-fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
-    let rolling = strategy.get("rollingUpdate");
-    match strategy.get("type").text() {
+fn check_rollout(strategy: &Rollout<'_, '_>, errors: &mut ErrorList) {
+    let rolling = strategy.rolling_update();
+    match strategy.r#type().text() {
         "Recreate" if rolling.exists() => {
             errors.push(rolling.forbidden("may not be specified when strategy `type` is 'Recreate'"));
         }
@@ -131,9 +131,9 @@ fn check_rollout(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_rolling_update(rolling: &Field<'_, '_>, errors: &mut ErrorList) {
-    let surge = rolling.get("maxSurge");
-    let unavailable = rolling.get("maxUnavailable");
+fn check_rolling_update(rolling: &RollingUpdateDeployment<'_, '_>, errors: &mut ErrorList) {
+    let surge = rolling.max_surge();
+    let unavailable = rolling.max_unavailable();
     for field in [&unavailable, &surge] {
         workload::check_amount(field, errors);
     }

@@ -4,18 +4,18 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
+use resource_views::apps::v1::{ReplicaSet, ReplicaSetMut};
 
-use crate::apps::workload::{self, Workload};
+use crate::apps::workload::{self, Counts, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::fill_at;
-use crate::support::field::Field;
+use crate::support::field::ShownAsGo as _;
 
 /// Defaults and validation; the selector is immutable.
 pub(super) struct ReplicaSetStrategy;
 
 impl ObjectStrategy for ReplicaSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        fill_at(object, &["spec", "replicas"], 1);
+        ReplicaSetMut(object).spec().or_new().replicas().or(1);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
@@ -25,9 +25,8 @@ impl ObjectStrategy for ReplicaSetStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = errors_of(context, new, Some(old));
-        let new = Field::of(new, "spec");
-        let old = Field::of(old, "spec");
-        new.get("selector").check_immutable_as(workload::SELECTOR, &old.get("selector"), &mut errors);
+        let (new, old) = (ReplicaSet(new).spec(), ReplicaSet(old).spec());
+        new.selector().check_immutable_as(workload::SELECTOR, &old.selector(), &mut errors);
         errors
     }
 
@@ -41,8 +40,16 @@ impl ObjectStrategy for ReplicaSetStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &["terminatingReplicas"], "readyReplicas", &mut errors);
+        let status = ReplicaSet(new).status();
+        let counts = Counts {
+            replicas: status.replicas(),
+            observed_generation: status.observed_generation(),
+            ready: status.ready_replicas(),
+            available: status.available_replicas(),
+            shares: &[status.fully_labeled_replicas(), status.ready_replicas(), status.available_replicas()],
+            others: &[status.terminating_replicas()],
+        };
+        counts.check("readyReplicas", &mut errors);
         errors
     }
 }
@@ -50,9 +57,12 @@ impl ObjectStrategy for ReplicaSetStrategy {
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
-    spec.get("replicas").check_not_negative(&mut errors);
-    spec.get("minReadySeconds").check_not_negative(&mut errors);
-    workload::check_selector_and_template(context, object, old, Workload::REPLICA_SET, &mut errors);
+    let spec = ReplicaSet(object).spec();
+    spec.replicas().check_not_negative(&mut errors);
+    spec.min_ready_seconds().check_not_negative(&mut errors);
+    let old = old.map(|old| ReplicaSet(old).spec());
+    let old = old.as_ref().map(|old| old.template());
+    let parts = (&spec.selector(), &spec.template());
+    Workload::REPLICA_SET.check(context, parts, old.as_ref(), &mut errors);
     errors
 }

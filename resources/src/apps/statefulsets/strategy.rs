@@ -5,19 +5,16 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
-use serde_json::{Value, json};
+use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetUpdateStrategy};
 
 use super::template;
-use crate::apps::workload;
+use crate::apps::workload::{self, Counts};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::defaulting::{each, fill, fill_absent, fill_at, with};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 use crate::support::semantic;
 
-/// A field of a feature that is off.
-const MAX_UNAVAILABLE: [&str; 4] = ["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"];
 /// The fields of the spec that may change.
 const MUTABLE: [&str; 7] = [
     "replicas",
@@ -50,42 +47,39 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        const KIND: [&str; 3] = ["spec", "updateStrategy", "type"];
-        const ROLLING: [&str; 3] = ["spec", "updateStrategy", "rollingUpdate"];
-        fill_at(object, &["spec", "replicas"], 1);
-        fill_at(object, &["spec", "revisionHistoryLimit"], 10);
-        fill_at(object, &["spec", "podManagementPolicy"], "OrderedReady");
-        let has_kind = object.get_str(&KIND).is_some_and(|kind| !kind.is_empty());
-        fill_at(object, &KIND, "RollingUpdate");
-        let rolls = object.get_str(&KIND) == Some("RollingUpdate");
-        if rolls && (!has_kind || object.get(&ROLLING).is_some_and(Value::is_object)) {
-            fill_at(object, &[&ROLLING[..], &["partition"]].concat(), 0);
+        let mut spec = StatefulSetMut(object).spec().or_new();
+        spec.replicas().or(1);
+        spec.revision_history_limit().or(10);
+        spec.pod_management_policy().or("OrderedReady");
+        let mut rollout = spec.update_strategy().or_new();
+        let has_kind = !rollout.r#type().is_unset();
+        rollout.r#type().or("RollingUpdate");
+        if rollout.r#type().is("RollingUpdate") && (!has_kind || rollout.rolling_update().present().is_some())
+        {
+            rollout.rolling_update().or_new().partition().or(0);
         }
-        for field in ["whenDeleted", "whenScaled"] {
-            fill_at(object, &["spec", "persistentVolumeClaimRetentionPolicy", field], "Retain");
+        let mut retention = spec.persistent_volume_claim_retention_policy().or_new();
+        retention.when_deleted().or("Retain");
+        retention.when_scaled().or("Retain");
+        for mut claim in spec.volume_claim_templates().elements() {
+            // Kubernetes does not keep what the templates of claims say about themselves.
+            claim.api_version().set("v1");
+            claim.kind().set("PersistentVolumeClaim");
+            if let Some(mut spec) = claim.spec().present() {
+                spec.volume_mode().or_if_absent("Filesystem");
+            }
+            claim.status().or_new().phase().or("Pending");
         }
-        with(&mut object.0, "spec", |spec| {
-            each(spec, &["volumeClaimTemplates"], |claim| {
-                // Kubernetes does not keep what the templates of claims say about themselves.
-                claim.insert("apiVersion".to_owned(), "v1".into());
-                claim.insert("kind".to_owned(), "PersistentVolumeClaim".into());
-                with(claim, "spec", |spec| fill_absent(spec, "volumeMode", "Filesystem"));
-                let status = claim.entry("status").or_insert_with(|| json!({}));
-                if let Some(status) = status.as_object_mut() {
-                    fill(status, "phase", "Pending");
-                }
-            });
-        });
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        object.remove(&MAX_UNAVAILABLE);
+        drop_max_unavailable(object);
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        if old.get(&MAX_UNAVAILABLE).is_none() {
-            new.remove(&MAX_UNAVAILABLE);
+        if !StatefulSet(old).spec().update_strategy().rolling_update().max_unavailable().exists() {
+            drop_max_unavailable(new);
         }
     }
 
@@ -121,67 +115,88 @@ impl ObjectStrategy for StatefulSetStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let counts = ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &[], "status.readyReplicas", &mut errors);
-        workload::check_collisions(new, old, &mut errors);
+        let status = StatefulSet(new).status();
+        let counts = Counts {
+            replicas: status.replicas(),
+            observed_generation: status.observed_generation(),
+            ready: status.ready_replicas(),
+            available: status.available_replicas(),
+            shares: &[
+                status.ready_replicas(),
+                status.current_replicas(),
+                status.updated_replicas(),
+                status.available_replicas(),
+            ],
+            others: &[],
+        };
+        counts.check("status.readyReplicas", &mut errors);
+        let before = StatefulSet(old).status();
+        workload::check_collisions(&status.collision_count(), &before.collision_count(), &mut errors);
         errors
+    }
+}
+
+/// Drops a field of a feature that is off.
+fn drop_max_unavailable(object: &mut Object) {
+    let Some(mut spec) = StatefulSetMut(object).spec().present() else { return };
+    let Some(mut rollout) = spec.update_strategy().present() else { return };
+    if let Some(mut rolling) = rollout.rolling_update().present() {
+        rolling.max_unavailable().remove();
     }
 }
 
 /// Warns of amounts of storage in the templates of claims, and of a history without end.
 fn warn_of_claims(object: &Object, spec_name: Option<&str>, warnings: &mut Vec<String>) {
-    let spec = Field::of(object, "spec");
-    for claim in spec.get("volumeClaimTemplates").elements() {
+    let spec = StatefulSet(object).spec();
+    for claim in spec.volume_claim_templates().elements() {
         let path = spec_name.map_or_else(|| claim.path(), |name| claim.path().child(name));
-        volume_claim::warn_at(&claim.get("spec"), &path, warnings);
+        volume_claim::warn_at(&Field::from(*claim.spec()), &path, warnings);
     }
-    if spec.get("revisionHistoryLimit").number() < 0 {
+    if spec.revision_history_limit().number() < 0 {
         warnings.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned());
     }
 }
 
 fn check(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
-    let policy = spec.get("podManagementPolicy");
+    let spec = StatefulSet(object).spec();
+    let policy = spec.pod_management_policy();
     if policy.check_present(&mut errors) && !matches!(policy.text(), "OrderedReady" | "Parallel") {
         errors.push(policy.invalid("must be 'OrderedReady' or 'Parallel'"));
     }
-    check_update_strategy(&spec.get("updateStrategy"), &mut errors);
-    let retention = spec.get("persistentVolumeClaimRetentionPolicy");
-    for when in ["whenDeleted", "whenScaled"] {
-        retention.get(when).check_one_of(&["Retain", "Delete"], &mut errors);
+    check_update_strategy(&spec.update_strategy(), &mut errors);
+    let retention = spec.persistent_volume_claim_retention_policy();
+    for when in [retention.when_deleted(), retention.when_scaled()] {
+        when.check_one_of(&["Retain", "Delete"], &mut errors);
     }
     // Claims and the service are immutable: what is stored is not checked again.
     if old.is_none() {
-        for claim in spec.get("volumeClaimTemplates").elements() {
-            volume_claim::check_spec(&claim.get("spec"), Tolerated::default(), &mut errors);
+        for claim in spec.volume_claim_templates().elements() {
+            volume_claim::check_spec(&Field::from(*claim.spec()), Tolerated::default(), &mut errors);
         }
     }
-    for number in ["replicas", "minReadySeconds"] {
-        spec.get(number).check_not_negative(&mut errors);
-    }
-    let ordinals = spec.get("ordinals");
-    ordinals.get("start").check_not_negative(&mut errors);
+    spec.replicas().check_not_negative(&mut errors);
+    spec.min_ready_seconds().check_not_negative(&mut errors);
+    spec.ordinals().start().check_not_negative(&mut errors);
     if old.is_none() {
-        spec.get("serviceName").check_if_set(names::dns_label, &mut errors);
+        spec.service_name().check_if_set(names::dns_label, &mut errors);
     }
     template::check(context, object, old, &mut errors);
     errors
 }
 
-fn check_update_strategy(strategy: &Field<'_, '_>, errors: &mut ErrorList) {
-    let rolling = strategy.get("rollingUpdate");
-    match strategy.get("type").text() {
+fn check_update_strategy(strategy: &StatefulSetUpdateStrategy<'_, '_>, errors: &mut ErrorList) {
+    let rolling = strategy.rolling_update();
+    match strategy.r#type().text() {
         "OnDelete" => {
-            if rolling.value().is_some_and(|value| *value != Value::Null) {
+            if rolling.exists() {
                 let error = rolling.invalid("only allowed for updateStrategy 'RollingUpdate'");
                 errors.push(error.shown_as(rolling.go_text(ROLLING_UPDATE)));
             }
         }
         "RollingUpdate" => {
-            rolling.get("partition").check_not_negative(errors);
-            let unavailable = rolling.get("maxUnavailable");
+            rolling.partition().check_not_negative(errors);
+            let unavailable = rolling.max_unavailable();
             workload::check_amount(&unavailable, errors);
             if workload::is_zero(&unavailable) {
                 errors.push(unavailable.invalid("cannot be 0"));

@@ -5,15 +5,18 @@ use std::collections::HashSet;
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use resource_views::apps::v1::{StatefulSet, StatefulSetMut};
 use serde_json::{Value, json};
 
-use crate::apps::workload::{self, Workload};
+use crate::apps::workload::Workload;
 use crate::core::pod_spec::validation;
 use crate::support::field::Field;
 
 /// Checks the selector and the template; `old` is what the set was before an update.
 pub(super) fn check(context: &RequestContext, object: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    if !workload::check_selector(object, Workload::STATEFUL_SET, errors) {
+    let spec = StatefulSet(object).spec();
+    let template = spec.template();
+    if !Workload::STATEFUL_SET.check_selector(&spec.selector(), &template, errors) {
         return;
     }
     let mut own = errors_of(context, object, old);
@@ -24,50 +27,46 @@ pub(super) fn check(context: &RequestContext, object: &Object, old: Option<&Obje
         own = ErrorList::default();
     }
     errors.append(own);
-    let spec = Field::of(object, "spec");
-    let template = spec.get("template");
     let mut repeated = ErrorList::default();
-    validation::check_template_metadata(context, &template, &mut repeated);
+    validation::check_template_metadata(context, &Field::from(*template), &mut repeated);
     errors.append(repeated);
-    workload::check_run_forever(&template, Workload::STATEFUL_SET, errors);
+    Workload::STATEFUL_SET.check_run_forever(&template, errors);
 }
 
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
     let completed = completed(object);
-    let spec = Field::of(completed.as_ref().unwrap_or(object), "spec");
-    let old = old.map(|old| Field::of(old, "spec"));
-    let old = old.as_ref().map(|old| old.get("template"));
-    validation::check_template(context, &spec.get("template"), old.as_ref(), &mut errors);
+    let spec = StatefulSet(completed.as_ref().unwrap_or(object)).spec();
+    let old = old.map(|old| StatefulSet(old).spec());
+    let old = old.as_ref().map(|old| Field::from(*old.template()));
+    validation::check_template(context, &Field::from(*spec.template()), old.as_ref(), &mut errors);
     errors
 }
 
 /// Returns the set with its template as its pods will have it: they get names of their own, and the volumes of their claims.
 fn completed(object: &Object) -> Option<Object> {
-    let claims = object.get(&["spec", "volumeClaimTemplates"]).and_then(Value::as_array);
-    let claims = claims.filter(|claims| !claims.is_empty());
-    let names = ["subdomain", "hostname"];
-    let has_names = names.iter().any(|name| object.get(&["spec", "template", "spec", name]).is_some());
-    if claims.is_none() && !has_names {
+    let spec = StatefulSet(object).spec();
+    let (claims, template) = (spec.volume_claim_templates(), spec.template());
+    let pod = template.spec();
+    if claims.is_empty() && !pod.subdomain().exists() && !pod.hostname().exists() {
         return None;
     }
     let mut completed = object.clone();
-    for name in names {
-        completed.remove(&["spec", "template", "spec", name]);
-    }
-    if let Some(claims) = claims {
+    let mut spec = StatefulSetMut(&mut completed).spec().or_new();
+    let mut template = spec.template().or_new();
+    let mut new = template.spec().or_new();
+    new.subdomain().remove();
+    new.hostname().remove();
+    if !claims.is_empty() {
         let mut seen = HashSet::new();
-        let names = claims
-            .iter()
-            .map(|claim| claim.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default());
+        let names = claims.elements().map(|claim| claim.metadata().name().text());
         let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
         let volume = |name: &&str| json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
         let mut volumes: Vec<Value> = names.iter().map(volume).collect();
-        let own = object.get(&["spec", "template", "spec", "volumes"]).and_then(Value::as_array);
-        let is_other =
-            |volume: &&Value| !seen.contains(volume.get("name").and_then(Value::as_str).unwrap_or_default());
-        volumes.extend(own.into_iter().flatten().filter(is_other).cloned());
-        completed.set(&["spec", "template", "spec", "volumes"], volumes.into());
+        let own = pod.volumes();
+        let others = own.elements().filter(|volume| !seen.contains(volume.name().text()));
+        volumes.extend(others.filter_map(|volume| volume.value().cloned()));
+        new.volumes().set_value(volumes.into());
     }
     Some(completed)
 }

@@ -9,7 +9,7 @@ use super::schedule;
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_at, with_at};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// A job's name is the CronJob's with eleven more characters, and must be a valid label value.
 const MAX_NAME_CHARACTERS: usize = 52;

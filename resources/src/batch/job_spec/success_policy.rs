@@ -3,7 +3,7 @@
 use registry_core::api::validation::ErrorList;
 
 use super::indexes;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// Maximum number of rules.
 const MAX_RULES: usize = 20;

@@ -8,7 +8,7 @@ use registry_core::api::{FieldError, Object, time};
 use serde_json::Value;
 
 use crate::batch::job_spec::{indexes, without_value};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::semantic;
 
 /// A job before or after a change.

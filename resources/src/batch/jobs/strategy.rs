@@ -10,7 +10,7 @@ use super::{status, template};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::{fill_at, is_empty_at, with_at};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::label_selector;
 use crate::support::semantic;
 

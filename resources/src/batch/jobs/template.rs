@@ -4,7 +4,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldPath};
 use serde_json::{Map, Value};
 
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::internal;
 use crate::support::semantic;
 

@@ -58,16 +58,6 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
         NameRule::Any
     }
 
-    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        // The server sets a part of the spec, and the rest is immutable.
-        &[&["spec"]]
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        // Approval is a subresource of its own.
-        &[&["status", "conditions"]]
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         conditions::keep_decisions(new, old);
         conditions::set_times(new, old);

@@ -25,10 +25,6 @@ impl ObjectStrategy for ClusterTrustBundleStrategy {
         NameRule::Any
     }
 
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(object, &mut errors);

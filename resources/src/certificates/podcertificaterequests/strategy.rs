@@ -7,20 +7,12 @@ use registry_core::resource::ObjectStrategy;
 
 use super::{issued, validation};
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// The spec is immutable; the status ends the request once.
 pub(super) struct PodCertificateRequestStrategy;
 
 impl ObjectStrategy for PodCertificateRequestStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["spec"]]
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         validation::check(&Field::of(object, "spec"), &mut errors);

@@ -5,11 +5,12 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Text;
+use resource_views::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
 use semver::Version;
 
 use crate::coordination::election;
 use crate::core::config_data;
-use crate::support::field::Field;
 
 /// The versions are semantic versions; the lease is immutable.
 pub(super) struct LeaseCandidateStrategy;
@@ -19,24 +20,8 @@ impl ObjectStrategy for LeaseCandidateStrategy {
         NameRule::Any
     }
 
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
     fn deprecation(&self) -> Option<&'static str> {
         Some("coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+")
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -45,30 +30,29 @@ impl ObjectStrategy for LeaseCandidateStrategy {
             let place = FieldPath::new("metadata").child("name");
             errors.push(FieldError::invalid(place, object.name(), complaint));
         }
-        check(&Field::of(object, "spec"), &mut errors);
+        check(&LeaseCandidate(object).spec(), &mut errors);
         errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let spec = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
-        spec.get("leaseName").check_immutable(&before.get("leaseName"), &mut errors);
+        let spec = LeaseCandidate(new).spec();
+        spec.lease_name().check_immutable(&LeaseCandidate(old).spec().lease_name(), &mut errors);
         errors
     }
 }
 
-fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    spec.get("leaseName").check_present(errors);
-    let emulation = spec.get("emulationVersion");
+fn check(spec: &LeaseCandidateSpec<'_, '_>, errors: &mut ErrorList) {
+    spec.lease_name().check_present(errors);
+    let emulation = spec.emulation_version();
     let emulated = version(&emulation, errors);
-    let binary = spec.get("binaryVersion");
+    let binary = spec.binary_version();
     binary.check_present(errors);
     let own = version(&binary, errors);
     if own < emulated && !emulation.text().is_empty() && !binary.text().is_empty() {
         errors.push(binary.invalid("must be greater than or equal to `emulationVersion`"));
     }
-    let strategy = spec.get("strategy");
+    let strategy = spec.strategy();
     if strategy.check_present(errors) {
         if strategy.text() == election::OLDEST_EMULATION_VERSION && emulated == NONE {
             let detail = "must be specified when `strategy` is 'OldestEmulationVersion'";
@@ -82,7 +66,7 @@ fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 const NONE: Version = Version::new(0, 0, 0);
 
 /// Returns the version in a field. One that is not valid is an error.
-fn version(field: &Field<'_, '_>, errors: &mut ErrorList) -> Version {
+fn version(field: &Text<'_, '_>, errors: &mut ErrorList) -> Version {
     if field.text().is_empty() {
         return NONE;
     }

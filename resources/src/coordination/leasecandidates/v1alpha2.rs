@@ -2,8 +2,8 @@
 
 use registry_derive::Resource;
 
+use super::LeaseCandidates;
 use super::strategy::LeaseCandidateStrategy;
-use super::{COLUMNS, LeaseCandidates};
 use crate::support::older_version::{older_version, same_fields};
 
 /// `leasecandidates` of `coordination.k8s.io/v1alpha2`.
@@ -15,7 +15,9 @@ use crate::support::older_version::{older_version, same_fields};
     plural = "leasecandidates",
     off_by_default,
     hub = LeaseCandidates,
-    columns = COLUMNS,
+    column("LeaseName", spec.lease_name),
+    column("BinaryVersion", spec.binary_version, description = ""),
+    column("EmulationVersion", spec.emulation_version, description = ""),
     strategy = LeaseCandidateVersion,
 )]
 pub struct LeaseCandidatesV1alpha2;

@@ -39,14 +39,6 @@ const IMMUTABLE: [&str; 14] = [
 pub(super) struct EventStrategy;
 
 impl ObjectStrategy for EventStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = lenient_errors(context, object);
         if is_strict(context) {
@@ -95,10 +87,6 @@ impl ObjectStrategy for EventStrategy {
 
     fn supports_garbage_collection(&self) -> bool {
         false
-    }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
     }
 }
 

@@ -21,10 +21,6 @@ const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 pub(super) struct LimitRangeStrategy;
 
 impl ObjectStrategy for LimitRangeStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         with(&mut object.0, "spec", |spec| each(spec, &["limits"], derive_defaults));
     }
@@ -57,10 +53,6 @@ impl ObjectStrategy for LimitRangeStrategy {
             check_limit(&limit, kind.text(), &mut errors);
         }
         errors
-    }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
     }
 }
 

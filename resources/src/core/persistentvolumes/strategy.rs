@@ -48,10 +48,6 @@ const RENAMED_LABELS: [(&str, &str); 5] = [
 pub(super) struct PersistentVolumeStrategy;
 
 impl ObjectStrategy for PersistentVolumeStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
         if object.get(&["spec", "volumeMode"]).is_none_or(Value::is_null) {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::core::pod_spec::validation::{self, Options, annotations};
 use crate::support::defaulting::Fields;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT, difference};
 use crate::support::semantic;
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::spec_change;
 use crate::core::address;
 use crate::core::pod_spec::validation;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, TEXT};
 
 /// The form of addresses in messages.
@@ -201,7 +201,7 @@ fn check_extended_claim(status: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &m
             errors.push(FieldError::invalid(status.path().child("requestName"), request.text(), complaint));
         }
         if !seen.insert([container.text(), resource.text(), request.text()]) {
-            errors.0.extend(fields.iter().map(Field::duplicate));
+            errors.0.extend(fields.iter().map(|field| field.duplicate()));
         }
     }
     status.get("resourceClaimName").check_named(names::dns_subdomain, errors);

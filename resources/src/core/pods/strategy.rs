@@ -71,10 +71,6 @@ impl ObjectStrategy for PodStrategy {
         warnings
     }
 
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
-    }
-
     fn check_graceful_delete(
         &self,
         _context: &RequestContext,

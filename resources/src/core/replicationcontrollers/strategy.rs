@@ -4,29 +4,25 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, PropagationPolicy};
 use registry_core::resource::ObjectStrategy;
+use resource_views::core::v1::{ReplicationController, ReplicationControllerMut};
 
-use crate::apps::workload::{self, Workload};
+use crate::apps::workload::{Counts, Workload};
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{fill_at, is_empty_at};
-use crate::support::field::Field;
-
-const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 
 /// Defaults and validation; pods are orphaned on deletion by default.
 pub(super) struct ReplicationControllerStrategy;
 
 impl ObjectStrategy for ReplicationControllerStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        if let Some(labels) = object.get(&TEMPLATE_LABELS).cloned()
-            && !is_empty_at(object, &TEMPLATE_LABELS)
+        let labels = ReplicationController(object).spec().template().metadata().labels().value().cloned();
+        let mut spec = ReplicationControllerMut(object).spec().or_new();
+        spec.replicas().or(1);
+        if let Some(labels) =
+            labels.filter(|labels| labels.as_object().is_some_and(|labels| !labels.is_empty()))
         {
-            for path in [["spec", "selector"], ["metadata", "labels"]] {
-                if is_empty_at(object, &path) {
-                    object.set(&path, labels.clone());
-                }
-            }
+            spec.selector().or_if_empty(|| labels.clone());
+            ReplicationControllerMut(object).metadata().or_new().labels().or_if_empty(|| labels);
         }
-        fill_at(object, &["spec", "replicas"], 1);
         defaults::apply_to_template(object, &["spec", "template"]);
     }
 
@@ -52,8 +48,16 @@ impl ObjectStrategy for ReplicationControllerStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let counts = ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"];
-        workload::check_status(new, &counts, &[], "readyReplicas", &mut errors);
+        let status = ReplicationController(new).status();
+        let counts = Counts {
+            replicas: status.replicas(),
+            observed_generation: status.observed_generation(),
+            ready: status.ready_replicas(),
+            available: status.available_replicas(),
+            shares: &[status.fully_labeled_replicas(), status.ready_replicas(), status.available_replicas()],
+            others: &[],
+        };
+        counts.check("readyReplicas", &mut errors);
         errors
     }
 
@@ -65,26 +69,23 @@ impl ObjectStrategy for ReplicationControllerStrategy {
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
-    spec.get("minReadySeconds").check_not_negative(&mut errors);
-    let selector = spec.get("selector");
-    let template = spec.get("template");
-    if selector.is_empty() {
-        errors.push(selector.required(""));
-    }
-    spec.get("replicas").check_not_negative(&mut errors);
+    let spec = ReplicationController(object).spec();
+    spec.min_ready_seconds().check_not_negative(&mut errors);
+    let selector = spec.selector();
+    let template = spec.template();
+    selector.check_not_empty(&mut errors);
+    spec.replicas().check_not_negative(&mut errors);
     if !template.exists() {
         errors.push(template.required(""));
         return errors;
     }
-    let metadata = template.get("metadata");
-    let labels = metadata.get("labels");
-    if selector.entries().any(|(key, value)| labels.get(key).value() != value.value()) {
+    let metadata = template.metadata();
+    let labels = metadata.labels();
+    if selector.entries().any(|(key, value)| labels.entry(key).value() != value.value()) {
         errors.push(labels.invalid("`selector` does not match template `labels`"));
     }
-    let old = old.map(|old| Field::of(old, "spec"));
-    let old = old.as_ref().map(|old| old.get("template"));
-    let workload = Workload::REPLICATION_CONTROLLER;
-    workload::check_template(context, &template, old.as_ref(), workload, &mut errors);
+    let old = old.map(|old| ReplicationController(old).spec());
+    let old = old.as_ref().map(|old| old.template());
+    Workload::REPLICATION_CONTROLLER.check_template(context, &template, old.as_ref(), &mut errors);
     errors
 }

@@ -5,11 +5,10 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
+use resource_views::core::v1::ServiceMut;
 
 use super::service_type::{has_cluster_ip, is_externally_accessible, kind};
 use super::{transitions, validation, warnings};
-use crate::support::defaulting::{each, fill, fill_absent, fill_at, is_unset, with};
 
 const AFFINITY_SECONDS: i64 = 10_800;
 
@@ -22,45 +21,42 @@ impl ObjectStrategy for ServiceStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        fill_at(object, &["spec", "sessionAffinity"], "None");
-        fill_at(object, &["spec", "type"], "ClusterIP");
-        match object.get_str(&["spec", "sessionAffinity"]) {
-            Some("ClientIP") => {
-                let timeout = ["spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"];
-                fill_at(object, &timeout, AFFINITY_SECONDS);
+        let mut spec = ServiceMut(object).spec().or_new();
+        spec.session_affinity().or("None");
+        spec.r#type().or("ClusterIP");
+        if spec.session_affinity().is("ClientIP") {
+            let mut settings = spec.session_affinity_config().or_new();
+            settings.client_ip().or_new().timeout_seconds().or(AFFINITY_SECONDS);
+        } else if spec.session_affinity().is("None") {
+            spec.session_affinity_config().remove();
+        }
+        for mut port in spec.ports().elements() {
+            port.protocol().or("TCP");
+            let target = port.target_port();
+            let unset = target.is_unset() || target.value().is_some_and(|target| *target == 0);
+            if let (true, Some(number)) = (unset, port.port().value().cloned()) {
+                port.target_port().set_value(number);
             }
-            Some("None") => {
-                object.remove(&["spec", "sessionAffinityConfig"]);
-            }
-            _ => {}
         }
-        with(&mut object.0, "spec", |spec| {
-            each(spec, &["ports"], |port| {
-                fill(port, "protocol", "TCP");
-                let unset = matches!(port.get("targetPort"), None | Some(Value::Null))
-                    || port.get("targetPort").is_some_and(|target| *target == 0 || *target == "");
-                if let (true, Some(number)) = (unset, port.get("port").cloned()) {
-                    port.insert("targetPort".to_owned(), number);
-                }
-            });
-        });
-        if is_externally_accessible(object) {
-            fill_at(object, &["spec", "externalTrafficPolicy"], "Cluster");
+        let (is_external, has_cluster_ip) = (is_externally_accessible(object), has_cluster_ip(object));
+        let is_balancer = kind(object) == "LoadBalancer";
+        let mut spec = ServiceMut(object).spec().or_new();
+        if is_external {
+            spec.external_traffic_policy().or("Cluster");
         }
-        if has_cluster_ip(object) && object.get(&["spec", "internalTrafficPolicy"]).is_none() {
-            object.set(&["spec", "internalTrafficPolicy"], "Cluster".into());
+        if has_cluster_ip {
+            spec.internal_traffic_policy().or_if_absent("Cluster");
         }
-        if kind(object) != "LoadBalancer" {
+        if !is_balancer {
             return;
         }
-        fill_at(object, &["spec", "allocateLoadBalancerNodePorts"], true);
-        let ingresses = object.0.get_mut("status").and_then(|status| status.get_mut("loadBalancer"));
-        if let Some(balancer) = ingresses.and_then(Value::as_object_mut) {
-            each(balancer, &["ingress"], |ingress| {
-                if !is_unset(ingress.get("ip")) {
-                    fill_absent(ingress, "ipMode", "VIP");
-                }
-            });
+        spec.allocate_load_balancer_node_ports().or_if_absent(true);
+        let Some(mut status) = ServiceMut(object).status().present() else { return };
+        let Some(mut balancer) = status.load_balancer().present() else { return };
+        for mut ingress in balancer.ingress().elements() {
+            if !ingress.ip().is_unset() {
+                ingress.ip_mode().or_if_absent("VIP");
+            }
         }
     }
 
@@ -93,9 +89,5 @@ impl ObjectStrategy for ServiceStrategy {
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
         warnings::of(new)
-    }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
     }
 }

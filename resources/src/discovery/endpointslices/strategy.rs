@@ -28,10 +28,6 @@ impl ObjectStrategy for EndpointSliceStrategy {
         });
     }
 
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         topology::drop_from(object, None);
     }

@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::flowcontrol::{conditions, mandatory};
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 
 const MAX_PRECEDENCE: i64 = 10_000;
@@ -65,14 +65,6 @@ const RESOURCE_RULE: GoShape = GoShape::Struct(&[
 pub(super) struct FlowSchemaStrategy;
 
 impl ObjectStrategy for FlowSchemaStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::flowcontrol::{conditions, mandatory};
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 const MAX_QUEUES: i64 = 10_000_000;
 /// Number of bits of a flow's hash, from which its queues are chosen (shuffle sharding).
@@ -21,14 +21,6 @@ pub(super) struct PriorityLevelStrategy;
 const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 impl ObjectStrategy for PriorityLevelStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
     }

@@ -17,14 +17,6 @@ impl ObjectStrategy for StorageVersionStrategy {
         NameRule::Any
     }
 
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         validation::check_name(object.name(), &mut errors);

@@ -9,7 +9,7 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 
 use crate::core::address;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, TEXT};
 
 /// The form of the parent reference in messages.

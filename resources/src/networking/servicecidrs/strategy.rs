@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::core::address;
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL};
 
 /// The form of the spec in messages.
@@ -17,10 +17,6 @@ const SPEC: GoShape = GoShape::Struct(&[("CIDRs", "cidrs", OPTIONAL)]);
 pub(super) struct ServiceCIDRStrategy;
 
 impl ObjectStrategy for ServiceCIDRStrategy {
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
     }

@@ -9,7 +9,7 @@ use registry_core::api::validation::names;
 use registry_core::resource::ObjectStrategy;
 
 use crate::core::pod_spec::validation;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 use crate::support::label_selector;
 
@@ -26,14 +26,6 @@ const TOLERATION: GoShape = GoShape::Struct(&[
 pub(super) struct RuntimeClassStrategy;
 
 impl ObjectStrategy for RuntimeClassStrategy {
-    fn allow_create_on_update(&self) -> bool {
-        true
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let handler = Field::of(object, "handler");

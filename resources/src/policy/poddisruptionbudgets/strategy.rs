@@ -5,9 +5,11 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
+use resource_views::IntOrString;
+use resource_views::policy::v1::PodDisruptionBudget;
 
 use crate::support::conditions;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL};
 use crate::support::label_selector;
 
@@ -23,37 +25,30 @@ const SPEC: GoShape = GoShape::Struct(&[
 pub(super) struct PodDisruptionBudgetStrategy;
 
 impl ObjectStrategy for PodDisruptionBudgetStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn requires_qualified_finalizers(&self) -> bool {
-        false
-    }
-
     fn name_rule(&self) -> NameRule {
         NameRule::PathSegment
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
-        conditions::check(&status.get("conditions"), &mut errors);
-        for count in ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] {
-            status.get(count).check_not_negative(&mut errors);
+        let status = PodDisruptionBudget(new).status();
+        conditions::check(&Field::from(*status.conditions()), &mut errors);
+        for count in [
+            status.disruptions_allowed(),
+            status.current_healthy(),
+            status.desired_healthy(),
+            status.expected_pods(),
+        ] {
+            count.check_not_negative(&mut errors);
         }
         errors
     }
 
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
-        let least = spec.get("minAvailable");
-        let most = spec.get("maxUnavailable");
+        let spec = PodDisruptionBudget(object).spec();
+        let least = spec.min_available();
+        let most = spec.max_unavailable();
         if least.exists() && most.exists() {
             let error = spec.invalid("minAvailable and maxUnavailable cannot be both set");
             errors.push(error.shown_as(spec.go_text(SPEC)));
@@ -61,15 +56,15 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
         for field in [&least, &most] {
             check_amount(field, &mut errors);
         }
-        label_selector::check(&spec.get("selector"), &mut errors);
+        label_selector::check(&Field::from(*spec.selector()), &mut errors);
         let policies = ["AlwaysAllow", "IfHealthyBudget"];
-        spec.get("unhealthyPodEvictionPolicy").check_one_of(&policies, &mut errors);
+        spec.unhealthy_pod_eviction_policy().check_one_of(&policies, &mut errors);
         errors
     }
 }
 
 /// Checks a count, or a percentage up to 100%.
-fn check_amount(field: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_amount(field: &IntOrString<'_, '_>, errors: &mut ErrorList) {
     field.check_not_negative(errors);
     if !field.value().is_some_and(serde_json::Value::is_string) {
         return;

@@ -16,10 +16,6 @@ impl ObjectStrategy for ClusterRoleBindingStrategy {
         NameRule::PathSegment
     }
 
-    fn allow_create_on_update(&self) -> bool {
-        true
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         rules::default_binding(object);
     }

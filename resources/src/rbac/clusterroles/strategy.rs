@@ -18,10 +18,6 @@ impl ObjectStrategy for ClusterRoleStrategy {
         NameRule::PathSegment
     }
 
-    fn allow_create_on_update(&self) -> bool {
-        true
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         rules::check_rules(object, false, &mut errors);

@@ -16,10 +16,6 @@ impl ObjectStrategy for RoleStrategy {
         NameRule::PathSegment
     }
 
-    fn allow_create_on_update(&self) -> bool {
-        true
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         rules::check_rules(object, true, &mut errors);

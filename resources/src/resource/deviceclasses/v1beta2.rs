@@ -2,8 +2,8 @@
 
 use registry_derive::Resource;
 
+use super::DeviceClasses;
 use super::strategy::DeviceClassStrategy;
-use super::{COLUMNS, DeviceClasses};
 use crate::support::older_version::{older_version, same_fields};
 
 /// `deviceclasses` of `resource.k8s.io/v1beta2`.
@@ -17,7 +17,6 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     returns_deleted_object,
     hub = DeviceClasses,
-    columns = COLUMNS,
     strategy = DeviceClassVersion,
 )]
 pub struct DeviceClassesV1beta2;

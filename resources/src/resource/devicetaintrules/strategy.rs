@@ -20,10 +20,6 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
         Some("resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+")
     }
 
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "taint"], |taint| {
             defaulting::fill(taint, "timeAdded", time::now());

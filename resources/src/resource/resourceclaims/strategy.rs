@@ -7,16 +7,12 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::resource::{allocation, requests};
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// The spec is immutable, and an allocation while it lasts.
 pub(super) struct ResourceClaimStrategy;
 
 impl ObjectStrategy for ResourceClaimStrategy {
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "devices"], requests::apply_defaults);
     }

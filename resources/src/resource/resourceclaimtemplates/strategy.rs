@@ -8,7 +8,7 @@ use registry_core::resource::ObjectStrategy;
 use crate::core::pod_spec::validation;
 use crate::resource::requests;
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// The spec is immutable.
 pub(super) struct ResourceClaimTemplateStrategy;

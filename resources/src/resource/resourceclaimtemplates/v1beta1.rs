@@ -4,8 +4,8 @@ use registry_core::api::Object;
 use registry_core::resource::conversion::{ConversionError, Spoke};
 use registry_derive::Resource;
 
+use super::ResourceClaimTemplates;
 use super::strategy::ResourceClaimTemplateStrategy;
-use super::{COLUMNS, ResourceClaimTemplates};
 use crate::resource::flat;
 use crate::support::older_version::older_version;
 
@@ -19,7 +19,6 @@ use crate::support::older_version::older_version;
     off_by_default,
     returns_deleted_object,
     hub = ResourceClaimTemplates,
-    columns = COLUMNS,
     strategy = ResourceClaimTemplateVersion,
 )]
 pub struct ResourceClaimTemplatesV1beta1;

@@ -2,8 +2,8 @@
 
 use registry_derive::Resource;
 
+use super::ResourceClaimTemplates;
 use super::strategy::ResourceClaimTemplateStrategy;
-use super::{COLUMNS, ResourceClaimTemplates};
 use crate::support::older_version::{older_version, same_fields};
 
 /// `resourceclaimtemplates` of `resource.k8s.io/v1beta2`.
@@ -16,7 +16,6 @@ use crate::support::older_version::{older_version, same_fields};
     off_by_default,
     returns_deleted_object,
     hub = ResourceClaimTemplates,
-    columns = COLUMNS,
     strategy = ResourceClaimTemplateVersion,
 )]
 pub struct ResourceClaimTemplatesV1beta2;

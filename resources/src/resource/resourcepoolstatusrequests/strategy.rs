@@ -6,7 +6,7 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::resource::names as device_names;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::{conditions, defaulting};
 
 /// The number of pools that are reported unless the request says another one.
@@ -25,14 +25,6 @@ const COUNTS: [&str; 4] = ["totalDevices", "allocatedDevices", "availableDevices
 pub(super) struct ResourcePoolStatusRequestStrategy;
 
 impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec"], |spec| defaulting::fill_absent(spec, "limit", DEFAULT_LIMIT));
     }

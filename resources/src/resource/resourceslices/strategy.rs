@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::core::node_selector;
 use crate::resource::{devices, names as device_names};
 use crate::support::defaulting::{self, Fields};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 const ONE_PLACE: &str =
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";

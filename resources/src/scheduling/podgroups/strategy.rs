@@ -20,10 +20,6 @@ const DEFAULT_MODE: &str = "Pod";
 pub(super) struct PodGroupStrategy;
 
 impl ObjectStrategy for PodGroupStrategy {
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         defaulting::with_at(object, &["spec"], |spec| pod_group::drop_disabled_fields(spec, None));
         // The mode is a field of a feature that is off, and has a default that every reader sees.
@@ -107,7 +103,7 @@ fn check_claim_statuses(statuses: &Field<'_, '_>, claims: &Field<'_, '_>, errors
     if !statuses.check_count(MAX_CLAIMS, errors) {
         return;
     }
-    statuses.check_unique(|one| name(one.value()), Field::duplicate, errors);
+    statuses.check_unique(|one| name(one.value()), |field| field.duplicate(), errors);
     for status in statuses.elements() {
         status.get("resourceClaimName").check_if_present(names::dns_subdomain, errors);
     }

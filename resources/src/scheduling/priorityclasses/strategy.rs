@@ -4,9 +4,7 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::resource::ObjectStrategy;
-
-use crate::support::defaulting;
-use crate::support::field::Field;
+use resource_views::scheduling::v1::{PriorityClass, PriorityClassMut};
 
 /// The highest priority of user-defined classes.
 const HIGHEST: i64 = 1_000_000_000;
@@ -19,7 +17,7 @@ pub(super) struct PriorityClassStrategy;
 
 impl ObjectStrategy for PriorityClassStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::fill_absent(&mut object.0, "preemptionPolicy", "PreemptLowerPriority");
+        PriorityClassMut(object).preemption_policy().or_if_absent("PreemptLowerPriority");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -29,7 +27,7 @@ impl ObjectStrategy for PriorityClassStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let value = Field::of(object, "value");
+        let value = PriorityClass(object).value();
         if object.name().starts_with("system-") {
             if let Some(complaint) = system_complaint(object) {
                 let detail = format!(
@@ -41,17 +39,18 @@ impl ObjectStrategy for PriorityClassStrategy {
             let detail = format!("maximum allowed value of a user defined priority is {HIGHEST}");
             errors.push(value.forbidden(detail));
         }
-        let policy = Field::of(object, "preemptionPolicy");
+        let policy = PriorityClass(object).preemption_policy();
         policy.check_word(&["PreemptLowerPriority", "Never"], &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        if new.get_i64(&["value"]) != old.get_i64(&["value"]) {
-            errors.push(Field::of(new, "value").forbidden("may not be changed in an update."));
+        let (new, old) = (PriorityClass(new), PriorityClass(old));
+        if new.value().integer() != old.value().integer() {
+            errors.push(new.value().forbidden("may not be changed in an update."));
         }
-        Field::of(new, "preemptionPolicy").check_immutable(&Field::of(old, "preemptionPolicy"), &mut errors);
+        new.preemption_policy().check_immutable(&old.preemption_policy(), &mut errors);
         errors
     }
 }
@@ -62,9 +61,9 @@ fn system_complaint(class: &Object) -> Option<String> {
     let Some((_, wanted)) = OF_THE_SYSTEM.iter().find(|(known, _)| *known == name) else {
         return Some(format!("{name} is not a known system priority class"));
     };
-    if class.get_i64(&["value"]).unwrap_or_default() != *wanted {
+    if PriorityClass(class).value().number() != *wanted {
         return Some(format!("value of {name} PriorityClass must be {wanted}"));
     }
-    let is_default = Field::of(class, "globalDefault").is_true();
+    let is_default = PriorityClass(class).global_default().is_true();
     is_default.then(|| format!("globalDefault of {name} PriorityClass must be false"))
 }

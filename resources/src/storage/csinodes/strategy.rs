@@ -6,6 +6,7 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::storage::v1::{CSINode, CSINodeDriver};
 use serde_json::Value;
 
 use crate::core::persistentvolumes::sources;
@@ -20,16 +21,12 @@ const MAX_NODE_ID_BYTES: usize = 256;
 pub(super) struct CSINodeStrategy;
 
 impl ObjectStrategy for CSINodeStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let mut names = HashSet::new();
-        for driver in Field::of(object, "spec").get("drivers").elements() {
+        for driver in CSINode(object).spec().drivers().elements() {
             check_driver(&driver, &mut errors);
-            let name = driver.get("name");
+            let name = driver.name();
             if !names.insert(name.text()) {
                 errors.push(name.duplicate());
             }
@@ -40,19 +37,20 @@ impl ObjectStrategy for CSINodeStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let spec = Field::of(new, "spec");
-        let after = spec.get("drivers");
-        let spec = Field::of(old, "spec");
+        let spec = CSINode(new).spec();
+        let after = spec.drivers();
+        let spec = CSINode(old).spec();
         let mut by_name = HashMap::new();
         for driver in after.elements() {
-            by_name.entry(driver.get("name").text()).or_insert(driver.value());
+            by_name.entry(driver.name().text()).or_insert(driver);
         }
         // Drivers may be added and removed, but only their number of volumes may change.
-        for driver in spec.get("drivers").elements() {
-            let Some(now) = by_name.get(driver.get("name").text()).copied().flatten() else { continue };
-            let is_same = |field: &str| semantic::equal(now.get(field), driver.get(field).value());
-            if !["nodeID", "topologyKeys"].into_iter().all(is_same) {
-                let mut shown = now.clone();
+        for driver in spec.drivers().elements() {
+            let Some(now) = by_name.get(driver.name().text()) else { continue };
+            if !semantic::equal(now.node_id().value(), driver.node_id().value())
+                || !semantic::equal(now.topology_keys().value(), driver.topology_keys().value())
+            {
+                let mut shown = now.value().cloned().unwrap_or_default();
                 shown.as_object_mut().and_then(|fields| fields.remove("allocatable"));
                 let error = FieldError::invalid(after.path(), Value::Null, "field is immutable");
                 errors.push(error.shown_as(internal::text(Some(&shown), "<storage.CSINodeDriver>")));
@@ -62,20 +60,20 @@ impl ObjectStrategy for CSINodeStrategy {
     }
 }
 
-fn check_driver(driver: &Field<'_, '_>, errors: &mut ErrorList) {
-    sources::check_driver_name(&driver.get("name"), errors);
-    let node = driver.get("nodeID");
+fn check_driver(driver: &CSINodeDriver<'_, '_>, errors: &mut ErrorList) {
+    sources::check_driver_name(&Field::from(*driver.name()), errors);
+    let node = driver.node_id();
     node.check_present(errors);
     if node.text().len() > MAX_NODE_ID_BYTES {
         errors.push(node.invalid(format!("must be {MAX_NODE_ID_BYTES} characters or less")));
     }
-    driver.get("allocatable").get("count").check_not_negative(errors);
+    driver.allocatable().count().check_not_negative(errors);
 }
 
 /// Checks the labels that a driver reads from its nodes. Errors are about the driver.
-fn check_topology_keys(driver: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_topology_keys(driver: &CSINodeDriver<'_, '_>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
-    for key in driver.get("topologyKeys").elements() {
+    for key in driver.topology_keys().elements() {
         let key = key.text();
         if key.is_empty() {
             errors.push(driver.required(""));

@@ -8,17 +8,13 @@ use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
 
 use crate::core::node_selector;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::label_selector;
 
 /// Topology and class are immutable.
 pub(super) struct CSIStorageCapacityStrategy;
 
 impl ObjectStrategy for CSIStorageCapacityStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         check(object, false)
     }

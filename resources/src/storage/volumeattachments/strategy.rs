@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::core::persistentvolumes::{sources, spec};
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 
 /// Maximum size of the metadata of an attachment, in bytes.
 const MAX_METADATA_BYTES: usize = 256 << 10;
@@ -19,18 +19,6 @@ const ONE_SOURCE: &str = "must specify exactly one of inlineVolumeSpec and persi
 pub(super) struct VolumeAttachmentStrategy;
 
 impl ObjectStrategy for VolumeAttachmentStrategy {
-    fn repeats_metadata_errors(&self) -> bool {
-        false
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"]]
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "source", "inlineVolumeSpec"], sources::apply_defaults);
     }

@@ -2,8 +2,8 @@
 
 use registry_derive::Resource;
 
+use super::VolumeAttributesClasses;
 use super::strategy::VolumeAttributesClassStrategy;
-use super::{COLUMNS, VolumeAttributesClasses};
 use crate::support::older_version::{older_version, same_fields};
 
 /// `volumeattributesclasses` of `storage.k8s.io/v1beta1`.
@@ -18,7 +18,7 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     returns_deleted_object,
     hub = VolumeAttributesClasses,
-    columns = COLUMNS,
+    column("DriverName", driver_name),
     strategy = VolumeAttributesClassVersion,
 )]
 pub struct VolumeAttributesClassesV1beta1;

@@ -6,21 +6,13 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 
 use crate::support::defaulting;
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::{conditions, printers};
 
 /// The resource is immutable; a migration ends once.
 pub(super) struct StorageVersionMigrationStrategy;
 
 impl ObjectStrategy for StorageVersionMigrationStrategy {
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn reset_status_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["metadata"], &["spec"]]
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");

@@ -28,6 +28,7 @@ pub(super) const PODS: ResourceDescription = ResourceDescription {
     time_to_live_seconds: None,
     returns_deleted_object: false,
     serves_deletecollection: true,
+    write_rules: crate::resource::WriteRules::OWN,
     is_builtin: true,
     strategy: || Arc::new(NoStrategy),
     schema: || unreachable!("the check looks at names only"),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath};
 
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// The form of a reference in messages.

@@ -6,7 +6,7 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 
 use super::{Options, text_rules, windows};
-use crate::support::field::Field;
+use crate::support::field::{Field, ShownAsGo as _};
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
