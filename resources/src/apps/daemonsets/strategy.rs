@@ -114,7 +114,7 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     let mut errors = ErrorList::default();
     let spec = DaemonSet(object).spec();
     let old = old.map(|old| DaemonSet(old).spec());
-    let old = old.as_ref().map(|old| old.template());
+    let old = old.as_ref().map(resource_views::apps::v1::DaemonSetSpec::template);
     let parts = (&spec.selector(), &spec.template());
     Workload::DAEMON_SET.check(context, parts, old.as_ref(), &mut errors);
     spec.min_ready_seconds().check_not_negative(&mut errors);

@@ -100,7 +100,7 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     let spec = Deployment(object).spec();
     spec.replicas().check_not_negative(&mut errors);
     let old = old.map(|old| Deployment(old).spec());
-    let old = old.as_ref().map(|old| old.template());
+    let old = old.as_ref().map(resource_views::apps::v1::DeploymentSpec::template);
     let parts = (&spec.selector(), &spec.template());
     Workload::DEPLOYMENT.check(context, parts, old.as_ref(), &mut errors);
     check_rollout(&spec.strategy(), &mut errors);

@@ -61,7 +61,7 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     spec.replicas().check_not_negative(&mut errors);
     spec.min_ready_seconds().check_not_negative(&mut errors);
     let old = old.map(|old| ReplicaSet(old).spec());
-    let old = old.as_ref().map(|old| old.template());
+    let old = old.as_ref().map(resource_views::apps::v1::ReplicaSetSpec::template);
     let parts = (&spec.selector(), &spec.template());
     Workload::REPLICA_SET.check(context, parts, old.as_ref(), &mut errors);
     errors

@@ -85,7 +85,7 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
         errors.push(labels.invalid("`selector` does not match template `labels`"));
     }
     let old = old.map(|old| ReplicationController(old).spec());
-    let old = old.as_ref().map(|old| old.template());
+    let old = old.as_ref().map(resource_views::core::v1::ReplicationControllerSpec::template);
     Workload::REPLICATION_CONTROLLER.check_template(context, &template, old.as_ref(), &mut errors);
     errors
 }

@@ -233,7 +233,7 @@ fn check_external_addresses(spec: &ServiceSpec<'_, '_>, old: Option<&Object>, er
         return;
     }
     let before = old.map(|old| Service(old).spec());
-    let before = before.as_ref().map(|spec| spec.external_ips());
+    let before = before.as_ref().map(resource_views::core::v1::ServiceSpec::external_ips);
     let accepted: HashSet<&str> =
         before.iter().flat_map(|list| list.elements().map(|ip| ip.text())).collect();
     for ip in addresses.elements() {
@@ -264,7 +264,7 @@ fn check_source_ranges(
             errors.push(ranges.forbidden(ONLY_BALANCERS));
         }
         let before = old.map(|old| Service(old).spec());
-        let before = before.as_ref().map(|spec| spec.load_balancer_source_ranges());
+        let before = before.as_ref().map(resource_views::core::v1::ServiceSpec::load_balancer_source_ranges);
         let accepted: HashSet<&str> =
             before.iter().flat_map(|list| list.elements().map(|range| range.text().trim())).collect();
         for range in ranges.elements().filter(|range| !accepted.contains(range.text().trim())) {
