@@ -1,5 +1,6 @@
 //! The account and the authority of every namespace.
 
+use apiserver::testing::TestServerBuilder;
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -53,7 +54,7 @@ async fn the_writes_are_those_of_upstreams_accounts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_controllers_namespaces_have_nothing_and_stay() {
-    let world = World::with(|builder| builder.without_controllers()).await;
+    let world = World::with(TestServerBuilder::without_controllers).await;
     world.create_namespace("own").await;
     world.delete("/api/v1/namespaces/own").await;
     let path = "/api/v1/namespaces/own/configmaps/kube-root-ca.crt";

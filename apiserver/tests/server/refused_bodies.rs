@@ -90,7 +90,8 @@ async fn a_refusal_reaches_a_client_that_sends_a_long_body_over_http1_before_it_
     let server = TestServer::builder().memory().start().await.unwrap();
     for (code, method, path, headers) in REFUSALS.into_iter().filter(|(code, ..)| *code != 413) {
         let mut stream = tls(&server, "http/1.1").await;
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let lines: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers = lines.concat();
         let length = 3 * MIB;
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n"
