@@ -105,6 +105,12 @@ impl Package {
             .ok_or_else(|| format!("package `{}` has neither a library nor a program", self.name).into())
     }
 
+    /// Returns the names of the crates that it depends on outside of tests.
+    pub(crate) fn dependency_names(&self) -> impl Iterator<Item = &str> {
+        let normal = self.dependencies.iter().filter(|dependency| dependency.kind.is_none());
+        normal.map(|dependency| dependency.name.as_str())
+    }
+
     /// Whether it depends on this crate outside of tests.
     pub(crate) fn depends_on(&self, name: &str) -> bool {
         self.dependencies.iter().any(|dependency| dependency.name == name && dependency.kind.is_none())
