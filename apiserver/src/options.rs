@@ -48,7 +48,8 @@ pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConf
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use command::{
-    Command, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand, TokenCommand,
+    Command, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand, TestCommand,
+    TokenCommand,
 };
 pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;

@@ -1,5 +1,6 @@
 //! A server as a process: flags, logs, signals.
 
+use std::fmt::Display;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ use maintenance::maintain;
 
 mod announcement;
 mod ending;
+mod for_command;
 pub(crate) mod kubeconfig;
 mod logging;
 #[cfg(feature = "embedded")]
@@ -107,6 +109,10 @@ fn run_program(
         Ok(options) => options,
         Err(error) => error.exit(),
     };
+    let role = |options: &Options| {
+        let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
+        Role::of(may_be_extension, is_extension)
+    };
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
@@ -116,14 +122,22 @@ fn run_program(
             Ok(())
         }
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
+        Some(Command::Test(command)) => {
+            let builder = customize(role(&options).builder());
+            return exit(program, for_command::run(options.clone(), command, maps, builder));
+        }
         None => {
-            let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
-            let builder = customize(Role::of(may_be_extension, is_extension).builder());
+            let builder = customize(role(&options).builder());
             run(program, options, maps, builder).map_err(|error| error.to_string())
         }
     };
+    exit(program, outcome.map(|()| ExitCode::SUCCESS))
+}
+
+/// Returns the exit code of the process. Reports a failure on stderr.
+fn exit(program: Program, outcome: Result<ExitCode, impl Display>) -> ExitCode {
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "{}: {error}", program.name);
             ExitCode::FAILURE

@@ -36,8 +36,9 @@ impl Api {
         let mut response = result.unwrap_or_else(|failure| {
             // Decoders, webhooks and conversions word it as an error of theirs.
             let failure = match context.budget.exhausted() {
-                Some(Exhausted::Bytes) => Exhausted::Bytes.into(),
-                _ => failure,
+                Some(why @ (Exhausted::Bytes | Exhausted::Deadline | Exhausted::Abandoned)) => why.into(),
+                // Expressions say themselves which of them took too many steps.
+                Some(Exhausted::Steps) | None => failure,
             };
             context.audit.iter().for_each(|record| record.fail(&failure));
             responses::failure(&failure, &self.output_of_errors(&parts))

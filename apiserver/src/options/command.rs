@@ -1,12 +1,13 @@
 //! Commands to run instead of serving.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::parse_duration;
+use super::{Options, StorageBackend, parse_duration};
 
 const TOKEN_EXAMPLES: &str = "\
 The token of a service account is signed with the key in the data directory, or with
@@ -28,6 +29,23 @@ Examples:
   apiserver token --user=jane --group=devs --group=ops --file=tokens.csv
   apiserver --token-auth-file=tokens.csv";
 
+const TEST_EXAMPLES: &str = "\
+The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to a temporary directory.
+The command starts when the server is ready, with KUBECONFIG set to the kubeconfig of an administrator. When it has ended,
+the server ends too, leaves nothing behind, and exits with the code of the command. Namespaces end, owned objects are
+deleted with their owners, and pods find the default account: see --controllers. The log has errors only, unless
+--v or RUST_LOG says otherwise. Flags of the server stand before `test`.
+
+Examples:
+  # The tests of a Python project
+  apiserver test -- pytest tests
+
+  # Without the controllers, and with another port
+  apiserver --controllers= --secure-port=7443 test -- go test ./...
+
+  # A shell beside a server
+  apiserver test -- bash";
+
 /// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
@@ -41,6 +59,10 @@ pub enum Command {
     /// Prints a token of a service account, or adds a user's token to a token file, for tests
     #[command(after_long_help = TOKEN_EXAMPLES)]
     Token(TokenCommand),
+
+    /// Runs a command, such as a test suite, beside a server in memory that ends with it
+    #[command(after_long_help = TEST_EXAMPLES)]
+    Test(TestCommand),
 
     /// Prints what an extension server needs in a cluster: an APIService for each group version, a Service, a Deployment, a
     /// ServiceAccount, a Secret with serving certificates, and RBAC
@@ -132,6 +154,14 @@ pub struct TokenCommand {
     pub file: Option<PathBuf>,
 }
 
+/// A command that needs a server.
+#[derive(Args, Clone, Debug)]
+pub struct TestCommand {
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
 /// The name of a service account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceAccountName {
@@ -139,6 +169,21 @@ pub struct ServiceAccountName {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl Options {
+    /// Returns the options of a server that runs as long as a command: in memory and on a free port, unless flags say otherwise.
+    pub(crate) fn for_command(mut self) -> Self {
+        let given = self.changed_flags();
+        let is_given = |flags: &[&str]| flags.iter().any(|flag| given.contains_key(*flag));
+        if !is_given(&["secure-port"]) {
+            self.serving.secure_port = 0;
+        }
+        if !is_given(&["storage-backend", "etcd-servers", "data-dir"]) {
+            self.storage.storage_backend = Some(StorageBackend::Memory);
+        }
+        self
+    }
 }
 
 // === impl ServiceAccountName ===

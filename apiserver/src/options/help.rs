@@ -35,7 +35,10 @@ Examples:
   apiserver --etcd-servers=https://10.0.0.1:2379,https://10.0.0.2:2379 \\
             --etcd-cafile=ca.crt --etcd-certfile=client.crt --etcd-keyfile=client.key
 
-  # For a test: in memory, on a free port, with nothing left behind; ready once the file exists
+  # The tests of a project, beside a server in memory that ends with them
+  apiserver test -- pytest tests
+
+  # The same for hours: in memory, on a free port, with nothing left behind; ready once the file exists
   apiserver --storage-backend=memory --secure-port=0 --write-kubeconfig=test.kubeconfig --ready-file=ready &
   until test -e ready; do sleep 0.01; done
   kubectl --kubeconfig=test.kubeconfig get namespaces

@@ -109,7 +109,8 @@ pub(super) async fn report_ready(
     Ok(())
 }
 
-async fn until_ready(readiness: &Readiness, begun: Instant) {
+/// Waits until the server is ready. Logs the checks that fail, if that takes long.
+pub(super) async fn until_ready(readiness: &Readiness, begun: Instant) {
     let mut pause = READINESS_PAUSE.0;
     let mut has_said = false;
     loop {

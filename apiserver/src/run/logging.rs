@@ -53,8 +53,18 @@ struct QueuedWriter(Arc<Queue>);
 
 /// Starts the log at this verbosity. Spans are passed to `exported`, and are no part of the log.
 pub(super) fn start(verbosity: u8, format: LoggingFormat, exported: Option<SpanLayer>) -> LogGuard {
+    start_filtered(&directives(verbosity), format, exported)
+}
+
+/// Starts the log of a server that runs beside a command: at verbosity 0 it has errors only.
+pub(super) fn start_for_command(verbosity: u8, format: LoggingFormat) -> LogGuard {
+    let directives = if verbosity == 0 { format!("error,{TARGET}=off") } else { directives(verbosity) };
+    start_filtered(&directives, format, None)
+}
+
+fn start_filtered(directives: &str, format: LoggingFormat, exported: Option<SpanLayer>) -> LogGuard {
     let (guard, writer) = queue(Box::new(io::stderr()));
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives(verbosity)));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(directives));
     let lines = fmt::layer()
         .with_writer(writer)
         // A line that cannot be formatted is lost: reporting the error on stderr could fail too, and end the

@@ -75,6 +75,14 @@ pub enum ServerError {
         /// The operating system's error.
         source: std::io::Error,
     },
+    /// The command that a server runs beside cannot be run. Not retryable.
+    #[error("cannot run {name:?}: {source}")]
+    Command {
+        /// The program.
+        name: String,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
     /// Two metrics have the same name. Not retryable.
     #[error("cannot set up metrics: {0}")]
     Metrics(#[from] MetricsError),

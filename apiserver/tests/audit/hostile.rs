@@ -255,7 +255,7 @@ async fn the_security_of_pods_and_deprecated_apis_are_annotated() {
 #[tokio::test]
 async fn an_upgraded_connection_is_recorded_until_it_ends() {
     let kubelet = peer::start(true).await;
-    let audited = Audited::start(METADATA, &[]).await;
+    let audited = Audited::start(METADATA, &["--controllers="]).await;
     let mut connection = audited.connect().await;
     let node = json!({
         "metadata": {"name": "n1"},

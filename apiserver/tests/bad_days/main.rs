@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
+mod beside_command;
 mod descriptors;
 mod disk;
 mod each_syscall;

@@ -40,13 +40,14 @@ impl Process {
         Self::spawn_prepared(directory, flags, "trap '' XFSZ", log.into())
     }
 
-    /// Starts a server from a shell that runs a command first, without waiting.
+    /// Starts a server from a shell that runs a command first, without waiting. It has no controllers, which would add objects
+    /// to those that are counted.
     pub(crate) fn spawn_prepared(directory: &Path, flags: &[&str], prepare: &str, stderr: Stdio) -> Self {
         let log = directory.with_extension("log");
         let script = format!("{prepare}; exec \"$0\" \"$@\"");
         let mut child = Command::new("sh")
             .args(["-c", &script, env!("CARGO_BIN_EXE_apiserver")])
-            .args(["--secure-port=0", "--data-dir"])
+            .args(["--secure-port=0", "--controllers=", "--data-dir"])
             .arg(directory)
             .args(flags)
             .stdout(Stdio::piped())

@@ -51,8 +51,9 @@ struct Observed {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_reflectors_outlive_a_restart_over_the_embedded_store() {
-    let server = TestServer::start().await;
-    restart_under_reflectors(server, TestServer::builder).await;
+    let builder = || TestServer::builder().without_controllers();
+    let server = builder().start().await.unwrap();
+    restart_under_reflectors(server, builder).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -66,7 +66,7 @@ fn document(name: &str, author: &str) -> Document {
 
 #[tokio::test]
 async fn a_controller_over_the_embedded_store() {
-    let server = TestServer::start().await;
+    let server = super::embedded().start().await.unwrap();
     controller(super::client(server.kubeconfig_path()).await).await;
     server.stop().await;
 }

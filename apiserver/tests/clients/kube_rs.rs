@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 #[tokio::test]
 async fn kube_rs_over_the_embedded_store() {
-    let server = TestServer::start().await;
+    let server = super::embedded().start().await.unwrap();
     typed_calls(super::client(server.kubeconfig_path()).await).await;
-    a_reflector_outlives_a_restart(server, TestServer::builder).await;
+    a_reflector_outlives_a_restart(server, super::embedded).await;
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ spec:
 
 #[tokio::test]
 async fn kubectl_over_the_embedded_store() {
-    let server = TestServer::start().await;
+    let server = super::embedded().start().await.unwrap();
     everyday_commands(&server.kubectl()).await;
     server.stop().await;
 }

@@ -51,7 +51,7 @@ spec: {bulbs: 2}
 
 #[tokio::test]
 async fn kubectl_with_a_custom_kind_over_the_embedded_store() {
-    let server = TestServer::start().await;
+    let server = super::embedded().start().await.unwrap();
     custom_kind(&server.kubectl()).await;
     server.stop().await;
 }

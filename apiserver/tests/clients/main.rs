@@ -12,6 +12,11 @@ use std::path::Path;
 use apiserver::testing::{TestServer, TestServerBuilder};
 use registry_core::storage::testing::etcd::Etcd;
 
+/// Returns a server over the embedded store. Without controllers it behaves as the one over etcd.
+fn embedded() -> TestServerBuilder {
+    TestServer::builder().without_controllers()
+}
+
 /// Returns a server over an etcd of its own.
 fn over_etcd(etcd: &Etcd) -> TestServerBuilder {
     TestServer::builder().etcd(&etcd.options().endpoints[0], "/registry")
