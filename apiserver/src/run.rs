@@ -131,7 +131,7 @@ fn run_program(
     }
 }
 
-/// What a server serves.
+/// The set of resources that a server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Its maps.
