@@ -84,7 +84,7 @@ pub struct ClientError {
     pub status: Option<StatusCode>,
     /// The reason of the `Status` that was answered, for example `AlreadyExists`; may be empty.
     pub reason: String,
-    /// What is wrong, in words.
+    /// The message of the failure.
     pub message: String,
 }
 
@@ -95,7 +95,8 @@ impl ApiClient {
         Self { server }
     }
 
-    /// Returns a client of the objects in a namespace; of those in all namespaces, or of those that have none, if it is empty.
+    /// Returns a client of the objects in a namespace. An empty namespace stands for all namespaces, or for objects that
+    /// have no namespace.
     pub fn of<K: Kind>(&self, namespace: &str) -> TypedClient<K> {
         TypedClient { server: self.server.clone(), namespace: namespace.to_owned(), kind: PhantomData }
     }

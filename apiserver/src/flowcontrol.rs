@@ -103,7 +103,7 @@ pub(crate) struct Flow {
     metrics: Arc<FlowMetrics>,
 }
 
-/// What distinguishes the flows of a schema.
+/// The property of a request that distinguishes the flows of a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Distinguisher {
     Nothing,

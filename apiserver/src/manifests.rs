@@ -12,7 +12,7 @@ const PORT: u16 = 8443;
 /// `groupPriorityMinimum` of the group: behind all of Kubernetes' own.
 const GROUP_PRIORITY: u16 = 1_000;
 
-/// What the manifests are made of.
+/// The values that the manifests are made of.
 pub(crate) struct Manifests<'m> {
     /// The name of all objects.
     pub(crate) name: &'m str,
@@ -24,7 +24,7 @@ pub(crate) struct Manifests<'m> {
     pub(crate) ca_pem: &'m str,
     /// The serving certificate.
     pub(crate) serving: Serving<'m>,
-    /// What it serves.
+    /// The resources that it serves.
     pub(crate) maps: &'m [&'static StorageMap],
 }
 

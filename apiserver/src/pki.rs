@@ -56,7 +56,7 @@ pub struct Identities {
     /// The authorities (PEM) of front proxies that extension servers trust: the same, or the generated authority of this
     /// server's own identity towards them, whose certificates this server does not accept itself.
     pub proxy_ca_pem: String,
-    /// What this server presents to extension servers.
+    /// The identity that this server presents to extension servers.
     pub(crate) proxy_identity: Option<Arc<sign::CertifiedKey>>,
     /// Certificates for some host names.
     pub(crate) named: Vec<NamedIdentity>,

@@ -23,7 +23,7 @@ pub struct RequestInfo {
     pub verb: Verb,
     /// The resource, when the path is one below `/api/{version}/` or `/apis/{group}/{version}/`.
     pub resource: Option<ResourceRequest>,
-    /// What the selectors of a `list`, `watch` or `deletecollection` require.
+    /// The requirements in the selectors of a `list`, `watch` or `deletecollection`.
     pub selectors: AccessSelectors,
 }
 

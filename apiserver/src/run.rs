@@ -145,7 +145,7 @@ fn exit(program: Program, outcome: Result<ExitCode, impl Display>) -> ExitCode {
     }
 }
 
-/// What a server serves.
+/// The set of resources that a server serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Its maps.

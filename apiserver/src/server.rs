@@ -83,8 +83,8 @@ pub struct Server {
 #[derive(Clone)]
 pub struct Readiness(Arc<Filters<Handler>>);
 
-/// What is behind the filters: the aggregator, and the API of this server. Large bodies are handled on another runtime, below
-/// the filters, so that authentication, bounds and the deadline stay on the connection's.
+/// The service behind the filters: the aggregator, and the API of this server. Large bodies are handled on another runtime,
+/// below the filters, so that authentication, bounds and the deadline stay on the connection's.
 type Handler = Aggregator<LongRequests<Api>>;
 
 /// The steps of the shutdown.

@@ -48,7 +48,7 @@ struct Known {
     used: Instant,
 }
 
-/// What is called.
+/// The target of a call.
 #[derive(Clone)]
 enum Callee {
     /// A webhook of the API.

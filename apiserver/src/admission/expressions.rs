@@ -33,7 +33,7 @@ pub(crate) struct Write<'a> {
     authorizer: OnceLock<Arc<RequestAuthorizer>>,
 }
 
-/// What the expressions of one policy or webhook see of a write.
+/// A write as the expressions of one policy or webhook see it.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
     /// The object in the version that matched; `None` for deletions.

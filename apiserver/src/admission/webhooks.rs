@@ -48,7 +48,7 @@ use configuration::Configurations;
 use mutating::MutatingAdmissionWebhook;
 use validating::ValidatingAdmissionWebhook;
 
-/// What both plug-ins use.
+/// The dependencies of both plug-ins.
 struct Dependencies {
     matcher: Matcher,
     caller: Arc<dyn WebhookCaller>,

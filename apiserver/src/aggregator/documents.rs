@@ -1,7 +1,7 @@
-//! What extension servers say of themselves in discovery, and where their OpenAPI v3 documents are.
+//! The discovery documents of extension servers, and the places of their OpenAPI v3 documents.
 //!
-//! Their documents are fetched when they become available, and every minute. Those of a server that does not respond any
-//! more stay, and are marked as stale.
+//! The documents of a server are fetched when it becomes available, and every minute. If it no longer responds, its last
+//! documents stay, and are marked as stale.
 //!
 //! Kubernetes concept: `discoveryManager` of `k8s.io/kube-aggregator`.
 

@@ -46,7 +46,7 @@ pub(super) struct Forwarder {
 /// The body of a request, without the headers that may follow it: none of them was checked.
 struct WithoutTrailers(Body);
 
-/// What changing the protocol of a request needs.
+/// The parts that a change of a request's protocol needs.
 struct Upgrade {
     protocol: HeaderValue,
     /// The client's request.

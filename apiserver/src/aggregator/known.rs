@@ -11,7 +11,7 @@ use crate::openapi::RemoteSpec;
 
 use super::remote_service::RemoteService;
 
-/// What a server says of its group version.
+/// A server's description of its group version.
 pub(super) struct Described {
     /// The resources, as in `APIVersionDiscovery`.
     pub(super) resources: Arc<Value>,
@@ -19,7 +19,7 @@ pub(super) struct Described {
     pub(super) openapi: Option<String>,
 }
 
-/// What all servers say.
+/// The descriptions and the OpenAPI v2 documents of all extension servers.
 pub(super) struct KnownDocuments {
     state: Mutex<State>,
     published: Arc<dyn PublishRemote>,

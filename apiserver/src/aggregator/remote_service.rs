@@ -1,4 +1,4 @@
-//! What an `APIService` says of an extension server.
+//! The description of an extension server in an `APIService`.
 
 use arc_swap::ArcSwapOption;
 use base64::Engine as _;
@@ -21,7 +21,7 @@ pub(super) struct RemoteService {
     pub(super) version: String,
     /// The service that is connected to.
     pub(super) at: ServiceReference,
-    /// How its certificate is checked.
+    /// The check of its certificate.
     pub(super) trust: Trust,
     /// Whether it is available.
     pub(super) is_available: bool,
@@ -38,19 +38,19 @@ pub(super) struct ServiceReference {
     pub(super) namespace: String,
     /// The service's name.
     pub(super) name: String,
-    /// The port of the service; 0, which no service has, if that of the object is none.
+    /// The port of the service; 0, which no service has, if the number in the object is no port.
     pub(super) port: u16,
 }
 
 /// The group of APIServices.
 const OWN_GROUP: &str = "apiregistration.k8s.io";
 
-/// How the certificate of an extension server is checked.
+/// The check of an extension server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Trust {
-    /// It is not.
+    /// None: every certificate is accepted.
     Any,
-    /// Against these authorities (PEM); those of the system if it is empty.
+    /// Against these authorities (PEM), or against the authorities of the system if the text is empty.
     Authorities(Vec<u8>),
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::remote_service::RemoteService;
 
-/// What is repeated.
+/// Work that is repeated for each extension server.
 pub(super) trait Work: Send + 'static {
     /// The result of one run.
     type Outcome: Send + 'static;

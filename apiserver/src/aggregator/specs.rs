@@ -43,7 +43,7 @@ pub(super) struct SpecsController {
     parser: Arc<Semaphore>,
 }
 
-/// What was fetched last from a server.
+/// The document that was fetched last from a server.
 #[derive(Default)]
 struct Last {
     tag: Option<HeaderValue>,
@@ -52,7 +52,7 @@ struct Last {
     failures: u32,
 }
 
-/// What a fetch results in.
+/// The result of a fetch.
 pub(super) enum Fetched {
     /// The document has not changed.
     Same,

@@ -43,7 +43,7 @@ pub(crate) struct Transports {
     clients: Mutex<HashMap<Key, Arc<Transport>>>,
 }
 
-/// What distinguishes the connections of one extension server.
+/// The key of the connections to one extension server: servers with equal keys share them.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     at: ServiceReference,

@@ -45,7 +45,7 @@ pub(crate) struct Auditor {
     recorded_bytes: RecordedBytes,
 }
 
-/// What is known of a request before its user.
+/// The properties of a request that are known before its user.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'a> {
     /// Its URI.

@@ -58,7 +58,7 @@ pub struct Event {
     pub stage_time: Timestamp,
     /// The user on whose behalf the request is made, if that is another one.
     pub impersonated: Option<Arc<UserInfo>>,
-    /// What handlers and plug-ins have recorded.
+    /// The records of handlers and plug-ins.
     pub recorded: Recorded,
     /// The code of the response; `None` before it.
     pub code: Option<u16>,

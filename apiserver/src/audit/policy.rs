@@ -78,7 +78,7 @@ pub enum Stage {
     Panic,
 }
 
-/// What the policy says about one request.
+/// The policy's decision about one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The level.

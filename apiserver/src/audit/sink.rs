@@ -74,7 +74,7 @@ pub(super) struct Ticket(oneshot::Receiver<bool>);
 struct Queued {
     event: Arc<Event>,
     reserved: Reserved,
-    /// Whom to tell whether the event was delivered.
+    /// Receives whether the event was delivered.
     done: Option<oneshot::Sender<bool>>,
 }
 

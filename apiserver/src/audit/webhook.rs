@@ -30,9 +30,10 @@ const ATTEMPTS: u32 = 5;
 const BACKOFF_FACTOR: f64 = 1.5;
 /// Maximum random part that is added to a delay.
 const BACKOFF_JITTER: f64 = 0.2;
-/// What surrounds the events.
+/// The text before the events.
 const LIST_HEAD: &[u8] =
     b"{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
+/// The text after the events.
 const LIST_TAIL: &[u8] = b"]}\n";
 
 /// Sends events to a webhook.

@@ -23,10 +23,10 @@ use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::TokenWebhook;
 use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
 
-/// How long the answers of a token webhook are kept by default.
+/// Default time for which the answers of a token webhook are kept.
 const TOKEN_TTL: Duration = Duration::from_mins(2);
 
-/// What authenticators are made of.
+/// The parts that authenticators are made of.
 pub(crate) struct Sources<'s> {
     /// The flags of authentication.
     pub(crate) options: &'s AuthenticationOptions,

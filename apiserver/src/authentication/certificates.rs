@@ -57,10 +57,10 @@ pub(crate) struct PeerCertificates {
 #[derive(Debug, Default)]
 struct Judged(ArcSwapOption<Judgement>);
 
-/// What a chain is to a set of authorities.
+/// The judgement of a set of authorities on a chain.
 #[derive(Debug)]
 pub(super) struct Judgement {
-    /// Made by it.
+    /// The verifier of the authorities; `None` if there are none.
     by: Option<Arc<Verifier>>,
     certificate: Option<ClientCertificate>,
 }
@@ -77,12 +77,12 @@ impl PeerCertificates {
         Self { chain, as_client: Judged::default(), as_proxy: Judged::default() }
     }
 
-    /// Returns what the chain is as that of a client.
+    /// Returns the judgement on the chain as the chain of a client.
     pub(super) fn as_client(&self, authorities: &Authorities) -> Arc<Judgement> {
         self.as_client.by(authorities, &self.chain)
     }
 
-    /// Returns what the chain is as that of a front proxy.
+    /// Returns the judgement on the chain as the chain of a front proxy.
     pub(super) fn as_proxy(&self, authorities: &Authorities) -> Arc<Judgement> {
         self.as_proxy.by(authorities, &self.chain)
     }

@@ -16,7 +16,7 @@ use registry_core::rest::access::KnownToken;
 
 use super::{ANONYMOUS, AUTHENTICATED, INVALID, PeerCertificates, UNAUTHENTICATED};
 
-/// What a request shows besides tokens.
+/// The certificates and headers by which a request may be authenticated.
 pub(crate) struct Shown<'r> {
     /// The client's certificates.
     pub(super) certificates: Option<&'r PeerCertificates>,

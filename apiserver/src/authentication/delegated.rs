@@ -18,10 +18,10 @@ use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::TokenWebhook;
 use super::{Authenticator, ClientTrust, TokenTable};
 
-/// How long the answers of the main server are kept by default: short, so that a revoked token is soon refused.
+/// Default time for which the answers of the main server are kept: short, so that a revoked token is soon refused.
 const TOKEN_TTL: Duration = Duration::from_secs(10);
 
-/// What the authenticators of an extension server are made of.
+/// The parts that the authenticators of an extension server are made of.
 pub(crate) struct DelegatedSources<'s> {
     /// The flags of authentication.
     pub(crate) options: &'s AuthenticationOptions,

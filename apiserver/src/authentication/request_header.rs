@@ -20,7 +20,7 @@ use super::chain::{Refusal, RequestAuthenticator, Shown};
 use super::headers::{extra_key, single, text};
 use super::trust::ClientTrust;
 
-/// What the standard headers begin with; they are removed from every request.
+/// The prefix of the standard headers, which are removed from every request.
 const STANDARD_PREFIX: &str = "x-remote-";
 
 /// The names of the headers in which proxies name the user.

@@ -7,7 +7,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::header::{CONNECTION, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 use http::{HeaderMap, HeaderValue};
 
-/// What precedes the encoded token.
+/// The prefix of the encoded token.
 const PREFIX: &str = "base64url.bearer.authorization.k8s.io.";
 
 /// Returns the token among the subprotocols of a WebSocket request, if there is one.

@@ -42,7 +42,7 @@ pub(super) enum Configured {
 pub(super) struct ConfiguredWebhook {
     /// The file with its address and credentials.
     pub(super) kubeconfig: PathBuf,
-    /// How it is asked.
+    /// The settings of its calls.
     pub(super) settings: WebhookSettings,
     /// The requests about which it is asked.
     pub(super) conditions: MatchConditions,

@@ -14,7 +14,7 @@ use super::conditions::MatchConditions;
 use super::review_spec::ReviewVersion;
 use super::webhook::{WebhookAuthorizer, WebhookSettings};
 
-/// How long the answers of a main server are kept by default: short, so that it is soon noticed when permissions change.
+/// Default time for which the answers of a main server are kept: short, so that changed permissions soon take effect.
 const TTL: Duration = Duration::from_secs(10);
 /// Maximum time of a call of a main server.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Who may act as whom.
+//! The permission to act as another user.
 //!
 //! A request to act as another user is checked in several modes, and allowed if one of them allows it. The constrained modes
 //! ask whether the requester may make this very request as others (`impersonate-on:<mode>:<verb>`), and whether it may act

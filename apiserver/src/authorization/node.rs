@@ -1,4 +1,4 @@
-//! What kubelets may access: their own node, and the objects that the pods on it refer to.
+//! The access of kubelets: to their own node, and to the objects that the pods on it refer to.
 //!
 //! | module | contents |
 //! |---|---|
@@ -39,7 +39,7 @@ const LEASE_NAMESPACE: &str = "kube-node-lease";
 /// Authorizes kubelets.
 pub(super) struct NodeAuthorizer {
     graph: Arc<NodeGraph>,
-    /// What every node may do besides: the rules of the ClusterRole `system:node`.
+    /// The permissions that every node has besides: the rules of the ClusterRole `system:node`.
     rules: Role,
 }
 

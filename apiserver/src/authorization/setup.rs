@@ -28,8 +28,9 @@ use super::webhook::{WebhookAuthorizer, WebhookSettings};
 const NODE_ROLE: &str = "system:node";
 /// Maximum time of a call of the mode Webhook.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long the permissions and refusals of a webhook are kept by default.
+/// Default time for which the permissions of a webhook are kept.
 const AUTHORIZED_TTL: Duration = Duration::from_mins(5);
+/// Default time for which the refusals of a webhook are kept.
 const UNAUTHORIZED_TTL: Duration = Duration::from_secs(30);
 /// The name of the webhook of the mode Webhook.
 const DEFAULT_WEBHOOK: &str = "default";

@@ -31,12 +31,12 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 const ATTEMPTS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
-/// How a webhook is asked.
+/// The settings of the calls of a webhook.
 #[derive(Clone, Debug)]
 pub(super) struct WebhookSettings {
-    /// How long a permission is kept; not at all if zero.
+    /// Time for which a permission is kept; not at all if zero.
     pub(super) authorized_ttl: Duration,
-    /// How long a refusal is kept; not at all if zero.
+    /// Time for which a refusal is kept; not at all if zero.
     pub(super) unauthorized_ttl: Duration,
     /// Maximum time of a call.
     pub(super) timeout: Duration,

@@ -22,7 +22,7 @@ pub(crate) struct Followed {
     checked: Mutex<Instant>,
 }
 
-/// What was made of the files.
+/// The headers and the TLS configuration that were made of the files.
 pub(crate) struct Prepared {
     contents: Contents,
     /// The headers of each request.

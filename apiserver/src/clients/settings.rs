@@ -1,4 +1,4 @@
-//! What a client needs to know: a server, the authorities of its certificate, and the credentials for it.
+//! The settings of a client: a server, the authorities of its certificate, and the credentials for it.
 //!
 //! Contents that are in files are read again when the files change (`client`).
 
@@ -23,7 +23,7 @@ use super::tls::{self, Trust};
 pub(crate) struct ClientSettings {
     /// The URL. Paths of requests are below its path.
     pub(crate) server: String,
-    /// What the server's certificate is checked against.
+    /// The authorities of the server's certificate.
     pub(crate) trust: TrustSource,
     /// The name in the server's certificate, if it is not the URL's.
     pub(crate) server_name: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct ClientSettings {
     pub(crate) credentials: Credentials,
 }
 
-/// What a server's certificate is checked against.
+/// The source of the authorities that a server's certificate is checked against.
 #[derive(Clone, Default)]
 pub(crate) enum TrustSource {
     /// The authorities of the system.

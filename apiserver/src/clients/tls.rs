@@ -17,7 +17,7 @@ use crate::certificates::{self, TrustedCertificates, certificate_text, pem_text,
 /// Number of servers beyond which warnings repeat.
 const MAX_WARNED: usize = 64;
 
-/// What a server's certificate is checked against.
+/// The authorities that a server's certificate is checked against.
 #[derive(Clone)]
 pub(crate) enum Trust {
     /// Nothing. The signature of the handshake is still verified.

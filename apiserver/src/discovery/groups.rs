@@ -34,7 +34,7 @@ pub(crate) struct Version<'a> {
     pub(crate) paths: Vec<&'a InstalledPath>,
     /// The resources whose definition is being deleted.
     pub(crate) terminating: &'a BTreeSet<&'static str>,
-    /// What the extension server that serves it says; `None` for this server's own.
+    /// The description by the extension server that serves the version; `None` if this server does.
     pub(crate) remote: Option<&'a RemoteVersion>,
 }
 

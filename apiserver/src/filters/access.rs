@@ -1,4 +1,4 @@
-//! Who the user is, and what the user may do.
+//! Finds out the user of a request, and asks whether the user may make it.
 
 use std::time::Instant;
 

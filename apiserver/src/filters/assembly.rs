@@ -1,4 +1,4 @@
-//! What filters can have beside what all need.
+//! Adds optional parts to filters.
 
 use std::sync::Arc;
 

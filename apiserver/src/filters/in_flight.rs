@@ -74,7 +74,7 @@ struct Counted {
     counter: fn(&Numbers) -> &AtomicUsize,
 }
 
-/// What is divided between the users of one class.
+/// The resources that are divided between the users of one class.
 struct Class {
     users: Holders<String, UserLoad>,
     long_running: Arc<Shares>,

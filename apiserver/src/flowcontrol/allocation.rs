@@ -13,11 +13,11 @@ const EPSILON: f64 = 0.000_000_1;
 /// One level's part of the problem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Item {
-    /// What the level would like to have.
+    /// The number of seats that the level would like to have.
     pub(super) target: f64,
-    /// What it has at least; not above the target.
+    /// The minimum number of its seats; not above the target.
     pub(super) lower: f64,
-    /// What it has at most.
+    /// The maximum number of its seats.
     pub(super) upper: f64,
 }
 

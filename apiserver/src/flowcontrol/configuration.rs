@@ -29,13 +29,13 @@ const CATCH_ALL_SHARES: u32 = 5;
 pub(super) struct LevelConfiguration {
     /// Names the level in responses; `None` if it is not stored.
     pub(super) uid: Option<HeaderValue>,
-    /// What happens to requests without seats.
+    /// The treatment of requests without seats.
     pub(super) response: Response,
     /// The part of the server's seats, relative to other levels.
     pub(super) shares: u32,
     /// The part of the seats that other levels may borrow, in percent.
     pub(super) lendable_percent: u32,
-    /// How much may be borrowed, in percent of its own seats; `None` is no limit.
+    /// Maximum number of seats that may be borrowed, in percent of its own seats; `None` is no limit.
     pub(super) borrowing_percent: Option<u32>,
 }
 

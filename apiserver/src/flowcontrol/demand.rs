@@ -20,7 +20,7 @@ pub(super) struct Integrator {
     max: f64,
 }
 
-/// What an integrator observed in a period.
+/// The observations of an integrator in a period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Observed {
     seconds: f64,

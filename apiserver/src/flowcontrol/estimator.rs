@@ -1,4 +1,4 @@
-//! How many seats a request needs.
+//! Estimates the number of seats that a request needs.
 //!
 //! A list needs seats for the memory of the objects that it reads; a write keeps seats after its end while watchers are
 //! informed; everything else needs one.
@@ -27,7 +27,7 @@ const MAX_CACHED_LIST_BYTES: u64 = 1_000_000;
 const MAX_OBJECT_BYTES: u64 = 1_500_000;
 /// Watches that need a seat while they are informed.
 const WATCHES_PER_SEAT: usize = 10;
-/// How long watches are informed of a write.
+/// Time that it takes to inform watches of a write.
 const EVENT_DURATION: Duration = Duration::from_millis(5);
 
 /// Number of the objects of a resource, and their average size in bytes.

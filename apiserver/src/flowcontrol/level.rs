@@ -36,7 +36,7 @@ pub(super) struct Level {
     dropped: DroppedRequests,
 }
 
-/// What a request holds of its level: seats, or a place in a queue.
+/// The seats that a request holds of its level, or its place in a queue.
 pub(crate) struct Seat {
     level: Arc<Level>,
     metrics: Arc<FlowMetrics>,

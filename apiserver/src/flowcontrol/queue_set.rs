@@ -36,7 +36,7 @@ use reserve::{LEVEL_SEATS_PER_RESERVED_SEAT, Reserve, Taken};
 /// The duration that a request is expected to have, until it ends.
 const ESTIMATED_DURATION: Duration = Duration::from_millis(3);
 
-/// What happens to a request that finds no seats.
+/// The treatment of a request that finds no seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Response {
     /// Every request executes at once.
@@ -58,7 +58,7 @@ pub(super) struct Request {
     pub(super) schema: Arc<str>,
     /// Counts the requests of the flow schema.
     pub(super) metrics: Arc<FlowMetrics>,
-    /// What distinguishes the flow from others of the same schema: a user, a namespace, or nothing.
+    /// The value that distinguishes the flow from others of the same schema: a user, a namespace, or nothing.
     pub(super) distinguisher: Box<str>,
     /// The hash of the flow.
     pub(super) hash: u64,
@@ -68,7 +68,7 @@ pub(super) struct Request {
     pub(super) work: WorkEstimate,
 }
 
-/// What becomes of an arriving request. An id is valid until [`QueueSet::leave`].
+/// The decision about an arriving request. An id is valid until [`QueueSet::leave`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Executing(usize),

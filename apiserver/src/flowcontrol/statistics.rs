@@ -1,4 +1,4 @@
-//! What is observed of one priority level, for lending and for metrics.
+//! Statistics of one priority level, for lending and for metrics.
 
 use std::time::Duration;
 
@@ -31,13 +31,13 @@ pub(super) struct Statistics {
     pub(super) next_start: (SeatSeconds, SeatSeconds),
     /// The same, less the work under way.
     pub(super) next_discounted_start: (SeatSeconds, SeatSeconds),
-    /// How long which part of the places in queues was taken.
+    /// The part of the places in queues that was taken, over time.
     pub(super) waiting_requests: TimedRatio,
-    /// How long how many requests per seat executed.
+    /// The number of executing requests per seat, over time.
     pub(super) executing_requests: TimedRatio,
-    /// How long which part of the seats was taken.
+    /// The part of the seats that was taken, over time.
     pub(super) seats: TimedRatio,
-    /// How long how many seats per seat were wanted.
+    /// The number of wanted seats per seat, over time.
     pub(super) demand: TimedRatio,
     wanted: Integrator,
 }

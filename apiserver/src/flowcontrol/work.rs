@@ -24,7 +24,7 @@ pub(crate) struct WorkEstimate {
     pub(crate) initial_seats: usize,
     /// Seats after execution, while watchers are informed.
     pub(crate) final_seats: usize,
-    /// How long the seats are kept after execution. The client does not wait for it.
+    /// Time for which the seats are kept after execution. The client does not wait for it.
     pub(crate) additional_latency: Duration,
 }
 

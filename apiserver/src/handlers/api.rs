@@ -48,17 +48,17 @@ pub struct WatchTimes {
     pub running: TaskTracker,
 }
 
-/// What requests need beside the resources that are served.
+/// The parts that requests need beside the resources that are served.
 #[derive(Default)]
 pub struct ApiParts {
     /// The admission plug-ins.
     pub admission: AdmissionChain,
-    /// Decides about what a request turns out to do beside what its method and path say, which the filters have decided
-    /// about; without one that is refused.
+    /// Decides about actions that only the handling of a request reveals; the filters decide about its method and path.
+    /// Without an authorizer such actions are refused.
     pub authorizer: Option<Arc<dyn Authorizer>>,
-    /// The proxy for connections; without one they are refused.
+    /// The proxy for connections; without a proxy they are refused.
     pub proxy: Option<Proxy>,
-    /// Who knows resources that are not served here yet.
+    /// Knows resources that are not served here yet.
     pub late: Option<Arc<dyn LateResources>>,
 }
 

@@ -85,7 +85,7 @@ pub(super) fn json_list(
     })
 }
 
-/// What surrounds the items of a list.
+/// The beginning of a list, before its items.
 #[derive(Clone, Copy)]
 struct ListHead<'a> {
     /// The first bytes of the list in JSON, including the opening brace of its metadata.

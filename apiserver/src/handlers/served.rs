@@ -1,4 +1,4 @@
-//! What is served at one moment: the routes and documents of every group and version.
+//! A snapshot of everything served: the routes and documents of every group and version.
 //!
 //! A snapshot is immutable, and a request uses one snapshot. A change creates the group versions that it concerns
 //! anew and shares all others with the previous snapshot, so that its cost does not depend on their number.

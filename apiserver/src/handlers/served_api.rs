@@ -1,4 +1,4 @@
-//! What the API serves at present: a snapshot that changes while requests use it.
+//! The resources that the API serves at present: a snapshot that changes while requests use it.
 
 use std::sync::Arc;
 

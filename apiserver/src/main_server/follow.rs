@@ -104,7 +104,7 @@ pub(crate) struct Followed<T> {
     failure: Mutex<Option<SourceError>>,
 }
 
-/// How far the objects are known.
+/// The state of knowledge of the followed objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct FollowState {
     is_listed: bool,
@@ -118,7 +118,7 @@ pub struct Changes(watch::Receiver<FollowState>);
 pub(crate) struct Keeper<T> {
     followed: Arc<Followed<T>>,
     read: fn(Object) -> Option<T>,
-    /// What was followed, for the log.
+    /// The description of the followed objects, for the log.
     what: String,
 }
 

@@ -58,7 +58,7 @@ enum Known {
     Absent { until: Instant },
 }
 
-/// What an `APIResourceList` says.
+/// The resources of an `APIResourceList`.
 #[derive(Deserialize)]
 struct ResourceList {
     resources: Vec<ListedResource>,

@@ -36,7 +36,7 @@ use crate::clients::Client;
 
 use super::source::{self, Events, SourceError, SourceEvent};
 
-/// What admission depends on.
+/// The resources that admission depends on.
 const FOLLOWED: [&ResourceDescription; 8] = [
     Namespaces::TYPE,
     ServiceResource::TYPE,
@@ -47,7 +47,7 @@ const FOLLOWED: [&ResourceDescription; 8] = [
     ValidatingAdmissionPolicies::TYPE,
     ValidatingAdmissionPolicyBindings::TYPE,
 ];
-/// What priority and fairness depends on.
+/// The resources that priority and fairness depends on.
 const FOLLOWED_BY_FAIRNESS: [&ResourceDescription; 2] =
     [FlowSchemas::TYPE, PriorityLevelConfigurations::TYPE];
 /// The prefix of the keys in the caches.
@@ -314,7 +314,7 @@ impl<R: Reads> Interface for ReadOnly<R> {
     }
 }
 
-/// What a cache needs of the store behind it.
+/// The reads of a cache from the main server behind it.
 #[async_trait]
 impl Reads for Arc<Source> {
     async fn get(&self, key: &str, _: Option<Revision>) -> Result<Option<StoredObject>, StorageError> {

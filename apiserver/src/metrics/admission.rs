@@ -34,7 +34,7 @@ pub enum WebhookKind {
     Validating,
 }
 
-/// How a call of a webhook ended.
+/// The end of a call of a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookOutcome {
     /// The write goes on.

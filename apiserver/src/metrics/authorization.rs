@@ -42,7 +42,7 @@ pub(crate) struct AuthorizationWebhookMetrics {
     condition_durations: Histogram,
 }
 
-/// How a call of a webhook ended, as the label of it.
+/// The end of a call of a webhook, as the label of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallResult {
     Success,

@@ -18,7 +18,7 @@ pub struct PolicyMetrics {
     mutation_durations: HistogramVec,
 }
 
-/// What became of a write that a validating policy does not admit, or could not evaluate.
+/// The consequence for a write that a validating policy does not admit, or could not evaluate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enforcement {
     /// The policy could not be evaluated, which it ignores.

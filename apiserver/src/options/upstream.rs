@@ -32,7 +32,7 @@ struct Flag {
     effect: Effect,
 }
 
-/// What happens when a flag is given.
+/// The consequence of a given flag.
 enum Effect {
     /// Nothing, if the value is possible.
     Accepted { value: Values, why: &'static str },

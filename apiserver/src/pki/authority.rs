@@ -13,10 +13,10 @@ use crate::certificates::{parsed, pem_text, pkcs8_forms};
 use super::validity::{Moment, Validity, days};
 use super::{Notes, PkiError, certificates, issue, read, write_private};
 
-/// What the names of generated authorities begin with.
+/// The prefix of the names of generated authorities.
 pub(super) const AUTHORITY_PREFIX: &str = "orlop-ca@";
 
-/// What an authority is for.
+/// The purpose of an authority.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AuthorityPurpose {
     /// The server's certificate, and those of its clients.

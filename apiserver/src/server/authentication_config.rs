@@ -28,14 +28,14 @@ const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// The times before further attempts at the start.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
 
-/// What is taken from the ConfigMap: what the flags do not give.
+/// The authorities that are taken from the ConfigMap because the flags do not give them.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     clients: bool,
     proxies: bool,
 }
 
-/// What follows the ConfigMap.
+/// The parts of the authentication that follow the ConfigMap.
 #[derive(Clone)]
 pub(crate) struct FollowedAuthentication {
     /// The authorities of clients and front proxies.

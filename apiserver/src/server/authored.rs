@@ -1,4 +1,4 @@
-//! What the author of a server adds to it: admission plug-ins, post-start hooks, work beside requests.
+//! The additions of a server's author: admission plug-ins, post-start hooks, work beside requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct ServerContext {
     stopping: CancellationToken,
 }
 
-/// What an author adds.
+/// The additions of an author.
 #[derive(Default)]
 pub(super) struct Authored {
     mutating: Vec<MakeMutating>,
@@ -40,7 +40,7 @@ pub(super) struct Authored {
     background: Vec<Work>,
 }
 
-/// What an author adds, with the server that it is for.
+/// The additions of an author, with the server that they are for.
 pub(super) struct AuthoredServer {
     authored: Authored,
     context: ServerContext,

@@ -45,18 +45,18 @@ pub struct ServerBuilder {
     pub(super) authored: Authored,
 }
 
-/// What the first phase of the assembly creates.
+/// The results of the first phase of the assembly.
 struct OpenedStores {
     dependencies: ServerDependencies,
     authorization: Authorization,
     storages: Arc<Storages>,
-    /// What is served.
+    /// The resources that are served.
     installed: Arc<InstalledApi>,
-    /// What admission reads: the same, and resources of a main server.
+    /// The resources that admission reads: the served ones, and resources of a main server.
     known: Arc<InstalledApi>,
     /// A main server, and its kinds.
     main: Option<MainCluster>,
-    /// What follows the authentication of a main server.
+    /// The tasks that follow the authentication of a main server.
     following: Vec<BoxFuture<'static, ()>>,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct ServerDependencies {
     peer_tls: PeerTls,
 }
 
-/// Who decides which clients the server has.
+/// The source of the decision which clients the server has.
 pub(super) enum Clients<'s> {
     /// The server itself, with these authorities of certificates.
     Own(Arc<ClientTrust>, JwtMetrics),

@@ -1,4 +1,4 @@
-//! What an extension server has instead of its own authentication, authorization and cluster: its main server.
+//! The main server of an extension server, in place of its own authentication, authorization and cluster.
 
 use std::sync::Arc;
 

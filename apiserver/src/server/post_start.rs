@@ -35,7 +35,7 @@ pub(super) struct PostStartHooks {
     tasks: ServerTasks,
 }
 
-/// What runs as long as the server.
+/// The tasks that run as long as the server.
 pub(super) struct ServerTasks {
     /// The informers, of which each must have its first list before the server is ready.
     pub(super) informers: Vec<InformerTask>,

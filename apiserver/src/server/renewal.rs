@@ -51,7 +51,7 @@ pub(super) struct CertificateRenewal {
     address: SocketAddr,
     tls: Arc<ServingTls>,
     kubelet: Arc<KubeletCertificate>,
-    /// What is presented to extension servers.
+    /// The identity that is presented to extension servers.
     proxy: Arc<ProxyIdentity>,
     state: Mutex<State>,
 }

@@ -25,7 +25,7 @@ pub(crate) struct Sampler {
     threshold: u64,
 }
 
-/// What the span of a request shows of it.
+/// The properties of a request that its span shows.
 pub(crate) struct Traced<'a> {
     pub(crate) request: &'a Request<Body>,
     pub(crate) info: &'a RequestInfo,

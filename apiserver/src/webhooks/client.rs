@@ -38,7 +38,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 const PROTOCOLS: [&[u8]; 1] = [b"http/1.1"];
 /// The API itself, for webhooks that are served by aggregated servers.
 const OWN_API: &str = "kubernetes.default.svc:443";
-/// What a time is rounded up to whole seconds with.
+/// Addend that rounds a time up to whole seconds.
 const ALMOST_A_SECOND: Duration = Duration::from_nanos(999_999_999);
 /// The port of webhooks whose URL names none.
 const DEFAULT_PORT: u16 = 443;
@@ -69,7 +69,7 @@ enum Place {
 
 struct Idle {
     sender: SendRequest<Full<Bytes>>,
-    /// What the connection was made with.
+    /// The TLS configuration with which the connection was made.
     tls: Arc<ClientConfig>,
     since: Instant,
 }

@@ -16,7 +16,7 @@ const LATE_STATUS: [&str; 6] = [
     "APIService",
 ];
 
-/// What a server answered.
+/// The answer of a server.
 #[derive(Debug, Default, PartialEq)]
 pub struct Answer {
     pub code: u64,
@@ -28,7 +28,7 @@ pub struct Answer {
     pub object: Option<Value>,
 }
 
-/// How far two answers agree. Each level includes those before.
+/// The degree to which two answers agree. Each level includes those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Agreement {
     None,

@@ -64,7 +64,7 @@ pub struct Case {
     expected: Answer,
 }
 
-/// What came of the cases of a kind.
+/// The results of the cases of a kind.
 #[derive(Default)]
 struct Score {
     code: usize,

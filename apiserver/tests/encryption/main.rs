@@ -31,7 +31,7 @@ use registry_core::storage::testing::etcd::Etcd;
 use serde_json::json;
 
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
-/// What is searched for in the store: a password, in base64.
+/// The text that is searched for in the store: a password, in base64.
 const PASSWORD: &str = "bm90LXRvLWJlLXNlZW4=";
 const KEYS: [&str; 2] =
     ["AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "/wECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="];

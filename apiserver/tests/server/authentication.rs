@@ -26,7 +26,7 @@ use super::client::{Answer, Connection, Protocol, tls_with};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const TOKEN_REVIEW: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
-/// How long a test waits for something that must happen.
+/// Maximum time that a test waits for something that must happen.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A certificate authority.
@@ -148,7 +148,7 @@ async fn browsers_show_their_token_as_a_subprotocol_of_a_websocket() {
     server.stop().await;
 }
 
-/// What Kubernetes' test environments put into `--cert-dir` is what their clients trust.
+/// Clients of Kubernetes' test environments trust the certificates that these put into `--cert-dir`.
 #[tokio::test]
 async fn a_certificate_that_is_put_into_the_directory_is_served() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What users may do by default, by roles, and by what they try.
+//! The permissions of users by default and by roles, the grants that are refused, and impersonation.
 
 use apiserver::testing::{ADMIN_TOKEN, ALICE_TOKEN, TestServer};
 use http::Request;

@@ -1,4 +1,4 @@
-//! What single flags change, as clients see it. The list of all flags and their tests is in `rows.txt`
+//! Effects of single flags, as clients see them. The list of all flags and their tests is in `rows.txt`
 //! in `apiserver/src/options/upstream/tests`.
 
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a node may do: the authorizer Node and the plug-in NodeRestriction, over TLS with the node's certificate.
+//! The permissions of a node: the authorizer Node and the plug-in NodeRestriction, over TLS with the node's certificate.
 
 use apiserver::testing::TestServer;
 use base64::Engine as _;

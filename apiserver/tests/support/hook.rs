@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 use crate::tls_server::TlsServer;
 
-/// What a path answers to a request.
+/// Answers the request for a path.
 type Behavior = dyn Fn(&Value) -> Reply + Send + Sync;
 
-/// How a webhook answers.
+/// The answer of a webhook.
 #[allow(dead_code, reason = "not every set of tests has every answer")]
 pub enum Reply {
     /// With the `response` of a review; the uid is filled in.

@@ -61,14 +61,14 @@ pub(crate) enum RuleScope {
     None,
 }
 
-/// What rules are matched against.
+/// A write that rules are compared with.
 pub(super) struct Target<'a> {
     attributes: &'a Attributes<'a>,
     namespace: &'a str,
 }
 
-/// Returns the version of a write that matches one of the rules: that of the request, or else, if the policy says so,
-/// another one, by the first rule that matches any.
+/// Returns the version of a write that matches one of the rules. The version of the request goes first; if the policy
+/// allows equivalent versions, another version follows, by the first rule that matches any.
 pub(super) fn find(rules: &[Rule], policy: MatchPolicy, target: &Target<'_>) -> Option<Matched> {
     let own = target.attributes.resource;
     let mut applicable = rules.iter().filter(|rule| rule.applies(target));

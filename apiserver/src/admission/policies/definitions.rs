@@ -32,7 +32,7 @@ pub(super) struct Binding<X> {
     pub(super) criteria: Option<MatchCriteria>,
     /// The parameters.
     pub(super) params: Option<ParamRef>,
-    /// What else the kind of binding has.
+    /// The fields that only this kind of binding has.
     pub(super) extra: X,
 }
 

@@ -39,7 +39,7 @@ const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
 /// The audit annotation about failed validations.
 const FAILURE_ANNOTATION: &str = "validation.policy.admission.k8s.io/validation_failure";
 
-/// What a binding does with a write that the policy denies.
+/// The actions of a binding for a write that the policy denies.
 #[derive(Clone, Debug, Default)]
 struct Actions(Vec<String>);
 

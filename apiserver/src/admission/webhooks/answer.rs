@@ -1,4 +1,4 @@
-//! What a webhook answers.
+//! The answer of a webhook.
 //!
 //! Kubernetes concept: `VerifyAdmissionResponse` in `k8s.io/apiserver/pkg/admission/plugin/webhook/request`, and `ToStatusErr`
 //! in `webhook/errors`.

@@ -33,7 +33,7 @@ pub(super) struct MutatingAdmissionWebhook {
     dependencies: Arc<Dependencies>,
 }
 
-/// What is kept between the two runs of the mutating plug-ins.
+/// The state that is kept between the two runs of the mutating plug-ins.
 #[derive(Default)]
 struct Kept {
     /// The webhooks that were called and are called again if the object changes.

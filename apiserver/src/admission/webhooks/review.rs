@@ -23,7 +23,7 @@ pub(super) enum ReviewVersion {
     V1Beta1,
 }
 
-/// What a review is about.
+/// The write that a review is about, and the request that makes it.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     /// The request.

@@ -1,4 +1,4 @@
-//! What is checked of every token: its issuer, its audience, and its time.
+//! The checks of every token: its issuer, its audience, and its time.
 
 use jiff::Timestamp;
 use registry_core::codec::{Limits, json};

@@ -81,7 +81,7 @@ pub(super) struct IssuerConfig {
     pub(super) egress_selector_type: String,
 }
 
-/// What is asked of the claims: a value, or an expression.
+/// A requirement on the claims: a value, or an expression.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ClaimValidationRule {
@@ -95,7 +95,7 @@ pub(super) struct ClaimValidationRule {
     pub(super) message: String,
 }
 
-/// What of the user comes from which claim.
+/// The claims that each property of the user comes from.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ClaimMappings {
@@ -140,7 +140,7 @@ pub(super) struct ExtraMapping {
     pub(super) value_expression: String,
 }
 
-/// What is asked of the user.
+/// A requirement on the user.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct UserValidationRule {

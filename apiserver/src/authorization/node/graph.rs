@@ -42,7 +42,7 @@ pub(super) struct Reference {
     namespace_and_name: Arc<str>,
 }
 
-/// What a pod, or another object that names a node, gives to that node.
+/// The node that a pod or another object names, and the objects to which that node gets access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OnNode {
     /// The node.
@@ -66,7 +66,7 @@ pub(in crate::authorization) struct NodeGraph(RwLock<Relations>);
 
 #[derive(Default)]
 struct Relations {
-    /// What was recorded for each object that names a node.
+    /// The record of each object that names a node.
     on_nodes: HashMap<Reference, OnNode>,
     volumes: HashMap<Reference, BoundVolume>,
     /// The nodes of each object that others refer to.

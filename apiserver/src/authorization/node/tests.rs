@@ -219,7 +219,7 @@ fn access_ends_with_the_pod_that_gave_it() {
     assert_eq!(authorizer.graph.recorded(Kind::Pod).len(), 1, "the mirror pod");
 }
 
-/// What a pod gives to its node: the node, and the ConfigMaps that the pod refers to.
+/// A pod in the model: its node, and the ConfigMaps that it refers to.
 type ModelPod = Option<(String, Vec<String>)>;
 
 fn set_model_pod(graph: &NodeGraph, name: &str, pod: &ModelPod) {

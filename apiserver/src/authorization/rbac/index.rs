@@ -38,11 +38,11 @@ pub(super) struct Item {
     pub(super) key: Arc<str>,
     /// The revision of the state.
     pub(super) revision: Revision,
-    /// What is in force.
+    /// The role or the binding.
     pub(super) content: Content,
 }
 
-/// What an object puts in force, or no longer does.
+/// A role or a binding, or the fact that it is gone.
 pub(super) enum Content {
     /// A role, by its key in the policy; `None` if it is gone.
     Role(Arc<str>, Option<Arc<Role>>),

@@ -86,13 +86,13 @@ struct Subject {
     namespace: Box<str>,
 }
 
-/// Whom a subject stands for.
+/// The user or the group that a subject stands for.
 enum Holder {
     User(Arc<str>),
     Group(Arc<str>),
 }
 
-/// Returns the key of a role; that of a cluster role has no namespace.
+/// Returns the key of a role. The namespace is empty for cluster roles.
 pub(super) fn role_key(namespace: &str, name: &str) -> String {
     format!("{namespace}/{name}")
 }

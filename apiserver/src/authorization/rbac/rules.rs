@@ -58,7 +58,7 @@ struct Texts {
     has_all: bool,
 }
 
-/// What a request asks for, in the form in which rules are compared with it.
+/// The action that a request asks for, in the form in which rules are compared with it.
 #[derive(Debug)]
 pub(super) struct Asked<'a> {
     verb: &'a str,

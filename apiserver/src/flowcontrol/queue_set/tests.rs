@@ -371,7 +371,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-/// What every state fulfils.
+/// Checks the conditions that every state fulfils.
 fn check(set: &QueueSet) -> Result<(), TestCaseError> {
     let waiting: Vec<&Entry> =
         set.entries.iter().map(|(_, entry)| entry).filter(|entry| entry.started.is_none()).collect();

@@ -1,4 +1,4 @@
-//! What a watch holds while its initial events are written.
+//! A value that a watch holds while its initial events are written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! What the document contains, created and written piece by piece.
+//! The content of the document, created and written piece by piece.
 
 use std::collections::BTreeSet;
 use std::io::{Result, Write};

@@ -12,9 +12,9 @@ use flate2::write::GzEncoder;
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value};
 
-/// What references to definitions begin with.
+/// The prefix of references to definitions.
 pub(super) const DEFINITIONS: &str = "#/definitions/";
-/// What references to parameters begin with.
+/// The prefix of references to parameters.
 pub(super) const PARAMETERS: &str = "#/parameters/";
 
 /// The paths of a group version, and what they refer to. Kept as compressed text: it is rarely needed.

@@ -26,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 /// The group that it serves.
 pub const GROUP: &str = "wardle.example.com";
 
-/// What the server does.
+/// The behavior of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     /// Serves aggregated discovery.

@@ -1,4 +1,4 @@
-//! What clients and extension servers should not do.
+//! Misbehavior of clients and extension servers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::tls_server::TlsServer;
 
-/// What the webhook does.
+/// The behavior of the webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     Convert,
@@ -187,5 +187,5 @@ fn converted(object: &Value, desired: &str) -> Value {
     object
 }
 
-/// How long a test waits for something that must happen.
+/// Maximum time that a test waits for something that must happen.
 pub const TIMEOUT: Duration = Duration::from_secs(20);

@@ -38,7 +38,7 @@ struct Mutation {
     program: Result<Program, String>,
 }
 
-/// What an expression makes.
+/// The kind of change that an expression returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PatchKind {
     /// A configuration that is merged into the object.

@@ -17,7 +17,7 @@ pub(super) struct Invoked {
     param: Option<(String, String)>,
 }
 
-/// What is kept between the runs.
+/// The state that is kept between the runs.
 #[derive(Default)]
 struct Kept {
     /// The object after the last run.

@@ -55,14 +55,14 @@ struct Annotation {
 /// The key and the value of an audit annotation, or why there is none.
 type Annotated = Result<(String, String), String>;
 
-/// What a policy says about a write.
+/// The result of a policy for a write.
 #[derive(Debug, Default)]
 pub(in crate::admission::policies) struct Outcome {
     /// Why the write is to be refused, with the index of each validation.
     pub(in crate::admission::policies) denials: Vec<(usize, Denial)>,
     /// Keys and values of audit annotations, or why there is none.
     pub(super) annotations: Vec<Annotated>,
-    /// What failed, and is ignored.
+    /// Failures that the policy ignores.
     pub(super) ignored: Vec<String>,
     /// The time that the validations took.
     pub(super) time: Duration,
