@@ -34,7 +34,8 @@ pub(super) fn keep_flattened(schema: &mut Value) {
 fn is_union(variants: &Value) -> bool {
     let is_null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
     let is_choice = |schema: &&Value| schema.get("const").is_some() || schema.get("enum").is_some();
-    let real: Vec<&Value> = variants.as_array().into_iter().flatten().filter(|one| !is_null(one)).collect();
+    let real: Vec<&Value> =
+        variants.as_array().into_iter().flatten().filter(|variant| !is_null(variant)).collect();
     real.len() > 1 && !real.iter().all(is_choice)
 }
 

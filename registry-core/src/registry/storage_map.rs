@@ -331,8 +331,9 @@ fn open_store(
     if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) = installed.stored(hub) {
         return Ok((store.clone(), versions.clone()));
     }
-    let is_spoke =
-        |one: &&Arc<ResourceType>| one.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub));
+    let is_spoke = |candidate: &&Arc<ResourceType>| {
+        candidate.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub))
+    };
     let versions = Arc::new(Versions::new(hub.clone(), types.values().filter(is_spoke).cloned()));
     Ok((open_versions(&versions, storage)?, versions))
 }

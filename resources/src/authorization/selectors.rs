@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_left_out_and_reported() {
-        let one = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n"] });
-        let two = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n", "m"] });
+        let single = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n"] });
+        let several = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n", "m"] });
         let attributes = |selector: Value| match json!({ "fieldSelector": selector, "labelSelector": selector })
         {
             Value::Object(attributes) => attributes,
             _ => Map::new(),
         };
-        let found = fields(&attributes(json!({ "requirements": [one, two] })));
+        let found = fields(&attributes(json!({ "requirements": [single, several] })));
         assert_eq!(found.requirements.len(), 1);
         assert_eq!(
             found.problem.as_deref(),

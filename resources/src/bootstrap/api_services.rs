@@ -58,7 +58,7 @@ impl PostStartHook for ApiServices {
         for entry in self.system_writer.present().await?.all() {
             let object = self.system_writer.read(entry)?;
             let is_managed = local::automanaged(&object) == Some(Automanaged::OnStart);
-            if is_managed && !wanted.iter().any(|one| one.name() == object.name()) {
+            if is_managed && !wanted.iter().any(|service| service.name() == object.name()) {
                 stale.push(object.name().to_owned());
             }
         }

@@ -93,7 +93,7 @@ impl PublishedAuthentication {
             ("requestheader-extra-headers-prefix", &names.extra_headers_prefix, false),
         ] {
             let mut all: Vec<String> = serde_json::from_str(before(key)).unwrap_or_default();
-            let missing: Vec<&String> = own.iter().filter(|one| !all.contains(one)).collect();
+            let missing: Vec<&String> = own.iter().filter(|name| !all.contains(name)).collect();
             all.extend(missing.into_iter().cloned().collect::<Vec<_>>());
             if !(is_optional && all.is_empty()) {
                 data.insert(key.to_owned(), json!(all).to_string().into());
@@ -148,13 +148,15 @@ fn all_certificates(before: &str, own: &str) -> String {
     if before.is_empty() {
         return own.to_owned();
     }
-    let missing = certificates(own).filter(|one| !before.contains(*one));
-    missing.fold(before.to_owned(), |all, one| all + one + "\n")
+    let missing = certificates(own).filter(|certificate| !before.contains(*certificate));
+    missing.fold(before.to_owned(), |all, certificate| all + certificate + "\n")
 }
 
 /// Returns the certificates in a PEM text, without surrounding white space.
 fn certificates(pem: &str) -> impl Iterator<Item = &str> {
-    pem.split_inclusive(END_OF_CERTIFICATE).map(str::trim).filter(|one| one.ends_with(END_OF_CERTIFICATE))
+    pem.split_inclusive(END_OF_CERTIFICATE)
+        .map(str::trim)
+        .filter(|certificate| certificate.ends_with(END_OF_CERTIFICATE))
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ impl<'v> ItemKey<'v> {
         let item = item.as_object()?;
         match names {
             [] => None,
-            [one] => KeyPart::of(item.get(one)?, false).map(Self::One),
+            [name] => KeyPart::of(item.get(name)?, false).map(Self::One),
             many => {
                 let parts = many.iter().map(|name| KeyPart::of(item.get(name)?, true));
                 parts.collect::<Option<_>>().map(Self::Many)

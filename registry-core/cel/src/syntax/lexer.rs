@@ -161,7 +161,7 @@ pub(crate) fn tokenize(source: &str) -> Tokens {
 }
 
 fn operator(at: usize, first: u8, second: u8) -> Step {
-    let two = match (first, second) {
+    let long = match (first, second) {
         (b'=', b'=') => Some(TokenKind::Equals),
         (b'!', b'=') => Some(TokenKind::NotEquals),
         (b'<', b'=') => Some(TokenKind::LessEquals),
@@ -170,10 +170,10 @@ fn operator(at: usize, first: u8, second: u8) -> Step {
         (b'|', b'|') => Some(TokenKind::LogicalOr),
         _ => None,
     };
-    if let Some(kind) = two {
+    if let Some(kind) = long {
         return Step::Token(kind, at + 2);
     }
-    let one = match first {
+    let short = match first {
         b'<' => TokenKind::Less,
         b'>' => TokenKind::Greater,
         b'[' => TokenKind::LeftBracket,
@@ -195,7 +195,7 @@ fn operator(at: usize, first: u8, second: u8) -> Step {
         b'=' | b'&' | b'|' => return Step::Unreadable(at + 1),
         _ => return Step::Unreadable(at),
     };
-    Step::Token(one, at + 1)
+    Step::Token(short, at + 1)
 }
 
 // === impl Lexer ===

@@ -333,12 +333,12 @@ impl Builder<'_> {
             Quantifier::ExistsOne => {
                 let init = self.int(0);
                 let condition = self.bool(true);
-                let one = self.int(1);
-                let more = self.call(operators::ADD, vec![accumulator, one]);
+                let increment = self.int(1);
+                let more = self.call(operators::ADD, vec![accumulator, increment]);
                 let step = self.filtered(more, Some(predicate));
                 let count = self.accumulator();
-                let one = self.int(1);
-                let result = self.call(operators::EQUALS, vec![count, one]);
+                let expected = self.int(1);
+                let result = self.call(operators::EQUALS, vec![count, expected]);
                 self.fold(range, variables, init, condition, step, Some(result))
             }
         }

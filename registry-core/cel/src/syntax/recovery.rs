@@ -90,7 +90,7 @@ impl TokenSet {
     fn display(self) -> String {
         let names: Vec<_> = (0..40).filter(|bit| self.0 & (1 << bit) != 0).map(TokenKind::display).collect();
         match names.as_slice() {
-            [one] => (*one).to_owned(),
+            [name] => (*name).to_owned(),
             several => format!("{{{}}}", several.join(", ")),
         }
     }

@@ -61,7 +61,7 @@ pub(super) fn layout(fields: &[Field]) -> Box<[Wire]> {
 
 fn level(mut numbered: Vec<(&[u32], u16)>) -> Box<[Wire]> {
     numbered.sort_unstable();
-    let groups = numbered.chunk_by(|(one, _), (other, _)| one.first() == other.first());
+    let groups = numbered.chunk_by(|(left, _), (right, _)| left.first() == right.first());
     groups.filter_map(wire).collect()
 }
 

@@ -207,7 +207,9 @@ pub(in crate::registry) fn check_field_selector(
         NAMESPACE => has_namespace,
         other => other == NAME || offered.unwrap_or(resource.field_names).contains(&other),
     };
-    let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
+    let Some(unknown) = selector.requirements.iter().find(|requirement| !known(&requirement.path)) else {
+        return Ok(());
+    };
     Err(StatusError::bad_request(if has_custom {
         resource.strategy.unknown_field_label(&unknown.path)
     } else {

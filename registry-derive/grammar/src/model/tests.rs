@@ -8,7 +8,7 @@ fn model(input: &DeriveInput) -> ResourceModel {
 
 fn complaints(input: &DeriveInput) -> Vec<String> {
     let error = ResourceModel::parse(input).expect_err("a bad annotation");
-    error.into_iter().map(|one| one.to_string()).collect()
+    error.into_iter().map(|complaint| complaint.to_string()).collect()
 }
 
 #[test]
@@ -195,7 +195,10 @@ fn words_outside_the_grammar_are_refused() {
     ];
     for (input, expected) in cases {
         let told = complaints(&input);
-        assert!(told.iter().any(|one| one.contains(expected)), "{told:?} should contain {expected}");
+        assert!(
+            told.iter().any(|complaint| complaint.contains(expected)),
+            "{told:?} should contain {expected}"
+        );
     }
 }
 

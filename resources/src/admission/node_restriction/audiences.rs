@@ -57,7 +57,7 @@ impl Audiences {
         let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
         let audience = match audiences.map(Vec::as_slice).unwrap_or_default() {
             [] => "",
-            [one] => one.as_str().unwrap_or_default(),
+            [audience] => audience.as_str().unwrap_or_default(),
             _ => return Err("node may only request 0 or 1 audiences".to_owned()),
         };
         if self.is_named(context, pod, audience).await? {

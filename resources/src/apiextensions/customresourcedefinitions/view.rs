@@ -72,7 +72,7 @@ fn share<'a, T: Copy + Default + PartialEq>(
 ) -> T {
     let mut parts = versions.iter_mut().map(|version| *part(&mut version.parts));
     let Some(first) = parts.next() else { return T::default() };
-    if !parts.all(|one| one == first) {
+    if !parts.all(|other| other == first) {
         return T::default();
     }
     for version in versions {

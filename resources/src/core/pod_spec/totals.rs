@@ -42,11 +42,11 @@ pub(crate) fn add(to: &mut Amounts, more: &Amounts) {
 
 /// Returns the sum of two quantities, in the format of the first unless that is zero. The sum saturates; if a quantity is
 /// too large to count, the first is returned.
-pub(crate) fn plus(one: &Quantity, other: &Quantity) -> Quantity {
-    match (one.nanos(), other.nanos()) {
-        (Some(0), _) => other.clone(),
-        (Some(nanos), Some(more)) => one.with_nanos(nanos.saturating_add(more)),
-        _ => one.clone(),
+pub(crate) fn plus(first: &Quantity, second: &Quantity) -> Quantity {
+    match (first.nanos(), second.nanos()) {
+        (Some(0), _) => second.clone(),
+        (Some(nanos), Some(more)) => first.with_nanos(nanos.saturating_add(more)),
+        _ => first.clone(),
     }
 }
 

@@ -256,8 +256,8 @@ impl Warnings {
 
     fn repeated(&mut self, list: &Field<'_, '_>, field: &str) {
         let mut seen = HashSet::new();
-        for one in list.elements() {
-            let value = one.get(field);
+        for element in list.elements() {
+            let value = element.get(field);
             if !seen.insert(value.text()) {
                 self.add(&value.path(), &format!("duplicate {field} {:?}", value.text()));
             }

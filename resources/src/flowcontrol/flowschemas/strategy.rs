@@ -249,7 +249,7 @@ fn check_alone(list: &Field<'_, '_>, others: &str, errors: &mut ErrorList) {
 }
 
 fn has_wildcard(list: &Field<'_, '_>) -> bool {
-    list.elements().any(|one| one.text() == "*")
+    list.elements().any(|element| element.text() == "*")
 }
 
 #[cfg(test)]

@@ -139,7 +139,7 @@ fn joined(errors: &ErrorList) -> String {
     let mut texts: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
     texts.dedup();
     match texts.as_slice() {
-        [one] => one.clone(),
+        [text] => text.clone(),
         all => format!("[{}]", all.join(", ")),
     }
 }

@@ -27,7 +27,7 @@ fn definition(plural: &str, kind: &str, short: &[&str]) -> Object {
 
 fn condition<'a>(object: &'a Object, kind: &str) -> &'a Value {
     let conditions = object.get(&["status", "conditions"]).unwrap().as_array().unwrap();
-    conditions.iter().find(|one| one["type"] == kind).unwrap()
+    conditions.iter().find(|condition| condition["type"] == kind).unwrap()
 }
 
 /// Decides on the names, and notes them.

@@ -88,7 +88,7 @@ impl<'v> Surroundings<'v, '_> {
         }
         let (main, init) = (self.spec.get("containers"), self.spec.get("initContainers"));
         let others: HashSet<&str> =
-            main.elements().chain(init.elements()).map(|one| one.get("name").text()).collect();
+            main.elements().chain(init.elements()).map(|container| container.get("name").text()).collect();
         let mut all = others.clone();
         for container in list.elements() {
             self.check_common(&container, errors);
