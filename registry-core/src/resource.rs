@@ -125,7 +125,7 @@ pub struct SchemaSource {
     own_rules: Arc<OnceLock<Option<SchemaRules>>>,
 }
 
-/// What OpenAPI publishes of a custom kind: the schema of its definition instead of the compiled one.
+/// The schema that OpenAPI publishes for a custom kind: the schema of its definition instead of the compiled schema.
 #[derive(Clone)]
 pub struct Published {
     schema: Arc<dyn Fn() -> Option<Value> + Send + Sync>,

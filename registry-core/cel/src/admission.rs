@@ -35,7 +35,7 @@ pub const VARIABLES: &str = "variables";
 /// Maximum cost of all match conditions of one policy or webhook, as Kubernetes limits it.
 pub const MATCH_CONDITIONS_COST_BUDGET: u64 = super::RUNTIME_COST_BUDGET / 4;
 
-/// What an expression may use in addition to the object and the request.
+/// The features that an expression may use in addition to the object and the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Parameters.
@@ -46,7 +46,7 @@ pub struct Uses {
     pub patches: bool,
 }
 
-/// What an expression must evaluate to.
+/// The required type of an expression's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// Anything.

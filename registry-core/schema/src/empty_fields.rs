@@ -10,7 +10,7 @@ use registry_meta::Object;
 
 /// Maximum total length of the noted paths, in bytes. A hostile body can have very many of them.
 const MAX_PATH_BYTES: usize = 64 * 1024;
-/// What a step costs beside its name.
+/// Number of bytes that a step counts for beside its name.
 const STEP_BYTES: usize = 16;
 
 /// The places of empty lists that the object's stored form does not have.

@@ -64,7 +64,7 @@ pub struct MapEntry {
     pub declared_at: &'static str,
 }
 
-/// How the storage of a path is created.
+/// The function that creates the storage of a path.
 #[derive(Clone, Copy, Debug)]
 pub enum Install {
     /// On the resource's store.

@@ -39,7 +39,7 @@ pub struct ResourceAccess {
     pub namespace: String,
     /// The object's name.
     pub name: String,
-    /// What the access is restricted to.
+    /// The selectors that restrict the access.
     pub selectors: AccessSelectors,
 }
 
@@ -75,7 +75,7 @@ pub struct AccessRules {
     pub paths: Vec<PathRule>,
     /// Whether the user may have permissions that are not listed.
     pub incomplete: bool,
-    /// What could not be evaluated; may be empty.
+    /// The failures of evaluations; may be empty.
     pub error: String,
 }
 

@@ -53,7 +53,7 @@ pub struct ConnectSpec {
     pub has_path: bool,
 }
 
-/// How an option is parsed from query parameters.
+/// The type of an option, which decides how query parameters are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionType {
     /// The first value, as a string.

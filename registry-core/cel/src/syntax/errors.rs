@@ -21,7 +21,7 @@ pub struct Location {
 pub struct CompileError {
     /// Where the error is.
     pub location: Location,
-    /// What is wrong, without the position.
+    /// The description of the error, without the position.
     pub message: String,
 }
 

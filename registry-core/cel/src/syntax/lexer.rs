@@ -65,7 +65,7 @@ struct Lexer<'s> {
     bytes: &'s [u8],
 }
 
-/// What stands at a place of the source.
+/// The content of the source at a place.
 enum Step {
     Skip(usize),
     Token(TokenKind, usize),

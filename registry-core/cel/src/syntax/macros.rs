@@ -13,9 +13,9 @@ pub(crate) struct Macros {
     pub(crate) list_sort_by: bool,
 }
 
-/// What became of a call.
+/// The result of expanding a call.
 pub(crate) enum Expanded {
-    /// It is no macro.
+    /// The call is no macro.
     No,
     To(ExprId),
     Error {

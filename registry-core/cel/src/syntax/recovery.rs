@@ -1,4 +1,4 @@
-//! What happens at a token that does not fit: the messages and the recovery of ANTLR's default error strategy.
+//! The treatment of a token that does not fit: the messages and the recovery of ANTLR's default error strategy.
 //!
 //! The parser keeps the sets of tokens that may follow each rule under way. With them it decides, as ANTLR does, whether
 //! to drop one token, to pretend that one was there, or to skip to a token some rule under way can go on with.
