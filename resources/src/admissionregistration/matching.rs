@@ -49,7 +49,7 @@ fn default_rule(rule: &mut Fields) {
     defaulting::fill_absent(rule, "scope", "*");
 }
 
-/// What a configuration must fulfil: an update may keep what the old configuration has.
+/// The rules that a configuration must fulfil. An update may keep violations that the old configuration has.
 struct Strictness<'o> {
     old: Option<&'o Value>,
     /// Whether names are unique.

@@ -21,8 +21,8 @@ const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
 const END_OF_CERTIFICATE: &str = "-----END CERTIFICATE-----";
 
-/// What extension API servers read about the authentication of this one. The certificates may change while the server
-/// runs; clones see the change.
+/// The settings of this server's authentication that extension API servers read. The certificates may change while the
+/// server runs; clones see the change.
 #[derive(Clone, Debug, Default)]
 pub struct PublishedAuthentication {
     proxy_names: Arc<FrontProxyNames>,

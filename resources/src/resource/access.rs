@@ -1,5 +1,5 @@
-//! Who may write claims: administrators' access to devices that are in use needs a label of the namespace, and the parts of a
-//! claim's status need permissions of their own.
+//! The permissions for writing claims: administrators' access to devices that are in use needs a label of the namespace, and
+//! the parts of a claim's status need permissions of their own.
 //!
 //! Kubernetes concept: `AuthorizedForAdmin`, `AuthorizedForBinding` and `AuthorizedForDeviceStatus` in
 //! `pkg/registry/resource`.

@@ -26,7 +26,7 @@ const MAX_INTERFACE_BYTES: usize = 256;
 /// Maximum length of a hardware address, in bytes.
 const MAX_HARDWARE_ADDRESS_BYTES: usize = 128;
 
-/// What identifies a device, or a share of it.
+/// The identifier of a device, or of a share of a device.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct DeviceId<'v> {
     pub(super) driver: &'v str,

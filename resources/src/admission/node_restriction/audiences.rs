@@ -25,7 +25,7 @@ const REPLACED: [(&str, &str); 7] = [
     ("vsphereVolume", "csi.vsphere.vmware.com"),
 ];
 
-/// What decides about audiences.
+/// The checks of the audiences of tokens that nodes request.
 pub(super) struct Audiences {
     access: Arc<dyn AccessReviewer>,
     drivers: Option<Lookup>,

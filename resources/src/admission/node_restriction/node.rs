@@ -1,4 +1,4 @@
-//! What a node may change of its node object.
+//! The changes that a node may make to its node object.
 
 use std::collections::BTreeSet;
 

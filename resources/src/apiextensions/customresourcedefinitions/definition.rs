@@ -1,4 +1,4 @@
-//! What a server needs of a stored definition, typed and owned.
+//! The parts of a stored definition that a server needs, typed and owned.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,7 +30,7 @@ pub struct Definition {
     pub versions: Vec<DefinitionVersion>,
     /// The versions in which custom resources may be stored.
     pub stored_versions: Vec<String>,
-    /// How custom resources are converted between versions.
+    /// The conversion of custom resources between versions.
     pub conversion: Conversion,
     /// Whether unknown fields of custom resources are kept.
     pub preserve_unknown_fields: bool,
@@ -121,7 +121,7 @@ pub struct ColumnDefinition {
     pub json_path: String,
 }
 
-/// How custom resources are converted between versions.
+/// The conversion of custom resources between versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// Only `apiVersion` changes.

@@ -36,7 +36,7 @@ const OFF_BY_DEFAULT: &[(&str, &str, i64, i64)] = &[
     ("storagemigration.k8s.io", "v1beta1", 15800, 9),
 ];
 
-/// How the server manages an APIService.
+/// The management of an APIService by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Automanaged {
     /// When it starts; one that is deleted later is not restored before the next start.

@@ -55,7 +55,7 @@ impl<'v> State<'v> {
     }
 }
 
-/// What differs between the old and the new status.
+/// The old and the new status, which answers whether a part differs.
 struct Change<'v> {
     new: State<'v>,
     old: State<'v>,

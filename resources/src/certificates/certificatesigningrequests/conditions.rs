@@ -50,7 +50,7 @@ pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
     }
 }
 
-/// Checks the conditions of a request, except for what those of the stored one are like already.
+/// Checks the conditions of a request. A violation that the conditions of the stored request have already is accepted.
 pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
     let status = Field::of(request, "status");
     let conditions = status.get("conditions");

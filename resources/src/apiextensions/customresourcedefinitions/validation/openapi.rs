@@ -6,7 +6,7 @@ use super::super::schema::{Additional, Items, Schema};
 use super::lists;
 use super::ratcheting::{Options, TYPES};
 
-/// What applies to a part of a schema.
+/// The rules that apply to a part of a schema.
 #[derive(Clone, Copy)]
 struct Scope<'o, 'a> {
     options: &'o Options<'a>,

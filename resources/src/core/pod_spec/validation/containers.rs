@@ -11,7 +11,7 @@ use super::volumes::Volumes;
 use super::{Options, environment, mounts, resources, restarts, security_context};
 use crate::support::field::Field;
 
-/// How images are pulled.
+/// The accepted policies for pulling images.
 pub(super) const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: &[&str] = &["File", "FallbackToLogsOnError"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];

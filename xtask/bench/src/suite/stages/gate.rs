@@ -1,5 +1,5 @@
-//! What the decisions about a request cost: the same requests to a server that decides about them as it does by default, with
-//! 1,000 roles, 5,000 bindings and an audit log, and to one that allows everything.
+//! The cost of the decisions about a request: the same requests are sent to a server that decides about them as it does by
+//! default, with 1,000 roles, 5,000 bindings and an audit log, and to a server that allows everything.
 
 use bytes::Bytes;
 use hyper::Method;
