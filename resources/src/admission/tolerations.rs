@@ -71,7 +71,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_others_include_is_left_out() {
+    fn tolerations_that_others_include_are_left_out() {
         let every = json!({"operator": "Exists"});
         let exact = json!({"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"});
         let same = json!({"key": "a", "operator": "Exists", "effect": "NoSchedule"});

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_left_out_and_reported() {
+    fn requirements_that_are_not_understood_are_left_out_and_reported() {
         let single = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n"] });
         let several = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n", "m"] });
         let attributes = |selector: Value| match json!({ "fieldSelector": selector, "labelSelector": selector })

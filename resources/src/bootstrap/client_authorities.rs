@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_servers_wrote_stays() {
+    fn entries_that_other_servers_wrote_stay() {
         let names = FrontProxyNames {
             allowed_names: vec!["front-proxy-client".to_owned()],
             username_headers: vec!["X-Remote-User".to_owned()],

@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_reported_with_the_character_that_ended_it() {
+    fn an_unreadable_text_is_reported_with_the_character_that_ended_it() {
         let messages =
             |source| tokenize(source).errors.into_iter().map(|error| error.message).collect::<Vec<_>>();
         assert_eq!(messages("a | b"), ["Syntax error: token recognition error at: '| '"]);

@@ -119,7 +119,7 @@ k 3 test.dev v1 Whole
 ";
 
     #[test]
-    fn what_a_patch_goes_through_is_sorted_and_the_rest_is_as_it_was_declared() {
+    fn patched_structs_are_sorted_and_others_keep_the_declared_order() {
         let table = Arc::new(TypeTable::parse(FACTS).unwrap());
         let schema = table.schema_of("test.dev/v1", "Whole").unwrap();
         let document =

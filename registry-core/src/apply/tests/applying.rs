@@ -14,7 +14,7 @@ fn spec(object: &super::Object) -> Value {
 }
 
 #[test]
-fn what_is_no_longer_applied_goes_unless_somebody_else_applies_it() {
+fn fields_no_longer_applied_go_unless_another_manager_applies_them() {
     let first =
         applied(None, json!({"labels": {"k": "1", "l": "2"}, "text": "t", "names": ["a", "b"]}), "one");
     let both = applied(Some(&first), json!({"labels": {"l": "2"}, "names": ["b", "c"]}), "two");
@@ -36,7 +36,7 @@ fn what_is_no_longer_applied_goes_unless_somebody_else_applies_it() {
 }
 
 #[test]
-fn what_others_updated_below_stays() {
+fn fields_that_others_updated_below_stay() {
     let first = applied(None, json!({"ports": [{"port": 1, "name": "a"}], "labels": {"a": "1"}}), "one");
     let two = updated(
         &first,
@@ -160,7 +160,7 @@ fn kubectl_takes_over_what_it_applied_on_the_client() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_in_kubernetes_words() {
+fn objects_that_do_not_fit_are_refused_in_kubernetes_words() {
     let refuse = |spec: Value| apply(None, spec, "one").unwrap_err().message;
     let lead = "failed to create typed patch object (/a; zoo.example.dev/v1, Kind=Thing): ";
     let table = [

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_encoded_is_not_tried_again() {
+    fn a_failed_encoding_is_not_tried_again() {
         let encodings = Encodings::default();
         let budget = Arc::new(EncodingBudget::new(1 << 20));
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || None), None);

@@ -241,7 +241,7 @@ fn every_word_of_the_grammar_is_documented() {
 }
 
 #[test]
-fn what_an_own_struct_has_to_look_like_is_said() {
+fn the_rules_of_an_own_struct_are_told() {
     let told = complaints(&parse_quote! {
         #[resource(version = "v1", short("pens", "pn"))]
         pub struct Pen {

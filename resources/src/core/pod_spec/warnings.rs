@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_or_overlaps_is_told() {
+    fn hidden_and_overlapping_values_are_told() {
         let environment = |second: &str| {
             of(
                 "p",

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_lives_by_is_fixed() {
+    fn mandatory_objects_are_fixed() {
         let fixed = mandatory::flow_schema("exempt").unwrap();
         assert!(causes("exempt", &[("/spec", fixed)]).is_empty());
     }

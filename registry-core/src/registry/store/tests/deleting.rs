@@ -8,7 +8,7 @@ fn finalizers(object: &Object) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_answered_as_its_kind_says() {
+async fn a_finished_deletion_is_answered_as_the_kind_says() {
     let fixture = Fixture::new(&PLAIN);
     let made = fixture.create(widget("lion", &json!({}))).await.unwrap();
     let Answer::Success(status) = fixture.delete("lion", &DeleteOptions::default()).await.unwrap() else {

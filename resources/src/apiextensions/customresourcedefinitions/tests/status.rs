@@ -194,7 +194,7 @@ fn a_definition_is_read_into_types() {
 }
 
 #[test]
-fn what_is_no_definition_is_refused_with_a_reason() {
+fn objects_that_are_no_definitions_are_refused_with_a_reason() {
     let cases = [
         (json!({}), "one version must be the storage version"),
         (json!({"spec": 7}), "one version must be the storage version"),
