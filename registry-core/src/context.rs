@@ -106,7 +106,7 @@ impl RequestContext {
         std::mem::take(&mut *self.warnings()).into_texts()
     }
 
-    /// Keeps the empty lists of the request's object, in place of those of an object before.
+    /// Keeps the empty lists of the request's object, in place of the empty lists of a previous object.
     pub fn keep_empty_fields(&self, fields: EmptyFields) {
         let fields = (!fields.is_empty()).then(|| Arc::new(fields));
         *self.empty_fields.lock() = fields;

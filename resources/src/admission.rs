@@ -72,7 +72,7 @@ pub struct AdmissionSettings {
 // === impl AdmissionSettings ===
 
 impl Default for AdmissionSettings {
-    /// Settings without a server: nobody has more permissions than that of the write.
+    /// Settings without a server: nobody has more permissions than the permission for the write.
     fn default() -> Self {
         Self {
             access: Arc::new(NoAccess),

@@ -17,7 +17,7 @@ metadata: {name: north}
 spec: {species: Penguin, animals: 2, keeper: ada}
 ";
 
-/// Repeats a command until its output, or that of its failure, has a text: what is cached or followed arrives later.
+/// Repeats a command until its standard output or standard error contains a text: changes reach caches and informers later.
 async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) -> String {
     let begun = Instant::now();
     loop {

@@ -271,7 +271,7 @@ fn extended(
     environment
 }
 
-/// The type that a variable is known by: that of scalars, lists and maps, and otherwise none.
+/// Returns the declared type of a variable: the types of scalars, lists and maps are kept, other types become dynamic.
 fn kept_type(of: &Type) -> Type {
     match of {
         Type::Null

@@ -1,8 +1,8 @@
 //! The empty lists that a client sent.
 //!
 //! Go's decoder keeps an empty list apart from an absent one, and `omitempty` drops it when the object is written. Defaulting
-//! and validation happen in between, and some of their rules see the difference. None sees that of maps, which are left out:
-//! an empty map would look like an empty struct.
+//! and validation happen in between, and some of their rules see the difference. No rule distinguishes empty maps from absent
+//! maps, so that maps are left out: an empty map would look like an empty struct.
 
 use serde_json::{Map, Value};
 

@@ -54,7 +54,7 @@ pub enum OperationOptions<'a> {
     /// None: connections.
     #[default]
     None,
-    /// Those of a creation or an update.
+    /// The options of a creation or an update.
     Write {
         /// Whether to skip the write.
         dry_run: DryRun,

@@ -109,7 +109,7 @@ impl AuditRecord {
         Self { level, omits_managed_fields, recorded: Mutex::default(), left: RecordedBytes::default() }
     }
 
-    /// Limits the memory of this record's objects together with that of other records.
+    /// Limits the memory of this record's objects together with the memory of the objects of other records.
     #[must_use]
     pub fn limited(self, left: RecordedBytes) -> Self {
         Self { left, ..self }

@@ -14,7 +14,7 @@ pub(super) fn has_unions(schema: &Value) -> bool {
     }
 }
 
-/// Allows unknown fields in structs with a union beside their own fields (that of a flattened enum).
+/// Allows unknown fields in structs that have, beside their own fields, a union: the fields of a flattened enum.
 pub(super) fn keep_flattened(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -25,7 +25,7 @@ struct Wanted {
     found: Option<Value>,
 }
 
-/// Searches for paths in a JSON value, which is itself at some depth of them.
+/// Searches for paths in a JSON value, which may be nested in the value where the paths begin.
 struct Search<'a> {
     wanted: &'a mut [Wanted],
     /// A bit mask of the paths that lead here.
@@ -33,7 +33,7 @@ struct Search<'a> {
     depth: usize,
 }
 
-/// Returns the attributes of a value; the same as those of the decoded object.
+/// Returns the attributes of a value. They equal the attributes of the decoded object.
 ///
 /// # Errors
 /// Fails if the value is not a JSON object.

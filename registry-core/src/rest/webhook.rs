@@ -14,7 +14,7 @@ use bytes::Bytes;
 pub struct WebhookClientConfig {
     /// Where it is.
     pub target: WebhookTarget,
-    /// The certificates (PEM) that its own is checked against; empty for those of the system.
+    /// The authorities (PEM) that the certificate of the webhook is checked against; empty for the authorities of the system.
     pub ca_bundle: Vec<u8>,
 }
 

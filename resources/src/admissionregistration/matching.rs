@@ -56,7 +56,7 @@ struct Strictness<'o> {
     unique_names: bool,
     /// Whether webhooks have no side effects.
     no_side_effects: bool,
-    /// Whether a known version of reviews is among those of each webhook.
+    /// Whether each webhook has a known version of reviews.
     known_versions: bool,
     /// Whether match conditions are checked: they are, unless none has changed.
     conditions: bool,
@@ -82,7 +82,7 @@ pub(super) fn check_webhooks(
     }
 }
 
-/// Returns the warning of a name that ends as those of configurations in files do.
+/// Returns the warning of a name with the ending that is reserved for configurations in files.
 pub(super) fn warnings_of_name(object: &Object) -> Vec<String> {
     const RESERVED: &str = ".static.k8s.io";
     let text = format!(

@@ -32,7 +32,7 @@ impl ApiServices {
         Some(Self { system_writer: SystemWriter::of::<APIServices>(installed)?, served })
     }
 
-    /// Returns one for each served version, with Kubernetes' priority or that of custom groups.
+    /// Returns an APIService for each served version, with Kubernetes' priority or the priority of custom groups.
     fn wanted(&self) -> Vec<Object> {
         let known = wanted::objects::<APIServices>();
         let mut known: BTreeMap<String, Object> =

@@ -143,7 +143,7 @@ impl PostStartHook for ClientAuthorities {
     }
 }
 
-/// Returns the certificates of a bundle and those of another that it does not have.
+/// Returns the certificates of a bundle, followed by the certificates of another bundle that the first does not have.
 fn all_certificates(before: &str, own: &str) -> String {
     if before.is_empty() {
         return own.to_owned();

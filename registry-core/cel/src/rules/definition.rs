@@ -278,8 +278,8 @@ impl<'a> DefinitionCheck<'a> {
 // === impl Findings ===
 
 impl Findings<'_> {
-    /// Takes the size of a rule's regular expressions from what those of all rules may have: they are kept compiled. Returns
-    /// whether that much was left.
+    /// Takes the size of a rule's regular expressions from the size that the expressions of all rules may have: they are kept
+    /// compiled. Returns whether enough was left.
     fn take_pattern_size(&mut self, compiled: &CompiledRule) -> bool {
         let CompiledRule::Compiled(programs) = compiled else { return true };
         let message = programs.message.iter().filter_map(|message| message.as_ref().ok());

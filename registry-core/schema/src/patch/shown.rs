@@ -69,7 +69,7 @@ fn write(text: &mut String, value: &Value, touched: Option<&Touched>, ty: Option
     }
 }
 
-/// Returns the keys of a map; those of a struct in the order of its fields, followed by unknown ones.
+/// Returns the keys of a map. The keys of a struct are in the order of its fields, followed by unknown keys.
 fn in_order<'m>(map: &'m Map<String, Value>, ty: TypeRef<'m>) -> Vec<&'m str> {
     let mut keys = ty.fields_by_number();
     keys.retain(|key| map.contains_key(*key));

@@ -52,7 +52,7 @@ pub(crate) enum Form<'a> {
     SchemaOr(TypeRef<'a>, SchemaOr),
 }
 
-/// Sorts fields by number and groups those of inlined structs.
+/// Sorts fields by number, and groups the fields of inlined structs.
 pub(super) fn layout(fields: &[Field]) -> Box<[Wire]> {
     let numbered: Vec<(&[u32], u16)> =
         fields.iter().map(|field| &*field.proto).zip(0_u16..).filter(|(path, _)| !path.is_empty()).collect();

@@ -45,12 +45,12 @@ pub(crate) enum Automanaged {
     Always,
 }
 
-/// The priorities of a group version: the greater one comes first in discovery.
+/// The priorities of a group version. The greater priority comes first in discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priorities {
-    /// That of the group among groups.
+    /// The priority of the group among groups.
     pub group: i64,
-    /// That of the version in its group.
+    /// The priority of the version in its group.
     pub version: i64,
 }
 

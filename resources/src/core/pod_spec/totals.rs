@@ -59,8 +59,8 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
     }
 }
 
-/// Returns the total of a pod (`requests` or `limits`): that of its containers, or what the pod itself specifies; the
-/// overhead is added.
+/// Returns the total of a pod (`requests` or `limits`): the total of its containers, or the amounts that the pod itself
+/// specifies. The overhead is added.
 pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
     let total = of_containers(spec_of(pod), kind);
     with_overhead(pod, kind, with_own(pod, kind, total, is_of_pods))

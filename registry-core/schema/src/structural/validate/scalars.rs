@@ -134,7 +134,7 @@ fn is_json_integer(number: f64) -> bool {
 
 // === enums ===
 
-/// Checks that a value is one of those of the enum.
+/// Checks that a value is in the enum.
 pub(super) fn check_accepted<'a>(
     node: &'a Node,
     value: &'a Value,

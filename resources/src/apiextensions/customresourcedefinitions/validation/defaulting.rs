@@ -73,7 +73,7 @@ impl<'a> Check<'a, '_, '_> {
         self.below(&compiled, is_in_meta, place);
     }
 
-    /// Checks the schemas directly below. Those of maps cannot have defaults.
+    /// Checks the schemas directly below. The schemas of maps' values cannot have defaults.
     fn below(&mut self, compiled: &Compiled<'a>, is_in_meta: bool, place: &Place) {
         let Compiled { schema, form } = compiled;
         if let (Some(schema), Some(form)) = (schema.item(), form.items()) {

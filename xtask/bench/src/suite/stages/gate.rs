@@ -125,7 +125,7 @@ impl Measured {
     }
 }
 
-/// Creates the roles and bindings: the tenant's group has one of its own in the namespace, among those of others.
+/// Creates the roles and bindings: the tenant's group has a role and a binding in the namespace, among those of other groups.
 async fn bind(admin: &Client) -> Result<(), String> {
     let api = "/apis/rbac.authorization.k8s.io/v1";
     let mut connection = admin.connect().await?;
