@@ -112,7 +112,7 @@ pub struct ResourceType {
     /// columns, schema, defaults and reset fields, and its strategy's validation applies in addition to the hub's;
     /// everything else is the hub's.
     pub hub: Option<Arc<Conversion>>,
-    /// Where the resource was declared: `file:line`, or the name of a custom resource definition.
+    /// The place of the resource's declaration: `file:line`, or the name of a custom resource definition.
     pub declared_at: Cow<'static, str>,
 }
 

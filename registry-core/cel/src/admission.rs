@@ -72,7 +72,7 @@ pub enum Age {
     New,
 }
 
-/// Why an expression cannot be used.
+/// The reason for which an expression cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     /// It has errors, or another type. Not retryable.

@@ -80,12 +80,12 @@ pub(crate) struct CostNode<'e> {
     pub(crate) size: Option<SizeEstimate>,
 }
 
-/// Where in the declared types an expression leads.
+/// The position of an expression's value in the declared types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Path<'e> {
-    /// It starts at no variable.
+    /// The expression starts at no variable.
     Empty,
-    /// At a declared type, or beyond what is declared.
+    /// The declared type of the value; `None` beyond the declared types.
     At(Option<&'e DeclType>),
 }
 

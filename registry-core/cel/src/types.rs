@@ -74,7 +74,7 @@ pub struct ObjectType {
     fields: Fields,
 }
 
-/// Which fields an object type has.
+/// The fields of an object type.
 #[derive(Debug)]
 enum Fields {
     /// Exactly these, by name as expressions write it.
@@ -83,7 +83,7 @@ enum Fields {
     Growing(OrdMap<Name, Field>),
     /// Any field, of unknown type.
     Any,
-    /// None that expressions can select.
+    /// No field that expressions can select.
     None,
 }
 

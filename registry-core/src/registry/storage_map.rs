@@ -60,7 +60,7 @@ pub struct MapEntry {
     pub subresource: Option<&'static str>,
     /// Creates the storage.
     pub install: Install,
-    /// Where the author declared it, as `file:line`.
+    /// The place of the author's declaration, as `file:line`.
     pub declared_at: &'static str,
 }
 

@@ -62,7 +62,7 @@ pub struct AccessDecision {
     pub denied: bool,
     /// The reason; may be empty.
     pub reason: String,
-    /// Why the decision could not be evaluated completely; may be empty.
+    /// The failures because of which the decision could not be evaluated completely; may be empty.
     pub error: String,
 }
 

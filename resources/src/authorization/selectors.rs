@@ -12,9 +12,9 @@ use crate::support::field::Field;
 
 /// The requirements of a selector.
 pub(super) struct Understood<T> {
-    /// Those that were understood.
+    /// The requirements that were understood.
     pub(super) requirements: Vec<T>,
-    /// That others were left out.
+    /// The message that other requirements were left out.
     pub(super) problem: Option<String>,
 }
 

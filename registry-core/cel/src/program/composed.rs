@@ -114,7 +114,7 @@ impl CompositedVariables {
     }
 }
 
-/// Why a variable cannot be evaluated that Kubernetes could evaluate.
+/// The failure of a variable that this crate cannot evaluate although Kubernetes can.
 const TOO_DEEP: &str = "variables that select each other are nested too deeply";
 
 // === impl Composed ===

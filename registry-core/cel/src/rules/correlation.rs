@@ -1,4 +1,4 @@
-//! Which old value belongs to a new one, and whether they differ.
+//! The correlation of the new values of an update with the old values, and whether they differ.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;

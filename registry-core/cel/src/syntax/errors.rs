@@ -19,7 +19,7 @@ pub struct Location {
 /// One error in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
-    /// Where the error is.
+    /// The location of the error.
     pub location: Location,
     /// The description of the error, without the position.
     pub message: String,

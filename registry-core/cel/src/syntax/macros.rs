@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ast::{ACCUMULATOR, Ast, Comprehension, Expr, ExprId, Literal, Name, UNUSED_VARIABLE, operators};
 
-/// Which macros an environment has beyond the standard ones.
+/// The macros that an environment has beyond the standard macros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Macros {
     pub(crate) optionals: bool,

@@ -10,7 +10,7 @@ use super::lexer::{Token, TokenKind, Tokens};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TokenSet(u64);
 
-/// Why parsing ends early. The message is reported already, or in the error list of the caller.
+/// The reason for which parsing ends early. The message is reported already, or in the error list of the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// A rule does not match: it is recovered from at the end of the rule.
@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     Limit(String),
 }
 
-/// Why a rule does not match.
+/// The reason for which a rule does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
     /// The token is none of those expected.

@@ -59,7 +59,7 @@ pub struct Names {
     pub categories: Vec<String>,
 }
 
-/// Where custom resources are.
+/// The scope of custom resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In no namespace.
@@ -93,7 +93,7 @@ pub struct DefinitionVersion {
     pub selectable_fields: Vec<String>,
 }
 
-/// Where the fields of the `scale` subresource are.
+/// The paths of the fields of the `scale` subresource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scale {
     /// The path of the wanted number.
@@ -133,7 +133,7 @@ pub enum Conversion {
 /// A webhook that converts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionWebhook {
-    /// Where it is, and how its certificate is checked.
+    /// The target of the webhook, and the authorities that its certificate is checked against.
     pub client: WebhookClientConfig,
     /// The versions of reviews that it understands, in its order of preference.
     pub review_versions: Vec<String>,

@@ -39,9 +39,9 @@ const OFF_BY_DEFAULT: &[(&str, &str, i64, i64)] = &[
 /// The management of an APIService by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Automanaged {
-    /// When it starts; one that is deleted later is not restored before the next start.
+    /// The server writes the APIService when it starts. An APIService that is deleted later is not restored before the next start.
     OnStart,
-    /// As long as it runs.
+    /// The server keeps the APIService as long as it runs.
     Always,
 }
 

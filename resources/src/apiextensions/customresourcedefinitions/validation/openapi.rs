@@ -10,7 +10,7 @@ use super::ratcheting::{Options, TYPES};
 #[derive(Clone, Copy)]
 struct Scope<'o, 'a> {
     options: &'o Options<'a>,
-    /// Why there must be no defaults.
+    /// The reason for which there must be no defaults.
     forbids_defaults: Option<&'static str>,
     /// Whether this describes the type or the metadata of a Kubernetes object.
     is_in_meta: bool,

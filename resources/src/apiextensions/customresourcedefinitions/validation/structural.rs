@@ -10,7 +10,7 @@ use super::super::schema::{Additional, Schema};
 use super::completeness;
 use super::patterns::Patterns;
 
-/// Where a schema is.
+/// The level of a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
