@@ -39,10 +39,10 @@ pub struct RequestContext {
     pub user_agent: String,
     /// The policy of this cluster.
     pub policy: ClusterPolicy,
-    /// What the audit log records of the request; `None` if it is not audited.
+    /// The record of the request in the audit log; `None` if the request is not audited.
     pub audit: Option<Arc<AuditRecord>>,
     warnings: Mutex<Warnings>,
-    /// What the client's object has beside its stored form.
+    /// The empty fields of the client's object that its stored form does not have.
     empty_fields: Mutex<Option<Arc<EmptyFields>>>,
 }
 
@@ -106,7 +106,7 @@ impl RequestContext {
         std::mem::take(&mut *self.warnings()).into_texts()
     }
 
-    /// Keeps the empty lists of the request's object, in place of those of an object before.
+    /// Keeps the empty lists of the request's object, in place of the empty lists of a previous object.
     pub fn keep_empty_fields(&self, fields: EmptyFields) {
         let fields = (!fields.is_empty()).then(|| Arc::new(fields));
         *self.empty_fields.lock() = fields;

@@ -112,7 +112,7 @@ pub struct ResourceType {
     /// columns, schema, defaults and reset fields, and its strategy's validation applies in addition to the hub's;
     /// everything else is the hub's.
     pub hub: Option<Arc<Conversion>>,
-    /// Where the resource was declared: `file:line`, or the name of a custom resource definition.
+    /// The place of the resource's declaration: `file:line`, or the name of a custom resource definition.
     pub declared_at: Cow<'static, str>,
 }
 
@@ -125,7 +125,7 @@ pub struct SchemaSource {
     own_rules: Arc<OnceLock<Option<SchemaRules>>>,
 }
 
-/// What OpenAPI publishes of a custom kind: the schema of its definition instead of the compiled one.
+/// The schema that OpenAPI publishes for a custom kind: the schema of its definition instead of the compiled schema.
 #[derive(Clone)]
 pub struct Published {
     schema: Arc<dyn Fn() -> Option<Value> + Send + Sync>,
@@ -205,7 +205,7 @@ impl ResourceType {
 
 /// Attributes of stored bytes. Storages are opened with [`Versions`], which also reads other versions.
 impl ResourceType {
-    /// Returns the attributes of a value in canonical encoding; the same as those of the decoded object.
+    /// Returns the attributes of a value in canonical encoding. They equal the attributes of the decoded object.
     ///
     /// # Errors
     /// Fails if the value is not a JSON object.
@@ -255,8 +255,8 @@ impl SchemaSource {
         self
     }
 
-    /// Publishes these names of selectable fields instead of all that [`ResourceType::selectable`] contains: a hub has
-    /// those of its other versions too. Does nothing without a published schema.
+    /// Publishes these names of selectable fields instead of all names in [`ResourceType::selectable`], which for a hub
+    /// contains the names of its other versions too. Does nothing without a published schema.
     #[must_use]
     pub const fn with_published_fields(mut self, selectable: &'static [&'static str]) -> Self {
         if let Some(published) = &mut self.published {
@@ -315,7 +315,7 @@ impl Published {
         self.fingerprint.as_deref()
     }
 
-    /// Returns the names of the selectable fields, if they are not those of the resource.
+    /// Returns the names of the selectable fields, if they differ from the names of the resource.
     pub const fn selectable(&self) -> Option<&'static [&'static str]> {
         self.selectable
     }

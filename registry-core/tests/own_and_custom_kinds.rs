@@ -16,7 +16,7 @@ use serde_json::Value;
 
 const KIND: GroupVersionKind = GroupVersionKind { group: "corpus.example.com", version: "v1", kind: "Thing" };
 
-/// Why an object of a struct is answered otherwise than a custom resource.
+/// The reason for which an object of a struct is answered otherwise than a custom resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Difference {
     /// A value of the wrong type is refused when the object is decoded, as in Kubernetes' own kinds (400 instead of 422).

@@ -56,10 +56,10 @@ pub use configuration::AdmissionConfiguration;
 pub use resource_quota::{QuotaTotals, QuotaUsage};
 pub use toleration_seconds::DefaultTolerations;
 
-/// What the plug-ins need beside the installed resources.
+/// The settings of the plug-ins, and the services that they call.
 #[derive(Clone)]
 pub struct AdmissionSettings {
-    /// Decides what users may do, for plug-ins that require more permissions than that of the write.
+    /// Decides about users' access, for plug-ins that require further permissions than the permission for the write.
     pub access: Arc<dyn AccessReviewer>,
     /// Calls the service that decides about images.
     pub webhooks: Arc<dyn WebhookCaller>,
@@ -72,7 +72,7 @@ pub struct AdmissionSettings {
 // === impl AdmissionSettings ===
 
 impl Default for AdmissionSettings {
-    /// Settings without a server: nobody has more permissions than that of the write.
+    /// Settings without a server: nobody has more permissions than the permission for the write.
     fn default() -> Self {
         Self {
             access: Arc::new(NoAccess),

@@ -84,7 +84,7 @@ pub struct ServerFacts {
     pub advertise_address: Option<IpAddr>,
     /// The port that the server listens on.
     pub secure_port: u16,
-    /// How the server authenticates clients.
+    /// The settings by which the server authenticates clients.
     pub authentication: PublishedAuthentication,
     /// The features that are enabled.
     pub features: Vec<Feature>,

@@ -120,7 +120,7 @@ fn a_pods_fields_are_managed_by_its_lists_keys() {
     assert_eq!(main["f:args"], json!({}));
 }
 
-/// What tracking costs; says it, and asserts nothing. Wants optimised code.
+/// Measures the cost of tracking. It prints the cost, and asserts nothing. Needs optimised code.
 #[test]
 #[ignore = "a measurement: run it by name, optimised, with --nocapture"]
 fn cost_of_tracking() {

@@ -123,7 +123,7 @@ async fn objects_are_read_selected_watched_and_rewritten_as_json() {
 }
 
 #[tokio::test]
-async fn what_is_no_such_object_is_told() {
+async fn values_that_are_no_such_object_are_told() {
     let fixture = Fixture::new();
     let store = fixture.store(ConfigMaps::TYPE);
     let values = [

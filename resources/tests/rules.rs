@@ -134,7 +134,8 @@ impl AccessReviewer for Known {
     async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
         let own = ["a".to_owned()];
         let wanted = if audiences.is_empty() { &own } else { audiences };
-        let known: Vec<String> = wanted.iter().filter(|one| *one == "a" || *one == "b").cloned().collect();
+        let known: Vec<String> =
+            wanted.iter().filter(|audience| *audience == "a" || *audience == "b").cloned().collect();
         if token != TOKEN || known.is_empty() {
             return Err("invalid bearer token".to_owned());
         }
@@ -285,7 +286,9 @@ async fn outcome_of_action(
         let context = RequestContext::system(pod.namespace());
         store.create(&context, pod, &AdmitAll, &CreateOptions::default()).await.unwrap();
     }
-    let is_same = |one: &&InstalledPath| one.subresource.is_none() && one.resource.kind == path.resource.kind;
+    let is_same = |candidate: &&InstalledPath| {
+        candidate.subresource.is_none() && candidate.resource.kind == path.resource.kind
+    };
     let path = installed.paths.iter().find(is_same).unwrap();
     let mut object = base.clone();
     merge(&mut object, &case["object"]);
@@ -332,8 +335,8 @@ async fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
         }
         let kind = case["kind"].as_str().unwrap();
         let is_wanted = |installed: &&InstalledPath| {
-            let one = &installed.resource.kind;
-            one.kind == kind && case["version"].as_str().is_none_or(|version| one.version == version)
+            let own = &installed.resource.kind;
+            own.kind == kind && case["version"].as_str().is_none_or(|version| own.version == version)
         };
         let installed = installed.paths.iter().find(is_wanted).unwrap();
         let (errors, warnings) = if installed.store.is_some() {

@@ -18,7 +18,7 @@ use resources::core::events::Events;
 use resources::events::events_v1::EventsV1;
 use serde_json::{Value, json};
 
-/// What the storage of a kind makes of a value.
+/// Reads a value through the storage of a kind.
 async fn read<Hub: Resource, Spoke: Resource>(value: Bytes) -> (Value, registry_core::storage::Attributes) {
     let engine = Embedded::in_memory();
     engine.put_if("/registry/kind/default/a", 0, value, None).await.unwrap();

@@ -60,7 +60,7 @@ fn a_new_project_passes_its_test_at_the_first_attempt() {
 }
 
 #[test]
-fn what_cannot_be_a_project_is_refused() {
+fn projects_with_bad_names_are_refused() {
     let parent = tempfile::tempdir().unwrap();
     for (name, group_version, reason) in
         [("Harbor", "harbor.example.dev/v1", "lower case"), ("harbor", "v1", "needs a group")]

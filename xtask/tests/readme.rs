@@ -8,11 +8,11 @@ use std::process::{Child, Command, Stdio};
 
 const README: &str = include_str!("../../README.md");
 
-/// What a build does not need.
+/// The folders that a build does not need.
 const LEFT_OUT: [&str; 3] = ["target", ".git", "apiserver-data"];
 
-/// Makes one folder's files those of another. Files that are the same keep their times, so that a second run builds
-/// little.
+/// Copies the files of a folder into another folder, and removes all others there. Files that are the same keep their
+/// times, so that a second run builds little.
 fn mirror(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     let names = |folder: &Path| -> Vec<std::ffi::OsString> {

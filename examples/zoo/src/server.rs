@@ -1,4 +1,4 @@
-//! What this server has beside its resources: a flag, an admission plug-in, a post-start hook and a controller.
+//! The parts of this server beside its resources: a flag, an admission plug-in, a post-start hook and a controller.
 
 use apiserver::api_client::leadership::Leadership;
 use apiserver::{ServerBuilder, ServerContext};

@@ -17,7 +17,7 @@ metadata: {name: north}
 spec: {species: Penguin, animals: 2, keeper: ada}
 ";
 
-/// Repeats a command until its output, or that of its failure, has a text: what is cached or followed arrives later.
+/// Repeats a command until its standard output or standard error contains a text: changes reach caches and informers later.
 async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) -> String {
     let begun = Instant::now();
     loop {
@@ -300,7 +300,7 @@ async fn the_serving_certificate_is_replaced_while_it_serves() {
     assert!(metrics.lines().any(|line| line.starts_with(failed)), "the failure is not counted");
     for available in ["v1.zoo.example.dev", "v1.apps", "v1."] {
         let line = format!("aggregator_unavailable_apiservice{{name=\"{available}\"}} 0");
-        assert!(metrics.lines().any(|one| one == line), "{line}");
+        assert!(metrics.lines().any(|sample| sample == line), "{line}");
     }
     assert!(kubectl.run("get --raw /readyz?verbose").await.contains("[+]autoregister-completion ok"));
     cluster.stop().await;
@@ -470,10 +470,10 @@ async fn a_request_passes_a_server_once() {
         let builder = flags.iter().fold(builder, apiserver::testing::TestServerBuilder::flag);
         builder.start().await.unwrap()
     };
-    let (one, two) = (start().await, start().await);
-    point(&one, &two).await;
-    point(&two, &one).await;
-    let kubectl = one.kubectl();
+    let (first, second) = (start().await, start().await);
+    point(&first, &second).await;
+    point(&second, &first).await;
+    let kubectl = first.kubectl();
     // Each waits for the other, so that neither becomes available.
     until(&kubectl, "get apiservice v1.loop.example.com -o yaml", "", "bad status").await;
     // If both are said to be, a request ends where it began.
@@ -481,7 +481,7 @@ async fn a_request_passes_a_server_once() {
     let begun = Instant::now();
     loop {
         kubectl.run(claim).await;
-        two.kubectl().run(claim).await;
+        second.kubectl().run(claim).await;
         let answer = kubectl.output("get --raw /apis/loop.example.com/v1/things", "").await;
         let text = String::from_utf8_lossy(&answer.stderr).into_owned();
         if text.contains("the request was forwarded by this server before") {
@@ -489,8 +489,8 @@ async fn a_request_passes_a_server_once() {
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "{text}");
     }
-    one.stop().await;
-    two.stop().await;
+    first.stop().await;
+    second.stop().await;
 }
 
 /// Trusts the authority of the extension server's certificate.

@@ -1,4 +1,4 @@
-//! What the zoo's server has beside its resources.
+//! Tests of the parts of the zoo's server beside its resources.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -14,7 +14,7 @@ metadata: {name: north}
 spec: {species: penguin, animals: 2}
 ";
 
-/// Repeats a command until its output, or that of its failure, has a text.
+/// Repeats a command until its standard output or standard error contains a text.
 async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) {
     let begun = Instant::now();
     loop {

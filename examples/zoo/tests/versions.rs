@@ -25,7 +25,7 @@ async fn spec(kubectl: &Kubectl, resource: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_one_version_writes_the_other_reads() {
+async fn each_version_reads_objects_that_the_other_wrote() {
     let server = TestServer::builder().storage_map(&zoo::STORAGE_MAP).start().await.unwrap();
     let kubectl = server.kubectl();
     kubectl

@@ -10,7 +10,7 @@ use registry_core::codec::{cbor, protobuf, stored};
 use registry_core::schema::{Scalar, Schema, TypeRef, TypeTable};
 use serde_json::{Map, Value, json};
 
-/// When everything is written.
+/// The time of all writes.
 pub(crate) const NOW: &str = "2026-01-02T03:04:05Z";
 
 /// An object to measure.

@@ -35,7 +35,7 @@ pub const VARIABLES: &str = "variables";
 /// Maximum cost of all match conditions of one policy or webhook, as Kubernetes limits it.
 pub const MATCH_CONDITIONS_COST_BUDGET: u64 = super::RUNTIME_COST_BUDGET / 4;
 
-/// What an expression may use in addition to the object and the request.
+/// The features that an expression may use in addition to the object and the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
     /// Parameters.
@@ -46,7 +46,7 @@ pub struct Uses {
     pub patches: bool,
 }
 
-/// What an expression must evaluate to.
+/// The required type of an expression's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// Anything.
@@ -72,7 +72,7 @@ pub enum Age {
     New,
 }
 
-/// Why an expression cannot be used.
+/// The reason for which an expression cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
     /// It has errors, or another type. Not retryable.
@@ -271,7 +271,7 @@ fn extended(
     environment
 }
 
-/// The type that a variable is known by: that of scalars, lists and maps, and otherwise none.
+/// Returns the declared type of a variable: the types of scalars, lists and maps are kept, other types become dynamic.
 fn kept_type(of: &Type) -> Type {
     match of {
         Type::Null

@@ -1,4 +1,4 @@
-//! What evaluations may cost.
+//! Limits of the cost of evaluations.
 //!
 //! Kubernetes' costs are charged as Kubernetes charges them. They leave out much: comparing and printing costs nothing however
 //! large values are, and values that share their parts are exponentially larger than the memory they take. All work is

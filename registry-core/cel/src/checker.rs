@@ -13,7 +13,7 @@ mod aggregates;
 mod unify;
 pub(crate) mod validate;
 
-/// What a name can stand for, from outside of the expression.
+/// The declarations from outside of an expression that its names can refer to.
 pub(crate) trait Scope {
     /// The type of a variable.
     fn variable(&self, name: &str) -> Option<Type>;
@@ -23,7 +23,7 @@ pub(crate) trait Scope {
     fn libraries(&self) -> Libraries;
 }
 
-/// What a name or a call was resolved to.
+/// The declaration that a name or a call refers to.
 #[derive(Clone, Debug)]
 pub(crate) enum Reference {
     /// A variable, declared outside or by a comprehension. A dotted variable is one name.
@@ -201,7 +201,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a name stands for; variables of comprehensions hide those of the environment.
+    /// Resolves a name. Variables of comprehensions hide the variables of the environment.
     fn resolve(&self, name: &str) -> Option<(Type, Reference)> {
         let local = self.locals.iter().rev().find(|(local, _)| local.as_ref() == name);
         if let Some((local, found)) = local {

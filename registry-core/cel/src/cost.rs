@@ -1,4 +1,4 @@
-//! What evaluations cost at least and at most, estimated from declared sizes as cel-go and Kubernetes estimate it.
+//! The least and the greatest cost of evaluations, estimated from declared sizes as cel-go and Kubernetes estimate it.
 
 use super::checker::Checked;
 use super::syntax::ast::ExprId;
@@ -36,7 +36,7 @@ pub(crate) fn ceil_factor(number: u64, factor: f64) -> u64 {
     if product >= 18_446_744_073_709_551_615.0 { u64::MAX } else { product as u64 }
 }
 
-/// What it costs to parse a selector of a length.
+/// Returns the cost of parsing a selector with a length.
 pub(crate) fn selector_cost(length: u64) -> u64 {
     let requirements = ceil_factor(length, 0.5);
     10_u64
@@ -80,12 +80,12 @@ pub(crate) struct CostNode<'e> {
     pub(crate) size: Option<SizeEstimate>,
 }
 
-/// Where in the declared types an expression leads.
+/// The position of an expression's value in the declared types.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Path<'e> {
-    /// It starts at no variable.
+    /// The expression starts at no variable.
     Empty,
-    /// At a declared type, or beyond what is declared.
+    /// The declared type of the value; `None` beyond the declared types.
     At(Option<&'e DeclType>),
 }
 

@@ -70,7 +70,7 @@ pub enum Library {
     Bindings,
 }
 
-/// Which libraries an environment has.
+/// The libraries of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Libraries(u32);
 

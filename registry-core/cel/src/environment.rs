@@ -28,7 +28,7 @@ pub struct Environment {
 /// Number of steps that a byte of an expression costs.
 const STEPS_PER_BYTE: u64 = 8;
 
-/// Why an expression cannot be used.
+/// The reason for which an expression cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CompileFailure {
     /// It has errors. Not retryable.

@@ -223,7 +223,7 @@ impl Program {
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// What an evaluation costs at least and at most, by the declared sizes.
+    /// Returns the least and the greatest cost of an evaluation, by the declared sizes.
     pub fn cost_estimate(&self) -> super::cost::CostEstimate {
         self.estimate
     }

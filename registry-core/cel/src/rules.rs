@@ -36,10 +36,10 @@ pub struct ValidationRules {
     root: Node,
 }
 
-/// The costs that the rules for one object may still have.
+/// The cost that is left for the rules of one object.
 #[derive(Clone, Debug)]
 pub struct RuleBudget<'b> {
-    /// What is left; negative once a limit was exceeded.
+    /// The cost that is left; negative once a limit was exceeded.
     remaining: i64,
     /// The budget of the request.
     request: Option<&'b Budget>,
@@ -105,7 +105,7 @@ impl<'b> RuleBudget<'b> {
         self
     }
 
-    /// What further rules may cost; 0 once a limit was exceeded.
+    /// Returns the cost that is left for further rules; 0 once a limit was exceeded.
     pub fn remaining(&self) -> u64 {
         u64::try_from(self.remaining).unwrap_or(0)
     }

@@ -74,7 +74,7 @@ pub struct ObjectType {
     fields: Fields,
 }
 
-/// Which fields an object type has.
+/// The fields of an object type.
 #[derive(Debug)]
 enum Fields {
     /// Exactly these, by name as expressions write it.
@@ -83,7 +83,7 @@ enum Fields {
     Growing(OrdMap<Name, Field>),
     /// Any field, of unknown type.
     Any,
-    /// None that expressions can select.
+    /// No field that expressions can select.
     None,
 }
 
@@ -99,7 +99,7 @@ pub struct Field {
 /// The declared type of a JSON value, with what is known about its size.
 #[derive(Clone, Debug)]
 pub struct DeclType {
-    /// How the value is read.
+    /// The way in which the value is read.
     pub shape: Shape,
     /// Whether the value may be `null`.
     pub nullable: bool,
@@ -112,10 +112,10 @@ pub struct DeclType {
     cel_type: Type,
 }
 
-/// How a JSON value is read.
+/// The way in which a JSON value is read.
 #[derive(Clone, Debug)]
 pub enum Shape {
-    /// By what the JSON value is.
+    /// By the type of the JSON value.
     Dyn,
     /// The same, for a value of the type `any`.
     Any,
@@ -145,14 +145,14 @@ pub enum Shape {
     Preserved,
 }
 
-/// What makes two elements of a list the same one.
+/// The identity of the elements of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListKind {
-    /// Their place.
+    /// Elements are identified by their place.
     Atomic,
-    /// Their value: the order does not matter.
+    /// Elements are identified by their value: the order does not matter.
     Set,
-    /// The values of their key fields, given by name in JSON: the order does not matter.
+    /// Elements are identified by the values of these key fields, given by their names in JSON: the order does not matter.
     Map(Arc<[String]>),
 }
 

@@ -97,7 +97,7 @@ pub enum Key<'a> {
     String(Text<'a>),
 }
 
-/// Why an expression has no value.
+/// The reason for which an expression has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvaluationError {
     /// The expression asks for something that its values do not have. Not retryable with the same values.

@@ -43,14 +43,14 @@ pub struct Budget {
     is_interrupted: AtomicBool,
 }
 
-/// Where a request is worked on: on the threads that serve connections, or on those for long work. Clones belong to the same
-/// request.
+/// The threads that work on a request: the threads that serve connections, or the threads for long work. Clones belong to the
+/// same request.
 #[derive(Clone, Debug, Default)]
 pub struct Place(Arc<AtomicU8>);
 
 /// The request is on the threads that serve connections, and is to leave them.
 const LEAVES: u8 = 1;
-/// It is elsewhere, or stays where it is.
+/// The request is on the threads for long work, or stays on its present threads.
 const LEFT: u8 = 2;
 
 /// Whether nobody waits for the response of a request any more. Clones belong to the same request.

@@ -3,7 +3,7 @@
 //! Kubernetes concept:
 //! [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
 
-/// A feature with a gate. Its name is that of the gate.
+/// A feature with a gate. The feature has the name of the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feature {
     /// CBOR in requests and responses. Storage remains JSON.

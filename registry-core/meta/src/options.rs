@@ -21,7 +21,7 @@ pub struct ListOptions {
     pub field_selector: FieldSelector,
     /// See [`ResourceVersionMatch`]; for a watch, the version to start after.
     pub resource_version: Option<u64>,
-    /// How to interpret `resource_version`.
+    /// The interpretation of `resource_version`.
     pub resource_version_match: Option<ResourceVersionMatch>,
     /// Maximum number of objects in a page; 0 means no limit.
     pub limit: u64,
@@ -35,7 +35,7 @@ pub struct ListOptions {
     pub send_initial_events: Option<bool>,
 }
 
-/// How to interpret the resource version of a list.
+/// The interpretation of the resource version of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceVersionMatch {
     /// Exactly the state at this revision.
@@ -49,7 +49,7 @@ pub enum ResourceVersionMatch {
 pub struct CreateOptions {
     /// Whether to skip the write.
     pub dry_run: DryRun,
-    /// How to handle unknown and duplicate fields.
+    /// The treatment of unknown and duplicate fields.
     pub field_validation: FieldValidation,
     /// The manager of the fields set; if empty, it is derived from the user agent.
     pub field_manager: String,
@@ -63,7 +63,7 @@ pub type UpdateOptions = CreateOptions;
 pub struct PatchOptions {
     /// Whether to skip the write.
     pub dry_run: DryRun,
-    /// How to handle unknown and duplicate fields.
+    /// The treatment of unknown and duplicate fields.
     pub field_validation: FieldValidation,
     /// The manager of the fields set.
     pub field_manager: String,
@@ -80,7 +80,7 @@ pub struct DeleteOptions {
     pub grace_period_seconds: Option<i64>,
     /// Conditions that the object must fulfil.
     pub preconditions: Preconditions,
-    /// How to handle dependents; absent means the kind's default.
+    /// The treatment of dependents; absent means the kind's default.
     pub propagation_policy: Option<PropagationPolicy>,
     /// Whether to delete the object even if the stored data cannot be decoded.
     pub ignore_store_read_error: bool,
@@ -95,7 +95,7 @@ pub struct Preconditions {
     pub resource_version: Option<String>,
 }
 
-/// How to handle the dependents of a deleted object.
+/// The treatment of the dependents of a deleted object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropagationPolicy {
     /// Dependents are kept, without the owner reference.
@@ -116,7 +116,7 @@ pub enum DryRun {
     All,
 }
 
-/// How to handle unknown and duplicate fields.
+/// The treatment of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
     /// Ignore them.

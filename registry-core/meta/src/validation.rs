@@ -196,7 +196,7 @@ impl FieldError {
 
     /// The value is not one of the supported ones, which the message lists in the given order.
     pub fn not_supported(field: FieldPath, value: impl Into<Value>, accepted: &[&str]) -> Self {
-        let accepted: Vec<_> = accepted.iter().map(|one| format!("{one:?}")).collect();
+        let accepted: Vec<_> = accepted.iter().map(|supported| format!("{supported:?}")).collect();
         let detail = format!("supported values: {}", accepted.join(", "));
         Self { kind: FieldErrorKind::NotSupported, field, value: Some(value.into()), shown: None, detail }
     }

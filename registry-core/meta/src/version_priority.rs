@@ -4,7 +4,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-/// How far a version is: alpha, beta, or generally available.
+/// The stability of a version: alpha, beta, or generally available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stability {
     Alpha,

@@ -17,8 +17,8 @@ pub(super) struct Walk<'a> {
     pub(super) issues: &'a mut Vec<FieldIssue>,
     /// Number of bytes of paths that may still be added to `issues`.
     pub(super) issue_bytes_left: usize,
-    /// Where to note the empty lists that the stored form does not have; lists and maps that it has as null remain. `None` if
-    /// the value gets its stored form at once.
+    /// The collection of the empty lists that the stored form does not have; lists and maps that it has as null remain. `None`
+    /// if the value gets its stored form at once.
     pub(super) empty: Option<&'a mut EmptyFields>,
     /// The budget for what is added.
     pub(super) budget: &'a Budget,

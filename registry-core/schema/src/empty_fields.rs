@@ -1,8 +1,8 @@
 //! The empty lists that a client sent.
 //!
 //! Go's decoder keeps an empty list apart from an absent one, and `omitempty` drops it when the object is written. Defaulting
-//! and validation happen in between, and some of their rules see the difference. None sees that of maps, which are left out:
-//! an empty map would look like an empty struct.
+//! and validation happen in between, and some of their rules see the difference. No rule distinguishes empty maps from absent
+//! maps, so that maps are left out: an empty map would look like an empty struct.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use registry_meta::Object;
 
 /// Maximum total length of the noted paths, in bytes. A hostile body can have very many of them.
 const MAX_PATH_BYTES: usize = 64 * 1024;
-/// What a step costs beside its name.
+/// Number of bytes that a step counts for beside its name.
 const STEP_BYTES: usize = 16;
 
 /// The places of empty lists that the object's stored form does not have.

@@ -50,7 +50,7 @@ pub struct Pattern {
     engine: OnceLock<Result<Engine, String>>,
 }
 
-/// Why a pattern was not matched.
+/// The reason for which a pattern was not matched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// The pattern is larger than this server compiles. Not retryable.

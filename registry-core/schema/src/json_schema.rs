@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
         }
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| {
-            required.is_some_and(|required| required.iter().any(|one| one.as_str() == Some(name)))
+            required.is_some_and(|required| required.iter().any(|entry| entry.as_str() == Some(name)))
         };
         let mut text = TypeText::new(description(schema));
         let mut fields = Vec::new();

@@ -196,8 +196,8 @@ impl Schema {
         }
     }
 
-    /// Sets the schema's defaults for absent fields, and takes their memory from a budget: those of list elements can be
-    /// larger than the list by any factor.
+    /// Sets the schema's defaults for absent fields, and takes their memory from a budget: the defaults of list elements
+    /// can be larger than the list by any factor.
     ///
     /// # Errors
     /// Fails if the budget is exhausted. Some defaults are set then.

@@ -98,7 +98,7 @@ fn has_numbers(shape: &Struct, is_root: bool) -> bool {
     !shape.keeps_unknown
         && in_message
             .map(|field| field.proto.first())
-            .all(|number| number.is_some_and(|one| taken.insert(*one)))
+            .all(|number| number.is_some_and(|number| taken.insert(*number)))
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ pub(super) enum Absent {
     Zero,
 }
 
-/// How server-side apply treats a list (`+listType`).
+/// The treatment of a list by server-side apply (`+listType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListKind {
     /// The list is one value.
@@ -200,8 +200,8 @@ pub enum ListKind {
     Map,
 }
 
-/// How a strategic merge patch treats a field (Go's `patchStrategy` tag). Without flags, structs and maps are merged,
-/// and lists are replaced.
+/// The treatment of a field by a strategic merge patch (Go's `patchStrategy` tag). Without flags, structs and maps are
+/// merged, and lists are replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatchStrategy {
     /// `replace`: the patch's value replaces the current one.

@@ -21,7 +21,7 @@ const KIND: GroupVersionKind = GroupVersionKind { group: "corpus.example.com", v
 /// The reason, field and message of an error.
 type Cause = (String, String, String);
 
-/// What a server answers to an object.
+/// The answer of a server to an object.
 #[derive(Debug, Default, PartialEq)]
 struct Answer {
     /// The message of an object that cannot be decoded.

@@ -54,16 +54,16 @@ pub enum OperationOptions<'a> {
     /// None: connections.
     #[default]
     None,
-    /// Those of a creation or an update.
+    /// The options of a creation or an update.
     Write {
         /// Whether to skip the write.
         dry_run: DryRun,
-        /// How to handle unknown and duplicate fields.
+        /// The treatment of unknown and duplicate fields.
         field_validation: FieldValidation,
         /// The manager of the fields set, as in the request; may be empty.
         field_manager: &'a str,
     },
-    /// Those of a deletion.
+    /// The options of a deletion.
     Delete(&'a DeleteOptions),
 }
 

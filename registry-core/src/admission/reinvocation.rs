@@ -17,7 +17,7 @@ pub struct Reinvocation {
 struct State {
     is_second_run: bool,
     is_requested: bool,
-    /// What each plug-in keeps between the runs, by its name.
+    /// The data that each plug-in keeps between the runs, by the plug-in's name.
     kept: HashMap<&'static str, Box<dyn Any + Send>>,
 }
 

@@ -15,7 +15,7 @@ const UPDATE_MANAGERS: usize = 10;
 /// The manager that represents the merged oldest updates.
 const ANCIENT: &str = "ancient-changes";
 
-/// How a manager acquired its fields.
+/// The operation by which a manager acquired its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum ManagedFieldsOperation {
     /// By applying them.

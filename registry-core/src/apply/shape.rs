@@ -1,4 +1,4 @@
-//! How server-side apply treats a type: as one value, or as parts that can have different managers.
+//! The treatment of a type by server-side apply: as one value, or as parts that can have different managers.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::schema::{ListKind, TypeRef};
 
 use super::element::PathElement;
 
-/// How server-side apply treats a type.
+/// The treatment of a type by server-side apply.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueShape<'s> {
     /// One value: scalars and atomic types.

@@ -199,10 +199,10 @@ impl FieldManager<'_> {
     }
 }
 
-fn is_same(one: Version<'_>, other: Version<'_>) -> bool {
-    match (one, other) {
+fn is_same(left: Version<'_>, right: Version<'_>) -> bool {
+    match (left, right) {
         (None, None) => true,
-        (Some(one), Some(other)) => one.is(other),
+        (Some(left), Some(right)) => left.is(right),
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! What the audit log records of one request while it is processed.
+//! The audit record of one request, filled while the request is processed.
 //!
 //! Kubernetes concept: `AuditContext` in `k8s.io/apiserver/pkg/audit`.
 
@@ -12,7 +12,8 @@ use crate::api::{Object, StatusError};
 
 use super::copies::{RecordedBytes, Reservation};
 
-/// The annotation of events that lack objects because those are too large, alone or together with those of other requests.
+/// The annotation of events without objects, if the objects are too large, alone or together with the objects of other
+/// requests.
 pub const TRUNCATED: &str = "audit.k8s.io/truncated";
 /// Maximum size of a recorded list. The list itself is unlimited, but it is never in memory as a whole.
 const MAX_LIST_BYTES: usize = 10 * 1024 * 1024;
@@ -21,13 +22,13 @@ const MAX_ANNOTATIONS: usize = 512;
 /// Maximum size of all keys and values of a request's annotations.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
-/// How much of a request is recorded. Every level includes those before it.
+/// The recorded part of a request. Every level includes the levels before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AuditLevel {
     /// Nothing is recorded.
     #[default]
     None,
-    /// Who requested what, when, and the outcome.
+    /// The user, the request, its time, and the outcome.
     Metadata,
     /// Also the object in the request.
     Request,
@@ -108,7 +109,7 @@ impl AuditRecord {
         Self { level, omits_managed_fields, recorded: Mutex::default(), left: RecordedBytes::default() }
     }
 
-    /// Limits the memory of this record's objects together with that of other records.
+    /// Limits the memory of this record's objects together with the memory of the objects of other records.
     #[must_use]
     pub fn limited(self, left: RecordedBytes) -> Self {
         Self { left, ..self }

@@ -14,7 +14,7 @@ pub(super) fn has_unions(schema: &Value) -> bool {
     }
 }
 
-/// Allows unknown fields in structs with a union beside their own fields (that of a flattened enum).
+/// Allows unknown fields in structs that have, beside their own fields, a union: the fields of a flattened enum.
 pub(super) fn keep_flattened(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -34,7 +34,8 @@ pub(super) fn keep_flattened(schema: &mut Value) {
 fn is_union(variants: &Value) -> bool {
     let is_null = |schema: &&Value| schema.get("type").and_then(Value::as_str) == Some("null");
     let is_choice = |schema: &&Value| schema.get("const").is_some() || schema.get("enum").is_some();
-    let real: Vec<&Value> = variants.as_array().into_iter().flatten().filter(|one| !is_null(one)).collect();
+    let real: Vec<&Value> =
+        variants.as_array().into_iter().flatten().filter(|variant| !is_null(variant)).collect();
     real.len() > 1 && !real.iter().all(is_choice)
 }
 

@@ -33,12 +33,12 @@ pub struct ScaleStore {
     kind: ScaleKind,
 }
 
-/// Whose scale it is.
+/// The kind of the scaled resource.
 #[derive(Clone, Copy, Debug)]
 enum ScaleKind {
-    /// That of the parent's resource.
+    /// A compiled resource, which declares its scale.
     Declared,
-    /// That of a custom resource in one version, whose own rules check the replica count.
+    /// One version of a custom resource, whose own rules check the replica count.
     Custom(ScalePaths),
 }
 

@@ -13,8 +13,8 @@ use super::storage_map::InstalledPath;
 pub struct ServedChange {
     /// The resources that are no longer served.
     pub removed: Vec<GroupVersionResource>,
-    /// The resources that are served from now on, each with its subresources; a resource replaces that of the same
-    /// name.
+    /// The resources that are served from now on, each with its subresources. A resource replaces the resource with the
+    /// same name.
     pub added: Vec<Vec<InstalledPath>>,
     /// The resources whose definition is being deleted: they are served until their objects are gone, but discovery
     /// does not offer writes to them.

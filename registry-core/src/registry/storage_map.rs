@@ -60,11 +60,11 @@ pub struct MapEntry {
     pub subresource: Option<&'static str>,
     /// Creates the storage.
     pub install: Install,
-    /// Where the author declared it, as `file:line`.
+    /// The place of the author's declaration, as `file:line`.
     pub declared_at: &'static str,
 }
 
-/// How the storage of a path is created.
+/// The function that creates the storage of a path.
 #[derive(Clone, Copy, Debug)]
 pub enum Install {
     /// On the resource's store.
@@ -331,8 +331,9 @@ fn open_store(
     if let Some(InstalledPath { store: Some(store), versions: Some(versions), .. }) = installed.stored(hub) {
         return Ok((store.clone(), versions.clone()));
     }
-    let is_spoke =
-        |one: &&Arc<ResourceType>| one.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub));
+    let is_spoke = |candidate: &&Arc<ResourceType>| {
+        candidate.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub))
+    };
     let versions = Arc::new(Versions::new(hub.clone(), types.values().filter(is_spoke).cloned()));
     Ok((open_versions(&versions, storage)?, versions))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::api::{Object, time};
 
-/// How a cell is computed from an object.
+/// The computation of a cell from an object.
 #[derive(Clone, Copy)]
 pub enum Cell {
     /// The value at this path; null if absent.
@@ -26,7 +26,7 @@ pub enum Cell {
     Dated(fn(&Object) -> CellValue),
 }
 
-/// How a cell of a served table is computed from an object.
+/// The computation of a cell of a served table from an object.
 #[derive(Clone)]
 pub enum TableCell {
     /// As declared.

@@ -28,7 +28,7 @@ pub struct Column {
     pub description: &'static str,
     /// The path of the field that documents the column; empty if there is none.
     pub documented_by: &'static [&'static str],
-    /// How a cell is computed.
+    /// The computation of the column's cells.
     pub cell: Cell,
 }
 
@@ -47,7 +47,7 @@ pub struct TableColumn {
     pub description: Cow<'static, str>,
     /// The path of the field that documents the column; empty if there is none.
     pub documented_by: &'static [&'static str],
-    /// How a cell is computed.
+    /// The computation of the column's cells.
     pub cell: TableCell,
 }
 

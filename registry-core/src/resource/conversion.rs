@@ -64,13 +64,13 @@ pub struct ConversionDescription {
 pub struct Conversion {
     /// The resource whose objects are stored.
     pub hub: Arc<ResourceType>,
-    /// How objects are converted.
+    /// The converter of the objects.
     pub converter: Converter,
     /// The hub's names of the spoke's selectable fields, in the order of `selectable`.
     pub hub_fields: Box<[&'static str]>,
 }
 
-/// How objects are converted.
+/// A converter of objects.
 pub enum Converter {
     /// By functions of this process.
     Functions {

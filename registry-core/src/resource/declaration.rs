@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Cell, ColumnType, ResourceDescription};
 use crate::schema::{Scalar, TypeRef};
 
-/// How a declaration uses a field.
+/// The use of a field in a declaration.
 #[derive(Clone, Copy)]
 enum Use {
     Selectable,

@@ -70,7 +70,7 @@ pub struct ResourceDescription {
     pub schema: fn() -> Schema,
     /// The conversion to and from the stored version; `None` if this is the stored version.
     pub hub: Option<&'static ConversionDescription>,
-    /// Where the resource is declared, as `file:line`.
+    /// The place of the resource's declaration, as `file:line`.
     pub declared_at: &'static str,
 }
 

@@ -25,7 +25,7 @@ struct Wanted {
     found: Option<Value>,
 }
 
-/// Searches for paths in a JSON value, which is itself at some depth of them.
+/// Searches for paths in a JSON value, which may be nested in the value where the paths begin.
 struct Search<'a> {
     wanted: &'a mut [Wanted],
     /// A bit mask of the paths that lead here.
@@ -33,7 +33,7 @@ struct Search<'a> {
     depth: usize,
 }
 
-/// Returns the attributes of a value; the same as those of the decoded object.
+/// Returns the attributes of a value. They equal the attributes of the decoded object.
 ///
 /// # Errors
 /// Fails if the value is not a JSON object.
@@ -50,7 +50,7 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
     if scanned.is_none() {
         decode(&mut wanted, leading, value)?;
     }
-    let mut found = wanted.into_iter().map(|one| one.found);
+    let mut found = wanted.into_iter().map(|path| path.found);
     let labels: Vec<(String, String)> = match found.next().flatten() {
         Some(Value::Object(labels)) => {
             let text =
@@ -75,8 +75,8 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
 
 /// Searches in a value that is not compact, or is not an object.
 fn decode(wanted: &mut [Wanted], leading: u128, value: &[u8]) -> Result<(), String> {
-    for one in &mut *wanted {
-        one.found = None;
+    for path in &mut *wanted {
+        path.found = None;
     }
     // As text, so that skipped strings are checked too.
     let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;

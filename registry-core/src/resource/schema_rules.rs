@@ -43,8 +43,8 @@ impl SchemaRules {
         Self::compile(definition.schema(), Some(Arc::clone(definition.structural())))
     }
 
-    /// Validates a write. `more` adds errors of other checks, which prevent the evaluation of rules like those of the
-    /// schema.
+    /// Validates a write. `more` adds errors of other checks, which prevent the evaluation of rules as the errors of the
+    /// schema do.
     ///
     /// Errors that an update does not cause are warnings.
     pub fn validate(

@@ -172,7 +172,7 @@ pub struct WrittenValue<'a> {
     pub errors: &'a ErrorList,
 }
 
-/// How an object is to be deleted.
+/// The way in which an object is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletion {
     /// Immediately (unless there are finalizers).

@@ -62,7 +62,7 @@ impl Versions {
     pub fn find(&self, api_version: &str) -> Option<&Arc<ResourceType>> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let mut all = std::iter::once(&self.hub).chain(&self.spokes);
-        all.find(|one| one.kind.group == group && one.kind.version == version)
+        all.find(|resource| resource.kind.group == group && resource.kind.version == version)
     }
 
     /// Converts the fields of an object from one version to another.

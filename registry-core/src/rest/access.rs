@@ -39,7 +39,7 @@ pub struct ResourceAccess {
     pub namespace: String,
     /// The object's name.
     pub name: String,
-    /// What the access is restricted to.
+    /// The selectors that restrict the access.
     pub selectors: AccessSelectors,
 }
 
@@ -62,7 +62,7 @@ pub struct AccessDecision {
     pub denied: bool,
     /// The reason; may be empty.
     pub reason: String,
-    /// Why the decision could not be evaluated completely; may be empty.
+    /// The failures because of which the decision could not be evaluated completely; may be empty.
     pub error: String,
 }
 
@@ -75,7 +75,7 @@ pub struct AccessRules {
     pub paths: Vec<PathRule>,
     /// Whether the user may have permissions that are not listed.
     pub incomplete: bool,
-    /// What could not be evaluated; may be empty.
+    /// The failures of evaluations; may be empty.
     pub error: String,
 }
 

@@ -45,7 +45,7 @@ pub struct ConnectSpec {
     /// Returns the schema of that kind.
     pub schema_of: fn(GroupVersionKind) -> Schema,
     /// For a path that is read rather than connected to (a log): the resource named in errors. Such a path reports its
-    /// parent's kind, and admission is not called. `None` for a connection, whose kind is that of its options.
+    /// parent's kind, and admission is not called. `None` for a connection, which reports the kind of its options.
     pub read_as: Option<GroupResource>,
     /// The options, which are query parameters.
     pub options: &'static [(&'static str, OptionType)],
@@ -53,7 +53,7 @@ pub struct ConnectSpec {
     pub has_path: bool,
 }
 
-/// How an option is parsed from query parameters.
+/// The type of an option, which decides how query parameters are parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionType {
     /// The first value, as a string.

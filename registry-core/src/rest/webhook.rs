@@ -9,16 +9,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-/// Where a webhook is, and how its certificate is checked.
+/// The target of a webhook, and the authorities that its certificate is checked against.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WebhookClientConfig {
-    /// Where it is.
+    /// The target of the webhook.
     pub target: WebhookTarget,
-    /// The certificates (PEM) that its own is checked against; empty for those of the system.
+    /// The authorities (PEM) that the certificate of the webhook is checked against; empty for the authorities of the system.
     pub ca_bundle: Vec<u8>,
 }
 
-/// Where a webhook is.
+/// The target of a webhook.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum WebhookTarget {
     /// At a URL.

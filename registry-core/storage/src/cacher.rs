@@ -49,7 +49,7 @@ const FRESH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time that a consistent read waits for the cache before it is sent to the store.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// How reads without a revision are kept consistent.
+/// The method that keeps reads without a revision consistent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
     /// All writes go through this process: a read of one object waits for the writes made here.
@@ -64,7 +64,7 @@ pub enum Consistency {
 pub struct CacherOptions {
     /// The resource's key prefix, with a trailing slash.
     pub prefix: String,
-    /// How reads are kept consistent.
+    /// The method that keeps reads consistent.
     pub consistency: Consistency,
     /// Selectable fields that have their own channels.
     pub indexes: &'static [&'static str],

@@ -131,7 +131,7 @@ pub struct ListRequest {
     pub predicate: Predicate,
     /// `None`: the newest state. `Some(0)` without a match: any available state.
     pub revision: Option<Revision>,
-    /// How `revision` is matched; `None` means not older than.
+    /// The matching of `revision`; `None` means not older than.
     pub revision_match: Option<ResourceVersionMatch>,
     /// Maximum number of objects; 0 means no limit.
     pub limit: u64,
@@ -306,11 +306,11 @@ pub enum UpdateAction {
 pub struct Updated {
     /// The state after the update (after a deletion: the last state, with the deletion's revision).
     pub object: StoredObject,
-    /// What the update did.
+    /// The outcome of the update.
     pub outcome: UpdateOutcome,
 }
 
-/// What an update did.
+/// The outcome of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateOutcome {
     /// A new object was written.

@@ -53,7 +53,7 @@ struct SharedWatchState {
 /// A resource's view of the engine through the shared watch.
 struct Client {
     shared_watch: Arc<SharedWatch>,
-    /// Distinguishes this client's watches from those of others.
+    /// Distinguishes this client's watches from the watches of other clients.
     number: u64,
     /// Whether some of its watches are on the engine directly: only the engine reports progress to those.
     watches_engine: AtomicBool,

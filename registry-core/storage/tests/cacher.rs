@@ -172,7 +172,7 @@ async fn over_the_budget_the_oldest_history_goes_first_and_objects_stay() {
 }
 
 #[tokio::test]
-async fn what_is_held_is_counted_to_the_byte_and_given_back() {
+async fn held_memory_is_counted_to_the_byte_and_given_back() {
     let budget = Arc::new(CacheBudget::new(1 << 20));
     let cacher = cache_within(&Embedded::in_memory(), 2, &budget).await;
     for number in 0..20 {

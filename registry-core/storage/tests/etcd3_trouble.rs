@@ -247,9 +247,9 @@ async fn too_much_is_refused_and_does_no_harm() {
     assert_eq!(engine.health().await, Ok(()));
     let options = Etcd3Options { max_requests_in_flight: 1, ..etcd.options() };
     let narrow = Etcd3::connect(options).await.unwrap();
-    let (one, other) = tokio::join!(narrow.get(PREFIX), narrow.get(PREFIX));
-    assert!(one.is_ok());
-    assert!(matches!(other, Err(MvccError::Overloaded)), "{other:?}");
+    let (first, second) = tokio::join!(narrow.get(PREFIX), narrow.get(PREFIX));
+    assert!(first.is_ok());
+    assert!(matches!(second, Err(MvccError::Overloaded)), "{second:?}");
 }
 
 /// Two servers share an etcd: old revisions are compacted once per interval, not once per server.

@@ -83,7 +83,7 @@ pub struct ResourceModel {
     pub subresources: Vec<SubresourceAttribute>,
 }
 
-/// The rules of writes that are constants. A spoke has those of its hub.
+/// The rules of writes that are constants. A spoke has the rules of its hub.
 #[derive(Clone, Debug)]
 pub struct WriteRules {
     /// Whether updates without a resource version are allowed.

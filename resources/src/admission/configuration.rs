@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn mistakes_are_told_with_their_place() {
         let event = |limits: Value| {
             let kind = "eventratelimit.admission.k8s.io/v1alpha1";
             json!({"name": "EventRateLimit", "configuration": {"apiVersion": kind, "kind": "Configuration", "limits": limits}})

@@ -63,8 +63,9 @@ impl ValidatingAdmission for DeclaredFeatures {
             return Err(forbidden(attributes, object, format!("node {node:?} not found")));
         };
         let declared = node.get(&["status", "declaredFeatures"]).and_then(Value::as_array);
-        let has =
-            |feature: &str| declared.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(feature)));
+        let has = |feature: &str| {
+            declared.is_some_and(|all| all.iter().any(|entry| entry.as_str() == Some(feature)))
+        };
         let missing: Vec<&str> = needed.into_iter().filter(|feature| !has(feature)).collect();
         if missing.is_empty() {
             return Ok(());

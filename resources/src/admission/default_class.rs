@@ -10,9 +10,9 @@ pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Objec
     let is_default = |class: &Object| {
         class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true")
     };
-    classes.into_iter().filter(is_default).max_by(|one, other| {
+    classes.into_iter().filter(is_default).max_by(|left, right| {
         let created = |class: &Object| class.get_str(&["metadata", "creationTimestamp"]).map(str::to_owned);
-        created(one).cmp(&created(other)).then_with(|| other.name().cmp(one.name()))
+        created(left).cmp(&created(right)).then_with(|| right.name().cmp(left.name()))
     })
 }
 

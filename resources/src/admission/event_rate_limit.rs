@@ -40,7 +40,7 @@ struct LimitSettings {
     cache_size: i32,
 }
 
-/// What has a rate of its own.
+/// The scope of a limit: each server, namespace, user, or pair of source and object has its own rate.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 enum LimitKind {
     Server,

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_pod_does_not_say_is_filled_in_and_told() {
+    fn unset_amounts_of_a_pod_are_filled_in_and_told() {
         let mut pod = Object::from_value(json!({"spec": {"containers": [
             {"name": "a"}, {"name": "b", "resources": {"limits": {"cpu": "2"}}},
         ]}}))
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_bounds_is_told_once() {
+    fn amounts_out_of_bounds_are_told_once() {
         let container = json!({"name": "c", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "1"}}});
         let pod = Object::from_value(json!({"spec": {
             "containers": [container, container], "overhead": {"cpu": "5"},

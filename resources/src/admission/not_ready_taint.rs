@@ -37,7 +37,7 @@ impl MutatingAdmission for NotReadyTaint {
 fn taint(node: &mut Object) {
     let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
     let mut taints = node.get(&["spec", "taints"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    let same = |one: &Value| ["key", "effect"].iter().all(|field| one.get(field) == taint.get(field));
+    let same = |present: &Value| ["key", "effect"].iter().all(|field| present.get(field) == taint.get(field));
     if !taints.iter().any(same) {
         taints.push(taint);
         node.set(&["spec", "taints"], taints.into());

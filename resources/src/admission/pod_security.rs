@@ -56,10 +56,10 @@ pub(super) struct PodSecurity {
     settings: PodSecuritySettings,
 }
 
-/// What a pod, or a template, is checked against.
+/// The standards that a pod, or a template, is checked against.
 struct Standards {
     policy: Policy,
-    /// What is wrong with the namespace's labels.
+    /// The errors of the namespace's labels.
     errors: ErrorList,
 }
 

@@ -1,4 +1,4 @@
-//! `Priority`: sets a pod's priority to that of its class.
+//! `Priority`: sets a pod's priority to the priority of its class.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;

@@ -1,4 +1,4 @@
-//! What pods refer to in the API.
+//! The references of pods to other objects of the API.
 //!
 //! Kubernetes concept: `VisitPodSecretNames` and `HasAPIObjectReference` in `pkg/api/pod`.
 

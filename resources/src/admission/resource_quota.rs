@@ -42,7 +42,7 @@ pub(super) struct ResourceQuota {
     quotas: Decoded<Quota>,
     store: Arc<Store>,
     devices: Option<DeviceLookup>,
-    /// What nobody may use without a quota.
+    /// The resources that nobody may use without a quota.
     limited: Vec<LimitedResource>,
 }
 

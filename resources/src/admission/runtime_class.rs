@@ -131,10 +131,10 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
 }
 
 /// Whether the amounts are the same, however they are written.
-fn are_equal(one: &Amounts, other: &Amounts) -> bool {
+fn are_equal(left: &Amounts, right: &Amounts) -> bool {
     let same =
-        |name: &String, amount: &Quantity| other.get(name).is_some_and(|other| other.compare(amount).is_eq());
-    one.len() == other.len() && one.iter().all(|(name, amount)| same(name, amount))
+        |name: &String, amount: &Quantity| right.get(name).is_some_and(|right| right.compare(amount).is_eq());
+    left.len() == right.len() && left.iter().all(|(name, amount)| same(name, amount))
 }
 
 fn mismatch(pod: &Object) -> StatusError {

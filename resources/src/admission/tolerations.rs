@@ -33,7 +33,7 @@ pub(super) fn merged(own: Vec<Value>, more: Vec<Value>) -> Vec<Value> {
 /// Whether each toleration is included in one of those that are allowed. An empty list allows all.
 pub(super) fn are_allowed(tolerations: &[Value], allowed: &[Value]) -> bool {
     allowed.is_empty()
-        || tolerations.iter().all(|toleration| allowed.iter().any(|one| includes(one, toleration)))
+        || tolerations.iter().all(|toleration| allowed.iter().any(|wider| includes(wider, toleration)))
 }
 
 /// Whether every taint that `narrow` tolerates is tolerated by `wide` too, for at least as long.
@@ -71,17 +71,17 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_others_include_is_left_out() {
+    fn tolerations_that_others_include_are_left_out() {
         let every = json!({"operator": "Exists"});
-        let one = json!({"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"});
+        let exact = json!({"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"});
         let same = json!({"key": "a", "operator": "Exists", "effect": "NoSchedule"});
         let other = json!({"key": "c", "operator": "Exists"});
-        assert_eq!(merged(vec![one.clone()], vec![one.clone()]), std::slice::from_ref(&one));
+        assert_eq!(merged(vec![exact.clone()], vec![exact.clone()]), std::slice::from_ref(&exact));
         assert_eq!(
-            merged(vec![one.clone()], vec![same.clone(), other.clone()]),
+            merged(vec![exact.clone()], vec![same.clone(), other.clone()]),
             [same.clone(), other.clone()]
         );
-        assert_eq!(merged(vec![one.clone(), same], vec![every.clone()]), [every]);
+        assert_eq!(merged(vec![exact.clone(), same], vec![every.clone()]), [every]);
     }
 
     #[test]

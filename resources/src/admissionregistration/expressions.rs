@@ -29,7 +29,7 @@ pub(super) struct Expressions<'o> {
 // === impl Expressions ===
 
 impl<'o> Expressions<'o> {
-    /// Checks the expressions of a policy, which has `paramKind` or has not. Those of the old one were accepted before.
+    /// Checks the expressions of a policy with or without `paramKind`. The expressions of the old policy were accepted before.
     pub(super) fn of_policy(spec: &Field<'_, '_>, old: Option<&'o Object>, budget: &'o Budget) -> Self {
         let mut stored = HashSet::new();
         if let Some(spec) = old.and_then(|old| old.0.get("spec")) {
@@ -44,7 +44,7 @@ impl<'o> Expressions<'o> {
         }
     }
 
-    /// Checks the expressions of webhooks. Those of the old webhooks were accepted before.
+    /// Checks the expressions of webhooks. The expressions of the old webhooks were accepted before.
     pub(super) fn of_webhooks(old: Option<&'o Value>, budget: &'o Budget) -> Self {
         let mut stored = HashSet::new();
         if let Some(old) = old {

@@ -49,14 +49,14 @@ fn default_rule(rule: &mut Fields) {
     defaulting::fill_absent(rule, "scope", "*");
 }
 
-/// What a configuration must fulfil: an update may keep what the old configuration has.
+/// The rules that a configuration must fulfil. An update may keep violations that the old configuration has.
 struct Strictness<'o> {
     old: Option<&'o Value>,
     /// Whether names are unique.
     unique_names: bool,
     /// Whether webhooks have no side effects.
     no_side_effects: bool,
-    /// Whether a known version of reviews is among those of each webhook.
+    /// Whether each webhook has a known version of reviews.
     known_versions: bool,
     /// Whether match conditions are checked: they are, unless none has changed.
     conditions: bool,
@@ -82,7 +82,7 @@ pub(super) fn check_webhooks(
     }
 }
 
-/// Returns the warning of a name that ends as those of configurations in files do.
+/// Returns the warning of a name with the ending that is reserved for configurations in files.
 pub(super) fn warnings_of_name(object: &Object) -> Vec<String> {
     const RESERVED: &str = ".static.k8s.io";
     let text = format!(
@@ -176,7 +176,7 @@ pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
         let list = rule.get(field);
         if list.is_empty() {
             errors.push(list.required(""));
-        } else if list.len() > 1 && list.elements().any(|one| one.text() == "*") {
+        } else if list.len() > 1 && list.elements().any(|element| element.text() == "*") {
             errors.push(list.invalid(detail));
         }
     }
@@ -223,7 +223,7 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
             everywhere.insert(subresource);
         }
     }
-    let has = |wanted: &str| resources.elements().any(|one| one.text() == wanted);
+    let has = |wanted: &str| resources.elements().any(|resource| resource.text() == wanted);
     if resources.len() > 1 && has("*/*") {
         errors.push(resources.invalid("if '*/*' is present, must not specify other resources"));
     }
@@ -238,7 +238,9 @@ pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut
     const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
     let rules = constraints.get("resourceRules");
     for rule in rules.elements() {
-        for operation in rule.get("operations").elements().filter(|one| !OPERATIONS.contains(&one.text())) {
+        for operation in
+            rule.get("operations").elements().filter(|operation| !OPERATIONS.contains(&operation.text()))
+        {
             let path = rules.path().child("operations");
             errors.push(FieldError::not_supported(path, operation.text(), &OPERATIONS));
         }

@@ -71,8 +71,8 @@ impl CustomKinds {
     /// Makes the kinds of a definition that is stored as `stored`, whose names were accepted.
     ///
     /// Objects that were written before the revision `schema_since` are brought into the form of the present schema when
-    /// they are read. It must be a revision from which on no server writes by an earlier schema; usually, the one at which
-    /// these kinds begin to be served, or that of the change of the definition's spec.
+    /// they are read. It must be a revision from which on no server writes by an earlier schema; usually, the revision at
+    /// which these kinds begin to be served, or the revision of the change of the definition's spec.
     ///
     /// `webhooks` calls the webhook that converts between versions, if the definition has one.
     ///

@@ -49,7 +49,8 @@ fn service(object: &Object) -> Value {
 /// Returns whether the service is available, and the reason if not.
 fn available(object: &Object) -> Value {
     let mut conditions = printers::elements(object, &["status", "conditions"]);
-    let found = conditions.find(|one| one.get("type").and_then(Value::as_str) == Some("Available"));
+    let found =
+        conditions.find(|condition| condition.get("type").and_then(Value::as_str) == Some("Available"));
     let Some(condition) = found else { return "Unknown".into() };
     let part = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
     if part("status") == "True" {

@@ -44,11 +44,11 @@ struct Registered {
     name: String,
     uid: String,
     automanaged: Option<Automanaged>,
-    /// `None` if it is not that of a group version that this server serves.
+    /// The spec, if the APIService is for a group version that this server serves.
     spec: Option<LocalSpec>,
 }
 
-/// What has to be done for an APIService.
+/// An outstanding write of an APIService.
 #[derive(Debug, PartialEq, Eq)]
 enum Action {
     Create(LocalSpec),

@@ -167,15 +167,15 @@ pub(crate) fn is_some(amount: &IntOrString<'_, '_>) -> bool {
 
 /// The numbers of replicas in a status.
 pub(crate) struct Counts<'a> {
-    /// All of them.
+    /// The number of all replicas.
     pub(crate) replicas: Integer<'a, 'a>,
-    /// The generation that they are about.
+    /// The generation that the numbers are about.
     pub(crate) observed_generation: Integer<'a, 'a>,
-    /// Those that are ready.
+    /// The number of ready replicas.
     pub(crate) ready: Integer<'a, 'a>,
-    /// Those that are available.
+    /// The number of available replicas.
     pub(crate) available: Integer<'a, 'a>,
-    /// The numbers that cannot exceed all of them, in the order of the errors.
+    /// The numbers that cannot exceed the number of all replicas, in the order of the errors.
     pub(crate) shares: &'a [Integer<'a, 'a>],
     /// The other numbers.
     pub(crate) others: &'a [Integer<'a, 'a>],

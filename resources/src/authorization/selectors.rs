@@ -12,9 +12,9 @@ use crate::support::field::Field;
 
 /// The requirements of a selector.
 pub(super) struct Understood<T> {
-    /// Those that were understood.
+    /// The requirements that were understood.
     pub(super) requirements: Vec<T>,
-    /// That others were left out.
+    /// The message that other requirements were left out.
     pub(super) problem: Option<String>,
 }
 
@@ -174,15 +174,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_left_out_and_reported() {
-        let one = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n"] });
-        let two = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n", "m"] });
+    fn requirements_that_are_not_understood_are_left_out_and_reported() {
+        let single = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n"] });
+        let several = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n", "m"] });
         let attributes = |selector: Value| match json!({ "fieldSelector": selector, "labelSelector": selector })
         {
             Value::Object(attributes) => attributes,
             _ => Map::new(),
         };
-        let found = fields(&attributes(json!({ "requirements": [one, two] })));
+        let found = fields(&attributes(json!({ "requirements": [single, several] })));
         assert_eq!(found.requirements.len(), 1);
         assert_eq!(
             found.problem.as_deref(),

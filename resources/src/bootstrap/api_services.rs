@@ -32,7 +32,7 @@ impl ApiServices {
         Some(Self { system_writer: SystemWriter::of::<APIServices>(installed)?, served })
     }
 
-    /// Returns one for each served version, with Kubernetes' priority or that of custom groups.
+    /// Returns an APIService for each served version, with Kubernetes' priority or the priority of custom groups.
     fn wanted(&self) -> Vec<Object> {
         let known = wanted::objects::<APIServices>();
         let mut known: BTreeMap<String, Object> =
@@ -58,7 +58,7 @@ impl PostStartHook for ApiServices {
         for entry in self.system_writer.present().await?.all() {
             let object = self.system_writer.read(entry)?;
             let is_managed = local::automanaged(&object) == Some(Automanaged::OnStart);
-            if is_managed && !wanted.iter().any(|one| one.name() == object.name()) {
+            if is_managed && !wanted.iter().any(|service| service.name() == object.name()) {
                 stale.push(object.name().to_owned());
             }
         }

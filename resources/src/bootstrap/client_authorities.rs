@@ -21,8 +21,8 @@ const CLIENT_CA: &str = "client-ca-file";
 const PROXY_CA: &str = "requestheader-client-ca-file";
 const END_OF_CERTIFICATE: &str = "-----END CERTIFICATE-----";
 
-/// What extension API servers read about the authentication of this one. The certificates may change while the server
-/// runs; clones see the change.
+/// The settings of this server's authentication that extension API servers read. The certificates may change while the
+/// server runs; clones see the change.
 #[derive(Clone, Debug, Default)]
 pub struct PublishedAuthentication {
     proxy_names: Arc<FrontProxyNames>,
@@ -93,7 +93,7 @@ impl PublishedAuthentication {
             ("requestheader-extra-headers-prefix", &names.extra_headers_prefix, false),
         ] {
             let mut all: Vec<String> = serde_json::from_str(before(key)).unwrap_or_default();
-            let missing: Vec<&String> = own.iter().filter(|one| !all.contains(one)).collect();
+            let missing: Vec<&String> = own.iter().filter(|name| !all.contains(name)).collect();
             all.extend(missing.into_iter().cloned().collect::<Vec<_>>());
             if !(is_optional && all.is_empty()) {
                 data.insert(key.to_owned(), json!(all).to_string().into());
@@ -143,18 +143,20 @@ impl PostStartHook for ClientAuthorities {
     }
 }
 
-/// Returns the certificates of a bundle and those of another that it does not have.
+/// Returns the certificates of a bundle, followed by the certificates of another bundle that the first does not have.
 fn all_certificates(before: &str, own: &str) -> String {
     if before.is_empty() {
         return own.to_owned();
     }
-    let missing = certificates(own).filter(|one| !before.contains(*one));
-    missing.fold(before.to_owned(), |all, one| all + one + "\n")
+    let missing = certificates(own).filter(|certificate| !before.contains(*certificate));
+    missing.fold(before.to_owned(), |all, certificate| all + certificate + "\n")
 }
 
 /// Returns the certificates in a PEM text, without surrounding white space.
 fn certificates(pem: &str) -> impl Iterator<Item = &str> {
-    pem.split_inclusive(END_OF_CERTIFICATE).map(str::trim).filter(|one| one.ends_with(END_OF_CERTIFICATE))
+    pem.split_inclusive(END_OF_CERTIFICATE)
+        .map(str::trim)
+        .filter(|certificate| certificate.ends_with(END_OF_CERTIFICATE))
 }
 
 #[cfg(test)]
@@ -166,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_servers_wrote_stays() {
+    fn entries_that_other_servers_wrote_stay() {
         let names = FrontProxyNames {
             allowed_names: vec!["front-proxy-client".to_owned()],
             username_headers: vec!["X-Remote-User".to_owned()],

@@ -76,7 +76,7 @@ fn with(schema: &Object, found: bool) -> Object {
     }
     let (status, reason, message) = wanted(schema, found);
     let mut conditions = conditions(schema);
-    conditions.retain(|one| !is_dangling(one));
+    conditions.retain(|condition| !is_dangling(condition));
     conditions.push(json!({
         "type": "Dangling",
         "status": status,

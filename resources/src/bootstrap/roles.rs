@@ -188,7 +188,7 @@ fn add_metadata(object: &mut Object, wanted: &Object) {
 fn add_elements(object: &mut Object, wanted: &Object, path: &[&str]) {
     let elements = |object: &Object| object.get(path).and_then(Value::as_array).cloned().unwrap_or_default();
     let mut all = elements(object);
-    let missing: Vec<Value> = elements(wanted).into_iter().filter(|one| !all.contains(one)).collect();
+    let missing: Vec<Value> = elements(wanted).into_iter().filter(|element| !all.contains(element)).collect();
     if !missing.is_empty() {
         all.extend(missing);
         object.set(path, Value::Array(all));

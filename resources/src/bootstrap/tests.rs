@@ -15,7 +15,7 @@ async fn exists<R: Resource>(installed: &InstalledApi, namespace: &str, name: &s
 }
 
 #[tokio::test]
-async fn what_was_deleted_is_made_anew_by_the_next_run_and_what_others_changed_stays() {
+async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_stay() {
     let plurals = ["services", "endpoints", "flowschemas", "prioritylevelconfigurations", "servicecidrs"];
     let installed = crate::testing::installed(&plurals);
     let facts = ServerFacts {

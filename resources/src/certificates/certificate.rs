@@ -11,7 +11,7 @@ pub(super) fn parse(der: &[u8]) -> Option<X509Certificate<'_>> {
     }
 }
 
-/// Returns whether a certificate is that of an authority; `None` if the bytes are no certificate.
+/// Returns whether a certificate is the certificate of an authority; `None` if the bytes are no certificate.
 pub(super) fn is_authority(der: &[u8]) -> Option<bool> {
     let certificate = parse(der)?;
     let constraints = certificate.basic_constraints().ok()?;

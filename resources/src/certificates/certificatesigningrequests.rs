@@ -56,7 +56,7 @@ fn requested_duration(object: &Object) -> Value {
 fn conditions(object: &Object) -> Value {
     let has = |wanted: &str| {
         printers::elements(object, &["status", "conditions"])
-            .any(|one| one.get("type").and_then(Value::as_str) == Some(wanted))
+            .any(|condition| condition.get("type").and_then(Value::as_str) == Some(wanted))
     };
     let mut words = Vec::new();
     if has("Denied") {

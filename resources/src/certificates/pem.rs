@@ -14,7 +14,7 @@ use x509_parser::public_key::PublicKey;
 
 const BEGIN: &str = "-----BEGIN ";
 const DASHES: &str = "-----";
-/// The shortest RSA key whose signatures are checked; those of shorter ones are taken as they are.
+/// The shortest RSA key whose signatures are checked. Signatures of shorter keys are taken as they are.
 const LEAST_RSA_BITS: usize = 2_048;
 const ECDSA_BITS: [usize; 2] = [256, 384];
 

@@ -42,7 +42,7 @@ fn check_labels(
     let complaints = part.split('.').map(|label| (label, rule(label)));
     let bad = complaints.into_iter().find(|(_, complaints)| !complaints.is_empty());
     for (label, complaint) in
-        bad.into_iter().flat_map(|(label, all)| all.into_iter().map(move |one| (label, one)))
+        bad.into_iter().flat_map(|(label, all)| all.into_iter().map(move |complaint| (label, complaint)))
     {
         let detail = format!("validating label {label:?}: {complaint}");
         errors.push(FieldError::invalid(signer.path(), part, detail));

@@ -51,7 +51,8 @@ static COLUMNS: &[Column] = &[
 /// Returns a field of the condition `Healthy`.
 fn healthy(object: &Object, field: &str) -> Value {
     let conditions = object.0.get("conditions").and_then(Value::as_array).into_iter().flatten();
-    let mut healthy = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Healthy"));
+    let mut healthy =
+        conditions.filter(|condition| condition.get("type").and_then(Value::as_str) == Some("Healthy"));
     healthy.next().and_then(|condition| condition.get(field)).cloned().unwrap_or_else(|| "".into())
 }
 

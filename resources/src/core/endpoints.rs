@@ -33,7 +33,8 @@ fn addresses(object: &Object) -> Value {
     for subset in printers::elements(object, &["subsets"]) {
         let list =
             |field: &str| subset.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let ips: Vec<_> = list("addresses").iter().filter_map(|one| one.get("ip")?.as_str()).collect();
+        let ips: Vec<_> =
+            list("addresses").iter().filter_map(|address| address.get("ip")?.as_str()).collect();
         if list("ports").is_empty() {
             all.extend(ips.iter().map(|ip| (*ip).to_owned()));
         }

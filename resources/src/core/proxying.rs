@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn targets_are_told_apart() {
-        let target = |text| Target::parse(text).map(|one| (one.scheme.as_str(), one.name, one.port));
+        let target =
+            |text| Target::parse(text).map(|parsed| (parsed.scheme.as_str(), parsed.name, parsed.port));
         assert_eq!(target("web"), Some(("http", "web", "")));
         assert_eq!(target("web:metrics"), Some(("http", "web", "metrics")));
         assert_eq!(target("https:web:"), Some(("https", "web", "")));

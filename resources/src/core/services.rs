@@ -68,7 +68,7 @@ fn external_addresses(object: &Object) -> Value {
     }
     if kind == "LoadBalancer" {
         let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
-        let own = ingress.filter_map(|one| one.get("ip").or_else(|| one.get("hostname"))?.as_str());
+        let own = ingress.filter_map(|entry| entry.get("ip").or_else(|| entry.get("hostname"))?.as_str());
         addresses.extend(own);
     }
     addresses.extend(printers::elements(object, &["spec", "externalIPs"]).filter_map(Value::as_str));

@@ -11,7 +11,7 @@ use crate::support::label_selector;
 const ALONE: &str = "ReadWriteOncePod";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];
 
-/// What a claim's spec may have because the claim had it before.
+/// The invalid values that a claim's spec may have because the claim had them before.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tolerated {
     /// Values in the selector that are no labels.

@@ -1,6 +1,5 @@
-//! The mandatory flow schemas and priority levels, which cannot be changed: those of requests that are never limited,
-//! and
-//! of requests that match no other schema.
+//! The mandatory flow schemas and priority levels, which cannot be changed: one for requests that are never limited, and one
+//! for requests that match no other schema.
 //!
 //! Kubernetes concept: `MandatoryFlowSchemas` and `MandatoryPriorityLevelConfigurations`.
 

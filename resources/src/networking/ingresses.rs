@@ -56,7 +56,7 @@ fn hosts(object: &Object) -> Value {
 fn addresses(object: &Object) -> Value {
     let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
     let own: Vec<&str> =
-        ingress.filter_map(|one| one.get("ip").or_else(|| one.get("hostname"))?.as_str()).collect();
+        ingress.filter_map(|entry| entry.get("ip").or_else(|| entry.get("hostname"))?.as_str()).collect();
     own.join(",").into()
 }
 

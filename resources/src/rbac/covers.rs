@@ -16,15 +16,15 @@ fn singles(rule: &Value) -> Vec<Value> {
     for verb in texts(rule, "verbs") {
         for group in texts(rule, "apiGroups") {
             for resource in texts(rule, "resources") {
-                let one = |name: Option<&str>| {
+                let single = |name: Option<&str>| {
                     let mut fields = vec![("apiGroups", group), ("resources", resource), ("verbs", verb)];
                     fields.extend(name.map(|name| ("resourceNames", name)));
                     of(fields)
                 };
                 let before = found.len();
-                found.extend(texts(rule, "resourceNames").map(|name| one(Some(name))));
+                found.extend(texts(rule, "resourceNames").map(|name| single(Some(name))));
                 if found.len() == before {
-                    found.push(one(None));
+                    found.push(single(None));
                 }
             }
         }
@@ -46,7 +46,7 @@ fn texts<'a>(rule: &'a Value, field: &str) -> impl Iterator<Item = &'a str> + us
 
 /// Whether a rule allows everything that a split rule does.
 fn covers(owner: &Value, single: &Value) -> bool {
-    let has = |field: &str, wanted: &str| texts(owner, field).any(|one| one == "*" || one == wanted);
+    let has = |field: &str, wanted: &str| texts(owner, field).any(|owned| owned == "*" || owned == wanted);
     texts(single, "verbs").all(|verb| has("verbs", verb))
         && texts(single, "apiGroups").all(|group| has("apiGroups", group))
         && texts(single, "resources").all(|resource| has_resource(owner, resource))
@@ -57,12 +57,13 @@ fn covers(owner: &Value, single: &Value) -> bool {
 fn has_resource(owner: &Value, wanted: &str) -> bool {
     let below_any = wanted.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
     texts(owner, "resources")
-        .any(|one| one == "*" || one == wanted || below_any.as_deref().is_some_and(|any| any == one))
+        .any(|owned| owned == "*" || owned == wanted || below_any.as_deref().is_some_and(|any| any == owned))
 }
 
 fn has_url(owner: &Value, wanted: &str) -> bool {
-    texts(owner, "nonResourceURLs")
-        .any(|one| one == wanted || one.strip_suffix('*').is_some_and(|prefix| wanted.starts_with(prefix)))
+    texts(owner, "nonResourceURLs").any(|owned| {
+        owned == wanted || owned.strip_suffix('*').is_some_and(|prefix| wanted.starts_with(prefix))
+    })
 }
 
 fn has_names(owner: &Value, single: &Value) -> bool {
@@ -71,7 +72,7 @@ fn has_names(owner: &Value, single: &Value) -> bool {
     // A rule about all names is not covered by one about some names.
     any_name
         || (wanted.peek().is_some()
-            && wanted.all(|name| texts(owner, "resourceNames").any(|one| one == name)))
+            && wanted.all(|name| texts(owner, "resourceNames").any(|owned| owned == name)))
 }
 
 #[cfg(test)]

@@ -35,11 +35,11 @@ struct EscalationCheck {
     what: Granted,
 }
 
-/// What an object of the kind grants.
+/// The source of the rules that an object of the kind grants.
 enum Granted {
-    /// Its own rules.
+    /// The object's own rules.
     Rules,
-    /// The rules of the role that it names.
+    /// The rules of the role that the object names.
     Binding { roles: Option<Arc<Store>>, cluster_roles: Option<Arc<Store>> },
 }
 

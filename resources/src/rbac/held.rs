@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_by_several_rules_together_is_not_missing() {
+    fn permissions_held_by_several_rules_together_are_not_missing() {
         let rule = |rule: Value| Held::new(&held()).missing(&[rule]).describe();
         let of = |group: &str, resource: &str, verbs: &[&str]| json!({ "apiGroups": [group], "resources": [resource], "verbs": verbs });
         assert_eq!(rule(of("", "pods", &["get", "create"])), "");

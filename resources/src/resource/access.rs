@@ -1,5 +1,5 @@
-//! Who may write claims: administrators' access to devices that are in use needs a label of the namespace, and the parts of a
-//! claim's status need permissions of their own.
+//! The permissions for writing claims: administrators' access to devices that are in use needs a label of the namespace, and
+//! the parts of a claim's status need permissions of their own.
 //!
 //! Kubernetes concept: `AuthorizedForAdmin`, `AuthorizedForBinding` and `AuthorizedForDeviceStatus` in
 //! `pkg/registry/resource`.
@@ -26,7 +26,7 @@ const LABEL: &str = "resource.kubernetes.io/admin-access";
 
 /// Checks the writes of claims, or of their templates.
 struct ClaimAccess {
-    /// Whether the claim's spec is that of a template.
+    /// Whether the claim's spec belongs to a template.
     is_template: bool,
     namespaces: Arc<Lookup>,
     access: Arc<dyn AccessReviewer>,
@@ -88,7 +88,7 @@ impl ClaimAccess {
         Ok(errors)
     }
 
-    /// Returns the path of the first request for administrators' access. That of a template is the path in its claims.
+    /// Returns the path of the first request for administrators' access. For a template, returns the path in its claims.
     fn requested(&self, object: &Object) -> Option<FieldPath> {
         let spec = Field::of(object, "spec");
         let inner = spec.get("spec");

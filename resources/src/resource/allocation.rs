@@ -26,7 +26,7 @@ const MAX_INTERFACE_BYTES: usize = 256;
 /// Maximum length of a hardware address, in bytes.
 const MAX_HARDWARE_ADDRESS_BYTES: usize = 128;
 
-/// What identifies a device, or a share of it.
+/// The identifier of a device, or of a share of a device.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct DeviceId<'v> {
     pub(super) driver: &'v str,
@@ -199,8 +199,8 @@ fn check_network(network: &Field<'_, '_>, errors: &mut ErrorList) {
     network.get("hardwareAddress").check_length(MAX_HARDWARE_ADDRESS_BYTES, errors);
     let addresses = network.get("ips");
     if addresses.check_count(MAX_ADDRESSES, errors) {
-        for one in addresses.elements() {
-            address::check_interface_address(&one, errors);
+        for element in addresses.elements() {
+            address::check_interface_address(&element, errors);
         }
         addresses.check_unique_texts(errors);
     }

@@ -51,7 +51,8 @@ impl<'v> RequestNames<'v> {
         let mut requests = HashMap::new();
         for request in devices.get("requests").elements() {
             let alternatives = request.get("firstAvailable");
-            let alternatives = alternatives.elements().map(|one| one.get("name").text()).collect();
+            let alternatives =
+                alternatives.elements().map(|alternative| alternative.get("name").text()).collect();
             requests.insert(request.get("name").text(), alternatives);
         }
         Self(requests)

@@ -128,7 +128,7 @@ fn wanted(verb: &str, subresource: &str, namespace: &str, name: &str) -> Resourc
     }
 }
 
-/// Checks that the user has one of these verbs on a driver; the error is that of the first verb.
+/// Checks that the user has one of these verbs on a driver. The error is the error of the first verb.
 async fn decide_any(
     access: &dyn AccessReviewer,
     context: &RequestContext,

@@ -1,4 +1,4 @@
-//! What the templates of a Workload and PodGroups share.
+//! The rules that the templates of a Workload and PodGroups share.
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;

@@ -50,8 +50,9 @@ fn status(object: &Object) -> Value {
         condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let conditions = printers::elements(object, &["status", "conditions"]);
-    let states =
-        conditions.filter(|condition| text(condition, "status") == "True").map(|one| text(one, "type"));
+    let states = conditions
+        .filter(|condition| text(condition, "status") == "True")
+        .map(|condition| text(condition, "type"));
     let known = states.filter(|state| ["Running", "Failed", "Succeeded"].contains(&state.as_str()));
     known.last().map_or_else(|| "Unknown".into(), Value::from)
 }

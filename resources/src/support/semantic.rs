@@ -25,35 +25,35 @@ const MAPS: [&str; 12] = [
 const AMOUNTS: [&str; 4] = ["limits", "requests", "overhead", "allocatedResources"];
 
 /// Whether two values are equal.
-pub(crate) fn equal(one: Option<&Value>, other: Option<&Value>) -> bool {
-    equal_at("", one, other)
+pub(crate) fn equal(left: Option<&Value>, right: Option<&Value>) -> bool {
+    equal_at("", left, right)
 }
 
-fn equal_at(name: &str, one: Option<&Value>, other: Option<&Value>) -> bool {
-    match (something(name, one), something(name, other)) {
+fn equal_at(name: &str, left: Option<&Value>, right: Option<&Value>) -> bool {
+    match (something(name, left), something(name, right)) {
         (None, None) => true,
-        (Some(Value::Object(one)), Some(Value::Object(other))) => equal_fields(name, one, other),
-        (Some(Value::Array(one)), Some(Value::Array(other))) => {
-            one.len() == other.len()
-                && one.iter().zip(other).all(|(one, other)| equal_at("", Some(one), Some(other)))
+        (Some(Value::Object(left)), Some(Value::Object(right))) => equal_fields(name, left, right),
+        (Some(Value::Array(left)), Some(Value::Array(right))) => {
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| equal_at("", Some(left), Some(right)))
         }
-        (one, other) => one == other,
+        (left, right) => left == right,
     }
 }
 
-fn equal_fields(name: &str, one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+fn equal_fields(name: &str, left: &Map<String, Value>, right: &Map<String, Value>) -> bool {
     let is_amounts = AMOUNTS.contains(&name);
-    let equal_field = |key: &String| match (one.get(key), other.get(key)) {
-        (Some(Value::String(one)), Some(Value::String(other))) if is_amounts => equal_amounts(one, other),
-        (one, other) => equal_at(key, one, other),
+    let equal_field = |key: &String| match (left.get(key), right.get(key)) {
+        (Some(Value::String(left)), Some(Value::String(right))) if is_amounts => equal_amounts(left, right),
+        (left, right) => equal_at(key, left, right),
     };
-    one.keys().all(equal_field) && other.keys().filter(|key| !one.contains_key(*key)).all(equal_field)
+    left.keys().all(equal_field) && right.keys().filter(|key| !left.contains_key(*key)).all(equal_field)
 }
 
-fn equal_amounts(one: &str, other: &str) -> bool {
-    match (Quantity::parse(one), Quantity::parse(other)) {
-        (Ok(one), Ok(other)) => one.compare(&other).is_eq(),
-        _ => one == other,
+fn equal_amounts(left: &str, right: &str) -> bool {
+    match (Quantity::parse(left), Quantity::parse(right)) {
+        (Ok(left), Ok(right)) => left.compare(&right).is_eq(),
+        _ => left == right,
     }
 }
 
@@ -84,9 +84,9 @@ mod tests {
             (json!({"a": [1, 2]}), json!({"a": [2, 1]}), false),
             (json!({"a": 0}), json!({"a": false}), false),
         ];
-        for (one, other, expected) in table {
-            assert_eq!(equal(Some(&one), Some(&other)), expected, "{one} {other}");
-            assert_eq!(equal(Some(&other), Some(&one)), expected, "{other} {one}");
+        for (left, right, expected) in table {
+            assert_eq!(equal(Some(&left), Some(&right)), expected, "{left} {right}");
+            assert_eq!(equal(Some(&right), Some(&left)), expected, "{right} {left}");
         }
     }
 }

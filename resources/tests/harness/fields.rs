@@ -83,7 +83,7 @@ fn changes(value: &Value) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// What became of a changed object.
+/// The server's decision about a changed object.
 #[derive(Debug, PartialEq)]
 enum Verdict {
     Accepted,

@@ -35,7 +35,7 @@ pub(crate) struct Connection {
     accept_encoding: &'static str,
 }
 
-/// What a request asks for.
+/// A request.
 pub(crate) struct Request<'a> {
     /// The method.
     pub(crate) method: Method,

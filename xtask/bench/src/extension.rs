@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 pub(crate) const GROUP: &str = "aggregated.bench.example.com";
 /// Time between two events of a watch.
 const EVENT_PERIOD: Duration = Duration::from_millis(1);
-/// Size of the field that gives an object about the size of those of other stages.
+/// Size of the field that gives an object about the size of the objects of other stages.
 const PADDING_BYTES: usize = 1_000;
 
 /// The server. It ends with the runtime.

@@ -18,7 +18,7 @@ pub(crate) const TENANT_TOKENS: [&str; 2] = ["bench-quiet", "bench-flood"];
 /// The path of the server's binary.
 pub(crate) const BINARY: &str = "target/release/apiserver";
 
-/// The path of the binary of an extension server, that of the example.
+/// The path of the binary of the example's extension server.
 const EXTENSION_BINARY: &str = "target/release/zoo";
 
 /// Maximum time until a server is ready.

@@ -25,8 +25,8 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
     let mut text = HEAD.to_owned();
     for found in crates {
         let mut declared: Vec<&Declared> = found.resources.declared.iter().collect();
-        declared.sort_by_key(|one| {
-            let model = &one.model;
+        declared.sort_by_key(|resource| {
+            let model = &resource.model;
             (GroupKey::new(&model.group), model.version.clone(), model.plural.clone())
         });
         // Writing to a String cannot fail.
@@ -35,8 +35,8 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
             "| group/version | kind | resource | short | scope | default | subresources | selectable | declared |\n",
         );
         text.push_str("|---|---|---|---|---|---|---|---|---|\n");
-        for one in declared {
-            text.push_str(&row(one));
+        for resource in declared {
+            text.push_str(&row(resource));
         }
     }
     Output { path: workspace.root.join("docs/reference/resources.md"), bytes: text.into_bytes() }

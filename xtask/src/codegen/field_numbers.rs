@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_numbers_is_refused() {
+    fn changes_of_numbers_are_refused() {
         let lock = updated("", &messages(&["metadata", "spec"])).unwrap();
         let renumbered = lock.replace("spec 2", "spec 3");
         assert!(

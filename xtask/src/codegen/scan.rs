@@ -163,7 +163,7 @@ impl<'a> Walk<'a> {
         if !wrong.is_empty() {
             return Err(wrong.join("\n").into());
         }
-        let has_own = declared.iter().any(|one| matches!(one.model.object, ObjectKind::Own(_)));
+        let has_own = declared.iter().any(|resource| matches!(resource.model.object, ObjectKind::Own(_)));
         let messages = if has_own { self.messages } else { Vec::new() };
         Ok(Resources { declared, messages, has_generated_module: self.has_generated_module })
     }

@@ -88,7 +88,7 @@ pub(super) fn emit_module(found: &Crate<'_>) -> Result<Output, Failure> {
             }
         }
     }
-    let mut text = format!("{PREAMBLE}//! What code generation knows of this crate's resources.\n\n");
+    let mut text = format!("{PREAMBLE}//! The generated declarations of this crate's resources.\n\n");
     for module in modules {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "pub mod {module};");

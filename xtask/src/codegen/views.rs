@@ -128,8 +128,8 @@ impl<'a> Table<'a> {
         Some(())
     }
 
-    /// Returns the declaration of the views of a struct. A kind has those of the whole object, and if it is a part of
-    /// others those of a part too.
+    /// Returns the declaration of the views of a struct. A kind has the views of a whole object. If the kind is also a part
+    /// of other structs, it has the views of a part too.
     fn declaration(&self, number: usize, declared: &Struct<'a>) -> Result<String, Failure> {
         let name = declared.place.name;
         let is_kind = self.kinds.contains(&number);

@@ -32,7 +32,7 @@ pub(super) fn objects(upstream: &Path) -> Result<String, FactsError> {
         for object in objects {
             let object = wanted(object);
             let metadata = object.get("metadata");
-            let of = |field| metadata.and_then(|one| one.get(field)?.as_str()).unwrap_or_default();
+            let of = |field| metadata.and_then(|metadata| metadata.get(field)?.as_str()).unwrap_or_default();
             let key = [api_version, kind, of("namespace"), of("name")].map(str::to_owned);
             lines.insert(key, line(api_version, kind, object));
         }
@@ -52,10 +52,11 @@ fn kind_of<'a>(discovery: &'a Value, api_version: &str, resource: &str) -> Optio
         |root: &'a Value, field: &str| root.get(field).and_then(Value::as_array).into_iter().flatten();
     let groups = ["api", "apis"].into_iter().filter_map(|root| discovery.get(root));
     let mut groups = groups.flat_map(|root| items(root, "items"));
-    let group = groups
-        .find(|one| one.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default() == group)?;
-    let version = items(group, "versions").find(|one| one["version"] == version)?;
-    let resource = items(version, "resources").find(|one| one["resource"] == resource)?;
+    let group = groups.find(|candidate| {
+        candidate.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default() == group
+    })?;
+    let version = items(group, "versions").find(|candidate| candidate["version"] == version)?;
+    let resource = items(version, "resources").find(|candidate| candidate["resource"] == resource)?;
     resource.pointer("/responseKind/kind")?.as_str()
 }
 

@@ -364,7 +364,7 @@ fn default(field: &GoField, property: Option<&Value>, ty: &GoType) -> Option<Val
     (!implied).then(|| default.clone())
 }
 
-/// How Go prints a type.
+/// Returns a type as Go prints it.
 fn print(ty: &GoType) -> String {
     match ty {
         GoType::Pointer(inner) => format!("*{}", print(inner)),

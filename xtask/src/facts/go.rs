@@ -146,7 +146,7 @@ pub(super) fn package(path: &str) -> &str {
     path.rsplit_once('.').map_or(path, |(package, _)| package)
 }
 
-/// How Go prints a declared type: the last part of its package, and its name.
+/// Returns a declared type as Go prints it: the last part of its package, and its name.
 pub(super) fn printed(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, last)| last)
 }

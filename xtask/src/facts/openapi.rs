@@ -68,7 +68,7 @@ impl OpenApi {
     /// Whether a component lists a field as required.
     pub(super) fn is_required(&self, name: &str, field: &str) -> bool {
         let required = self.schema(name).and_then(|schema| schema.get("required")?.as_array());
-        required.is_some_and(|required| required.iter().any(|one| one == field))
+        required.is_some_and(|required| required.iter().any(|listed| listed == field))
     }
 
     /// All texts, in the form `registry_core::schema::openapi::Descriptions` reads.

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_grammar_refuses_is_refused_before_anything_is_written() {
+    fn names_that_the_grammar_refuses_are_refused_before_anything_is_written() {
         let told = |group_version, kind| Names::new(group_version, kind).expect_err("bad names").to_string();
         assert!(told("Zoo/v1", "Enclosure").contains("not an API group"));
         assert!(told("zoo.example.dev/one", "Enclosure").contains("not an API version"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::syntax::ast::Name;
 use crate::types::{DeclType, Field, ListKind, ObjectType, Shape};
 
-/// The type of applied configurations; those of their parts have the path of their field after it.
+/// The name of the type of applied configurations. The name of the type of a field continues with the field's path.
 pub(super) const OBJECT_TYPE: &str = "Object";
 /// The type of the operations of a JSON patch.
 pub(super) const JSON_PATCH_TYPE: &str = "JSONPatch";

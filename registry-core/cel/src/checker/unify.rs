@@ -10,7 +10,7 @@ use crate::types::{OpaqueType, Param, Type};
 #[derive(Debug, Default)]
 pub(super) struct Substitutions {
     bound: BTreeMap<Param, Type>,
-    /// What was there before each binding of the attempt under way, to undo it.
+    /// The state before each binding of the current attempt, to undo the binding.
     undo: Vec<(Param, Option<Type>)>,
     next: u32,
     steps: Cell<u32>,

@@ -55,7 +55,7 @@ impl Validator<'_> {
         self.format_calls -= u32::from(is_format);
     }
 
-    /// Reports elements whose type is not that of the first; only the first of them if that is wanted.
+    /// Reports elements whose type differs from the type of the first element. With `only_first`, reports one element at most.
     fn same_types(&mut self, elements: impl Iterator<Item = (ExprId, bool)>, only_first: bool) {
         let checked = self.checked;
         let mut first: Option<&Type> = None;

@@ -13,7 +13,7 @@ pub trait Authorizer: Send + Sync {
     fn authorize(&self, check: &Check) -> Decision;
 }
 
-/// What is asked of the authorizer.
+/// A question to the authorizer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Check {
     /// The service account that is asked about, as namespace and name; the user of the request if `None`.
@@ -41,11 +41,11 @@ pub struct Check {
 /// An answer of the authorizer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is allowed.
+    /// Whether the request is allowed.
     pub allowed: bool,
-    /// Why.
+    /// The reason of the decision.
     pub reason: String,
-    /// What went wrong while deciding.
+    /// The failure of the authorizer.
     pub error: Option<String>,
 }
 

@@ -73,7 +73,8 @@ impl NamedFormat {
     }
 
     fn complaints(self, text: &str) -> Vec<String> {
-        let one = |holds: bool, complaint: &str| if holds { Vec::new() } else { vec![complaint.to_owned()] };
+        let check =
+            |holds: bool, complaint: &str| if holds { Vec::new() } else { vec![complaint.to_owned()] };
         match self.id {
             "dns1123Label" => names::dns_label(text),
             "dns1123Subdomain" => names::dns_subdomain(text),
@@ -84,10 +85,10 @@ impl NamedFormat {
             "dns1035LabelPrefix" => NameRule::Dns1035Label.check_prefix(text),
             "labelValue" => names::label_value(text),
             "uri" => Url::parse_request(text).err().into_iter().collect(),
-            "uuid" => one(is_uuid(text), "does not match the UUID format"),
-            "byte" => one(is_base64(text), "invalid base64"),
-            "date" => one(is_date(text), "invalid date"),
-            _ => one(is_date_time(text), "invalid datetime"),
+            "uuid" => check(is_uuid(text), "does not match the UUID format"),
+            "byte" => check(is_base64(text), "invalid base64"),
+            "date" => check(is_date(text), "invalid date"),
+            _ => check(is_date_time(text), "invalid datetime"),
         }
     }
 }

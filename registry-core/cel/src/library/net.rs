@@ -95,7 +95,7 @@ fn is_mapped(address: &IpAddr) -> bool {
     matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some())
 }
 
-/// Reads an address; the message of an error is that of Go's `netip.ParseAddr`.
+/// Reads an address. The message of an error equals the message of Go's `netip.ParseAddr`.
 fn parse_go_address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| {
         let reason = if text.contains(':') {

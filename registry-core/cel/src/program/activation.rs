@@ -64,7 +64,8 @@ impl<'a> Activation<'a> {
         }
     }
 
-    /// The variables that are computed when they are selected, if this is the place of the variable with them.
+    /// Returns the variables that are computed when they are selected, if the place is the place of the variable that has them as
+    /// its fields.
     pub(super) fn composed_at(&self, place: u32) -> Option<&Composed<'a>> {
         self.composed.as_ref().filter(|composed| composed.place() == place)
     }

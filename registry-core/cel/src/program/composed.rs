@@ -27,7 +27,7 @@ pub struct CompositedVariables {
 struct Variable {
     name: Name,
     program: Result<Arc<Program>, String>,
-    /// The number of nodes around each other, with those of the variables that it selects.
+    /// The depth of nested nodes, including the nodes of the variables that the expression selects.
     depth: u32,
 }
 
@@ -114,7 +114,7 @@ impl CompositedVariables {
     }
 }
 
-/// Why a variable cannot be evaluated that Kubernetes could evaluate.
+/// The failure of a variable that this crate cannot evaluate although Kubernetes can.
 const TOO_DEEP: &str = "variables that select each other are nested too deeply";
 
 // === impl Composed ===
@@ -190,8 +190,8 @@ impl<'a> Composed<'a> {
 // === impl Program: several expressions ===
 
 impl Program {
-    /// Evaluates one of several expressions, the costs of which are limited together: takes the cost from what remains,
-    /// that of variables that were computed for it included. The work is taken from the budget of the request.
+    /// Evaluates one of several expressions that share a limit of cost. Takes the cost of the expression, and of the
+    /// variables that were computed for it, from the remaining cost. The work is taken from the budget of the request.
     ///
     /// # Errors
     /// Fails if more is spent than remains.

@@ -26,18 +26,18 @@ pub(super) enum Slot<'a> {
     Failed(Box<EvaluationError>),
 }
 
-/// What a regular node costs: a variable, a field, an index.
+/// The cost of a regular node: a variable, a field, an index.
 const ATTRIBUTE_COST: u64 = 1;
-/// What it costs to make a list.
+/// The cost of making a list.
 const LIST_COST: u64 = 10;
-/// What it costs to make a map.
+/// The cost of making a map.
 const MAP_COST: u64 = 30;
-/// What it costs to make an object.
+/// The cost of making an object.
 const OBJECT_COST: u64 = 40;
 
-/// Size of a made text up to which its operator's own cost is enough, in bytes.
+/// Largest size in bytes of a made text for which the cost of its operator is enough.
 const MAX_FREE_BYTES: usize = 1024;
-/// Bytes of a larger one that cost 1, as the concatenation of texts of known types does.
+/// Number of bytes of a larger text that cost 1, as in the concatenation of texts of known types.
 const BYTES_PER_COST: u64 = 10;
 
 // === impl Program: evaluation ===

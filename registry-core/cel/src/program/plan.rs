@@ -226,7 +226,7 @@ impl Planner<'_> {
         let planned: Vec<_> =
             target.iter().chain(args).map(|arg| self.plan(*arg)).collect::<Result<_, _>>()?;
         let overload = match self.checked.overload_ids(id).as_slice() {
-            [one] => Some(*one),
+            [only] => Some(*only),
             _ => None,
         };
         let node = match (function, planned.as_slice()) {

@@ -1,11 +1,11 @@
-//! What a function call costs when it is evaluated.
+//! The cost of a function call when it is evaluated.
 
 use crate::budget::CostBudget;
 use crate::cost::{ceil_factor, selector_cost};
 use crate::library::Foreign;
 use crate::value::{EvaluationError, Value};
 
-/// How the cost of a call follows from its arguments and its result.
+/// The rule that computes the cost of a call from its arguments and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallCost {
     Fixed(u64),
@@ -51,7 +51,7 @@ pub(crate) enum CallCost {
     },
 }
 
-/// What a call costs that makes a list.
+/// The cost of a call that makes a list.
 const LIST_CALL_COST: u64 = 11;
 
 /// An authorization check costs so much that an expression can make two.
@@ -207,7 +207,7 @@ impl CallCost {
     }
 }
 
-/// What it costs to look at all parts of a value.
+/// Returns the cost of looking at all parts of a value.
 fn traversal(value: &Value<'_>, budget: &CostBudget<'_>) -> Result<u64, Box<EvaluationError>> {
     budget.visit(1)?;
     let mut total: u64 = 0;

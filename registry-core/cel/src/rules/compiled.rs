@@ -119,7 +119,7 @@ impl Rule {
         }
     }
 
-    /// What messages about the rule call it.
+    /// Returns the text that stands for the rule in messages.
     pub(super) fn shown(&self) -> &str {
         if self.message.is_empty() { self.expression.trim() } else { self.message.trim() }
     }

@@ -1,4 +1,4 @@
-//! Which old value belongs to a new one, and whether they differ.
+//! The correlation of the new values of an update with the old values, and whether they differ.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -16,12 +16,12 @@ pub(super) struct Correlated<'a> {
     is_equal: OnceCell<bool>,
 }
 
-/// What decides whether the error of a value is one that the update did not make.
+/// The correlations that decide whether an error of a value is tolerated because the update did not cause it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ratchet<'s, 'a> {
-    /// The value itself; `None` if no old value belongs to it.
+    /// The correlation of the value; `None` if no old value belongs to it.
     current: Option<&'s Correlated<'a>>,
-    /// The nearest value above that has an old one.
+    /// The correlation of the nearest enclosing value that has an old value.
     parent: Option<&'s Correlated<'a>>,
 }
 
@@ -123,7 +123,7 @@ impl<'s, 'a> Ratchet<'s, 'a> {
         old.map(|old| Correlated::new(node, new, old))
     }
 
-    /// What decides about a field.
+    /// Returns the ratchet of a field.
     pub(super) fn field(self, name: &str, pair: Option<&'s Correlated<'a>>) -> Self {
         if self.current.is_some() && self.parent.is_none() && matches!(name, "apiVersion" | "kind") {
             return Self { current: None, parent: None };
@@ -131,7 +131,7 @@ impl<'s, 'a> Ratchet<'s, 'a> {
         self.item(pair)
     }
 
-    /// What decides about an item.
+    /// Returns the ratchet of an item.
     pub(super) fn item(self, pair: Option<&'s Correlated<'a>>) -> Self {
         if self.current.is_none() {
             return self;
@@ -169,7 +169,7 @@ impl<'v> ItemKey<'v> {
         let item = item.as_object()?;
         match names {
             [] => None,
-            [one] => KeyPart::of(item.get(one)?, false).map(Self::One),
+            [name] => KeyPart::of(item.get(name)?, false).map(Self::One),
             many => {
                 let parts = many.iter().map(|name| KeyPart::of(item.get(name)?, true));
                 parts.collect::<Option<_>>().map(Self::Many)

@@ -47,11 +47,11 @@ struct Scope<'s> {
     is_root: bool,
     /// Whether expressions are compiled at all: not within `not`, `allOf` and the like.
     has_expressions: bool,
-    /// What the schema declares, if there are rules above.
+    /// The declared type of the schema, if an enclosing schema with rules declares it.
     declared: Known<'s>,
-    /// How often values of the schema can occur; `None` if there is no limit.
+    /// Maximum number of values of the schema in an object; `None` if there is no limit.
     cardinality: Option<u64>,
-    /// The nearest list or map above whose elements cannot be correlated with old ones; the outermost one.
+    /// The outermost enclosing list or map whose elements cannot be correlated with old elements.
     uncorrelatable: Option<&'s FieldPath>,
 }
 
@@ -278,8 +278,8 @@ impl<'a> DefinitionCheck<'a> {
 // === impl Findings ===
 
 impl Findings<'_> {
-    /// Takes the size of a rule's regular expressions from what those of all rules may have: they are kept compiled. Returns
-    /// whether that much was left.
+    /// Takes the size of a rule's regular expressions from the size that the expressions of all rules may have: they are kept
+    /// compiled. Returns whether enough was left.
     fn take_pattern_size(&mut self, compiled: &CompiledRule) -> bool {
         let CompiledRule::Compiled(programs) = compiled else { return true };
         let message = programs.message.iter().filter_map(|message| message.as_ref().ok());
@@ -341,7 +341,7 @@ fn check_old_self(
     }
 }
 
-/// How a schema belongs to the one above it.
+/// The relation of a schema to its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Relation {
     Values,
@@ -351,7 +351,7 @@ enum Relation {
     Other(&'static str, Part),
 }
 
-/// How a schema is found in a keyword's value.
+/// The position of a schema in a keyword's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Whole,
@@ -433,7 +433,7 @@ impl<'s> Scope<'s> {
         declare(self.schema, SELF_TYPE, is_resource).map_or(Own::Failed, Own::Type)
     }
 
-    /// How often a schema's values contain those below it; `None` if there is no limit.
+    /// Returns the maximum number of elements of a value; `None` if there is no limit.
     fn max_elements(self) -> Option<u64> {
         let limit = |name: &str| {
             let limit = self.schema.get(name)?;

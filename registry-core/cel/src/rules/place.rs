@@ -1,4 +1,4 @@
-//! Where in an object a rule is evaluated. Becomes a path when there is something to report.
+//! The place in an object at which a rule is evaluated. It becomes a path when there is something to report.
 
 use registry_meta::validation::FieldPath;
 

@@ -46,11 +46,11 @@ pub(super) struct NodeRules {
     compiled: OnceLock<Box<[CompiledRule]>>,
 }
 
-/// What is known about the type of a schema's values.
+/// The knowledge about the type of a schema's values.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Declared<'d> {
     Type(&'d DeclType),
-    /// It cannot be declared: rules are errors.
+    /// The type cannot be declared: rules are errors.
     Unknown,
     /// Expressions cannot see the values: rules are not evaluated.
     Hidden,

@@ -54,7 +54,7 @@ pub(crate) struct Comprehension {
 /// An expression.
 #[derive(Clone, Debug)]
 pub(crate) enum Expr {
-    /// What could not be parsed.
+    /// A part of the source that could not be parsed.
     Error,
     Literal(Literal),
     Ident(Name),

@@ -19,9 +19,9 @@ pub struct Location {
 /// One error in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
-    /// Where the error is.
+    /// The location of the error.
     pub location: Location,
-    /// What is wrong, without the position.
+    /// The description of the error, without the position.
     pub message: String,
 }
 

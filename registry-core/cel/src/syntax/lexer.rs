@@ -65,7 +65,7 @@ struct Lexer<'s> {
     bytes: &'s [u8],
 }
 
-/// What stands at a place of the source.
+/// The content of the source at a place.
 enum Step {
     Skip(usize),
     Token(TokenKind, usize),
@@ -161,7 +161,7 @@ pub(crate) fn tokenize(source: &str) -> Tokens {
 }
 
 fn operator(at: usize, first: u8, second: u8) -> Step {
-    let two = match (first, second) {
+    let long = match (first, second) {
         (b'=', b'=') => Some(TokenKind::Equals),
         (b'!', b'=') => Some(TokenKind::NotEquals),
         (b'<', b'=') => Some(TokenKind::LessEquals),
@@ -170,10 +170,10 @@ fn operator(at: usize, first: u8, second: u8) -> Step {
         (b'|', b'|') => Some(TokenKind::LogicalOr),
         _ => None,
     };
-    if let Some(kind) = two {
+    if let Some(kind) = long {
         return Step::Token(kind, at + 2);
     }
-    let one = match first {
+    let short = match first {
         b'<' => TokenKind::Less,
         b'>' => TokenKind::Greater,
         b'[' => TokenKind::LeftBracket,
@@ -195,7 +195,7 @@ fn operator(at: usize, first: u8, second: u8) -> Step {
         b'=' | b'&' | b'|' => return Step::Unreadable(at + 1),
         _ => return Step::Unreadable(at),
     };
-    Step::Token(one, at + 1)
+    Step::Token(short, at + 1)
 }
 
 // === impl Lexer ===
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_reported_with_the_character_that_ended_it() {
+    fn an_unreadable_text_is_reported_with_the_character_that_ended_it() {
         let messages =
             |source| tokenize(source).errors.into_iter().map(|error| error.message).collect::<Vec<_>>();
         assert_eq!(messages("a | b"), ["Syntax error: token recognition error at: '| '"]);

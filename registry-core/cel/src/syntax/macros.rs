@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ast::{ACCUMULATOR, Ast, Comprehension, Expr, ExprId, Literal, Name, UNUSED_VARIABLE, operators};
 
-/// Which macros an environment has beyond the standard ones.
+/// The macros that an environment has beyond the standard macros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Macros {
     pub(crate) optionals: bool,
@@ -13,9 +13,9 @@ pub(crate) struct Macros {
     pub(crate) list_sort_by: bool,
 }
 
-/// What became of a call.
+/// The result of expanding a call.
 pub(crate) enum Expanded {
-    /// It is no macro.
+    /// The call is no macro.
     No,
     To(ExprId),
     Error {
@@ -333,12 +333,12 @@ impl Builder<'_> {
             Quantifier::ExistsOne => {
                 let init = self.int(0);
                 let condition = self.bool(true);
-                let one = self.int(1);
-                let more = self.call(operators::ADD, vec![accumulator, one]);
+                let increment = self.int(1);
+                let more = self.call(operators::ADD, vec![accumulator, increment]);
                 let step = self.filtered(more, Some(predicate));
                 let count = self.accumulator();
-                let one = self.int(1);
-                let result = self.call(operators::EQUALS, vec![count, one]);
+                let expected = self.int(1);
+                let result = self.call(operators::EQUALS, vec![count, expected]);
                 self.fold(range, variables, init, condition, step, Some(result))
             }
         }

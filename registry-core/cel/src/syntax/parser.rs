@@ -54,7 +54,7 @@ const MEMBER: TokenSet = LITERAL.with(TokenSet::of(&[
     T::Minus,
     T::Identifier,
 ]));
-/// What an expression starts with.
+/// The tokens that an expression starts with.
 const EXPR: TokenSet = MEMBER.with(TokenSet::of(&[T::Exclamation]));
 const RELATIONS: TokenSet =
     TokenSet::of(&[T::Less, T::LessEquals, T::GreaterEquals, T::Greater, T::Equals, T::NotEquals, T::In]);
@@ -240,7 +240,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// What stands on the right of a relation: it binds closer than another relation.
+    /// Parses the right operand of a relation: it binds closer than another relation.
     fn relation_operand(&mut self) -> Parse {
         self.relation_depth += 1;
         check_depth(self.relation_depth)?;
@@ -249,7 +249,7 @@ impl Parser<'_> {
         operand
     }
 
-    /// Sums and products. `precedence` is 0 for everything, 2 for what stands after `+`, 3 for what stands after `*`.
+    /// Parses sums and products. `precedence` is 0 for everything, 2 for an operand of `+`, 3 for an operand of `*`.
     fn calc(&mut self, precedence: u8) -> Parse {
         self.calc_depth += 1;
         check_depth(self.calc_depth)?;

@@ -1,4 +1,4 @@
-//! What happens at a token that does not fit: the messages and the recovery of ANTLR's default error strategy.
+//! The treatment of a token that does not fit: the messages and the recovery of ANTLR's default error strategy.
 //!
 //! The parser keeps the sets of tokens that may follow each rule under way. With them it decides, as ANTLR does, whether
 //! to drop one token, to pretend that one was there, or to skip to a token some rule under way can go on with.
@@ -10,7 +10,7 @@ use super::lexer::{Token, TokenKind, Tokens};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TokenSet(u64);
 
-/// Why parsing ends early. The message is reported already, or in the error list of the caller.
+/// The reason for which parsing ends early. The message is reported already, or in the error list of the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// A rule does not match: it is recovered from at the end of the rule.
@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     Limit(String),
 }
 
-/// Why a rule does not match.
+/// The reason for which a rule does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
     /// The token is none of those expected.
@@ -90,7 +90,7 @@ impl TokenSet {
     fn display(self) -> String {
         let names: Vec<_> = (0..40).filter(|bit| self.0 & (1 << bit) != 0).map(TokenKind::display).collect();
         match names.as_slice() {
-            [one] => (*one).to_owned(),
+            [name] => (*name).to_owned(),
             several => format!("{{{}}}", several.join(", ")),
         }
     }

@@ -7,7 +7,7 @@ use std::mem::size_of;
 
 use serde_json::Value;
 
-/// Memory of a value in its list or map, together with that of a small allocation below it or of a list that has grown.
+/// Memory of a value in its list or map, together with the memory of a small allocation below it, or of a list that has grown.
 pub const VALUE_BYTES: usize = 2 * size_of::<Value>();
 /// Memory of a list with few elements, without the elements.
 pub const LIST_BYTES: usize = 4 * size_of::<Value>();
@@ -17,7 +17,7 @@ pub const MAP_BYTES: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 2
 const GROWN_LEAF_ENTRIES: usize = 6;
 /// Size up to which a text is not looked at.
 const SMALL_TEXT_BYTES: usize = 16 * 1024;
-/// Maximum memory for a byte of JSON text, that of many `{"":0}`.
+/// Maximum memory for a byte of JSON text: the memory that many `{"":0}` take.
 const MAX_FACTOR: usize = (MAP_BYTES + 2 * VALUE_BYTES) / 6;
 /// Number of bytes that are counted together.
 const CHUNK_BYTES: usize = 255;

@@ -215,8 +215,8 @@ impl Parser<'_> {
         let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or_default();
         let inner = if inner == "*" { ":" } else { inner };
         if inner.contains(',') {
-            let one = |text: &str| part(&format!("[{}]", text.trim_matches(' ')), self.depth);
-            nodes.push(Node::Union(inner.split(',').map(one).collect::<Result<_, _>>()?));
+            let member = |text: &str| part(&format!("[{}]", text.trim_matches(' ')), self.depth);
+            nodes.push(Node::Union(inner.split(',').map(member).collect::<Result<_, _>>()?));
             return Ok(());
         }
         let key = inner.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));

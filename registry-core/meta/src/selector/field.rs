@@ -45,22 +45,27 @@ impl FieldSelector {
 
     /// Whether the fields, given by a look-up function (empty if absent), satisfy all requirements.
     pub fn matches<'a>(&self, field: impl Fn(&str) -> &'a str) -> bool {
-        self.requirements.iter().all(|one| (field(&one.path) == one.value) == one.equal)
+        self.requirements
+            .iter()
+            .all(|requirement| (field(&requirement.path) == requirement.value) == requirement.equal)
     }
 
     /// Returns the value that the selector requires of a field, if any. Stores use it to restrict a scan to one key or
     /// index entry.
     pub fn required_value(&self, path: &str) -> Option<&str> {
-        self.requirements.iter().find(|one| one.equal && one.path == path).map(|one| one.value.as_str())
+        self.requirements
+            .iter()
+            .find(|requirement| requirement.equal && requirement.path == path)
+            .map(|requirement| requirement.value.as_str())
     }
 }
 
 impl fmt::Display for FieldSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, one) in self.requirements.iter().enumerate() {
+        for (at, requirement) in self.requirements.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let operator = if one.equal { "=" } else { "!=" };
-            write!(f, "{comma}{}{operator}{}", one.path, escape(&one.value))?;
+            let operator = if requirement.equal { "=" } else { "!=" };
+            write!(f, "{comma}{}{operator}{}", requirement.path, escape(&requirement.value))?;
         }
         Ok(())
     }

@@ -93,7 +93,7 @@ impl LabelSelector {
 
     /// Whether the labels, given by a look-up function, satisfy all requirements.
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
-        self.requirements.iter().all(|one| one.operator.matches(label(&one.key)))
+        self.requirements.iter().all(|requirement| requirement.operator.matches(label(&requirement.key)))
     }
 
     fn sorted(mut requirements: Vec<LabelRequirement>) -> Self {
@@ -118,8 +118,8 @@ fn from_expression(expression: &Value) -> Result<LabelRequirement, SelectorError
 
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, one) in self.requirements.iter().enumerate() {
-            write!(f, "{}{one}", if at == 0 { "" } else { "," })?;
+        for (at, requirement) in self.requirements.iter().enumerate() {
+            write!(f, "{}{requirement}", if at == 0 { "" } else { "," })?;
         }
         Ok(())
     }
@@ -226,8 +226,8 @@ impl LabelOperator {
     pub fn matches(&self, value: Option<&str>) -> bool {
         let number = || value.and_then(|text| text.parse::<i64>().ok());
         match self {
-            Self::In(values) => value.is_some_and(|value| values.iter().any(|one| one == value)),
-            Self::NotIn(values) => value.is_none_or(|value| values.iter().all(|one| one != value)),
+            Self::In(values) => value.is_some_and(|value| values.iter().any(|listed| listed == value)),
+            Self::NotIn(values) => value.is_none_or(|value| values.iter().all(|listed| listed != value)),
             Self::Exists => value.is_some(),
             Self::DoesNotExist => value.is_none(),
             Self::GreaterThan(limit) => number().is_some_and(|number| number > *limit),

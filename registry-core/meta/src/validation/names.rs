@@ -238,8 +238,8 @@ fn path_segment_characters(value: &str) -> Vec<String> {
     let forbidden = ['/', '%'];
     forbidden
         .iter()
-        .filter(|one| value.contains(**one))
-        .map(|one| format!("may not contain '{one}'"))
+        .filter(|text| value.contains(**text))
+        .map(|text| format!("may not contain '{text}'"))
         .collect()
 }
 

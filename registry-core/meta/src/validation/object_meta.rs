@@ -186,12 +186,12 @@ fn validate_owner_references(object: &Object, path: &FieldPath, errors: &mut Err
 /// Formats owner references with the fields in Kubernetes' order.
 fn owner_references_text(all: &Value) -> String {
     const FIELDS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-    let one = |reference: &Value| {
+    let reference_text = |reference: &Value| {
         let set = FIELDS.iter().filter_map(|field| Some((field, reference.get(*field)?)));
         let texts: Vec<String> = set.map(|(field, value)| format!("{field:?}:{value}")).collect();
         format!("{{{}}}", texts.join(","))
     };
-    let texts: Vec<String> = all.as_array().into_iter().flatten().map(one).collect();
+    let texts: Vec<String> = all.as_array().into_iter().flatten().map(reference_text).collect();
     format!("[{}]", texts.join(","))
 }
 
@@ -236,9 +236,9 @@ fn validate_finalizers(object: &Object, path: &FieldPath, errors: &mut ErrorList
 
 fn validate_no_new_finalizers(new: &Object, old: &Object, path: &FieldPath, errors: &mut ErrorList) {
     let before: BTreeSet<&str> = old.finalizers().collect();
-    let added: BTreeSet<&str> = new.finalizers().filter(|one| !before.contains(one)).collect();
+    let added: BTreeSet<&str> = new.finalizers().filter(|finalizer| !before.contains(finalizer)).collect();
     if !added.is_empty() {
-        let added: Vec<String> = added.iter().map(|one| format!("{one:?}")).collect();
+        let added: Vec<String> = added.iter().map(|finalizer| format!("{finalizer:?}")).collect();
         let text = format!(
             "no new finalizers can be added if the object is being deleted, found new finalizers \
              []string{{{}}}",

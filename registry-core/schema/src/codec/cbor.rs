@@ -111,7 +111,7 @@ pub fn begin_watch_event(out: &mut Vec<u8>, event: &str) {
 /// Sorts in deterministic order: by the encoded keys, which start with the length.
 fn sorted(map: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut entries: Vec<_> = map.iter().collect();
-    entries.sort_by(|(one, _), (other, _)| one.len().cmp(&other.len()).then_with(|| one.cmp(other)));
+    entries.sort_by(|(left, _), (right, _)| left.len().cmp(&right.len()).then_with(|| left.cmp(right)));
     entries
 }
 

@@ -74,7 +74,7 @@ pub struct ListMetadata<'a> {
 /// Encodes an object with its envelope.
 ///
 /// # Errors
-/// Fails if a value does not have the type of the schema, which those of a conformed object have.
+/// Fails if a value does not have the type of the schema. The values of a conformed object have it.
 pub fn encode(value: &Value, schema: &Schema, api_version: &str, kind: &str) -> Result<Bytes, EncodeError> {
     Ok(envelope(api_version, kind, &encode_message(value, schema)?))
 }

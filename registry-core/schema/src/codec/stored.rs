@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn values_without_an_object_are_refused() {
         for garbage in ["", "[]", "null", "{", "{}x", "k8s\0"] {
             assert!(decode(garbage.as_bytes()).is_err(), "{garbage}");
             assert!(with_resource_version(&Bytes::from_static(garbage.as_bytes()), 1).is_err(), "{garbage}");

@@ -318,9 +318,9 @@ fn spend(left: usize, cost: usize) -> Result<usize, Problem> {
 fn size_of(value: &Value) -> Size {
     let text_cost = |bytes: usize| 1 + bytes / BYTES_PER_COST;
     let around = |sizes: &mut dyn Iterator<Item = Size>| {
-        sizes.fold(Size { cost: 1, depth: 1 }, |all, one| Size {
-            cost: all.cost + one.cost,
-            depth: all.depth.max(one.depth + 1),
+        sizes.fold(Size { cost: 1, depth: 1 }, |all, part| Size {
+            cost: all.cost + part.cost,
+            depth: all.depth.max(part.depth + 1),
         })
     };
     match value {

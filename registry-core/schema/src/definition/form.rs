@@ -50,7 +50,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the schema of the whole object. Its type and metadata are those of every object.
+    /// Writes the schema of the whole object. The type and the metadata are the same for every kind.
     pub(super) fn root(&mut self, generated: &'a Value, path: &FieldPath) -> JsonMap {
         let empty = Map::new();
         let name = generated.get("title").and_then(Value::as_str).unwrap_or("the struct");

@@ -37,7 +37,7 @@ struct Characters<'h> {
     has_words: bool,
 }
 
-/// Why there is no alphabet for an expression.
+/// The reason for the absence of an expression's alphabet.
 const TOO_MANY: &str = "expression too large";
 const TOO_DEEP: &str = "expression nests too deeply";
 

@@ -1,4 +1,4 @@
-//! Go's syntax of regular expressions, where it differs from that of the `regex` crate.
+//! Go's syntax of regular expressions, where it differs from the syntax of the `regex` crate.
 //!
 //! `\d`, `\s`, `\w`, `\b` and `\B` know ASCII only, operators of sets do not exist in classes, repetitions cannot be
 //! stacked, a brace that repeats nothing stands for itself, and there are octal escapes and quoted parts. All that Go
@@ -14,7 +14,7 @@ mod properties;
 use class::Classes;
 use operand::{MAX_HEIGHT, MAX_SIZE, Open, Operand, Times};
 
-/// Maximum number of repetitions, those of nested repetitions multiplied.
+/// Maximum number of repetitions. The numbers of nested repetitions are multiplied.
 const MAX_REPETITIONS: u32 = 1_000;
 
 /// A pattern in the syntax of the `regex` crate.

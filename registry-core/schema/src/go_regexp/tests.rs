@@ -22,7 +22,7 @@ fn classes_are_about_ascii() {
 }
 
 #[test]
-fn what_only_the_crate_understands_stands_for_itself() {
+fn syntax_that_only_the_crate_understands_stands_for_itself() {
     assert!(matches("^[[a]+$", "[a"));
     assert!(matches("^[a&&b]+$", "&ab"));
     assert!(matches("^[+--]$", ","));

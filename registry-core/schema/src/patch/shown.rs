@@ -69,7 +69,7 @@ fn write(text: &mut String, value: &Value, touched: Option<&Touched>, ty: Option
     }
 }
 
-/// Returns the keys of a map; those of a struct in the order of its fields, followed by unknown ones.
+/// Returns the keys of a map. The keys of a struct are in the order of its fields, followed by unknown keys.
 fn in_order<'m>(map: &'m Map<String, Value>, ty: TypeRef<'m>) -> Vec<&'m str> {
     let mut keys = ty.fields_by_number();
     keys.retain(|key| map.contains_key(*key));
@@ -119,7 +119,7 @@ k 3 test.dev v1 Whole
 ";
 
     #[test]
-    fn what_a_patch_goes_through_is_sorted_and_the_rest_is_as_it_was_declared() {
+    fn patched_structs_are_sorted_and_others_keep_the_declared_order() {
         let table = Arc::new(TypeTable::parse(FACTS).unwrap());
         let schema = table.schema_of("test.dev/v1", "Whole").unwrap();
         let document =

@@ -66,8 +66,9 @@ impl Decimal {
 
     /// Compares two numbers.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
-        let magnitude =
-            |one: &Self| i64::try_from(one.digits.len()).unwrap_or(i64::MAX).saturating_add(one.exponent);
+        let magnitude = |number: &Self| {
+            i64::try_from(number.digits.len()).unwrap_or(i64::MAX).saturating_add(number.exponent)
+        };
         match (self.is_zero(), other.is_zero()) {
             // Without leading and trailing zeros, digits of the same magnitude compare as strings.
             (false, false) => {

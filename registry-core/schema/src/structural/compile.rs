@@ -152,7 +152,7 @@ impl<'a> Reader<'a> {
         let mut compiled: Vec<_> = (properties.into_iter().flatten())
             .map(|(name, schema)| (self.name(name), self.node(schema, depth_left)))
             .collect();
-        compiled.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        compiled.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
         compiled.into()
     }
 

@@ -22,10 +22,10 @@ pub(super) struct Before<'a> {
     pub(super) node: NodeId,
 }
 
-/// What is known about the values of an update.
+/// Caches of comparisons between the values before and after an update.
 pub(super) struct Correlation<'a> {
     tree: &'a Tree,
-    /// Whether values after the update, by their addresses, equal those before.
+    /// Whether a value after the update equals the value before it, by the address of the former.
     equal: RefCell<HashMap<usize, bool>>,
     /// The elements of keyed lists before the update, by the addresses of the lists.
     indexes: RefCell<HashMap<usize, Rc<Index<'a>>>>,

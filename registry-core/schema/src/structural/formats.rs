@@ -59,7 +59,7 @@ const MAX_LONG_NAME_BYTES: usize = 253;
 /// Maximum number of characters after the first part of a host name without dots.
 const MAX_PLAIN_LETTERS: usize = 62;
 
-/// The characters of host names except for dashes, and those of top-level domains.
+/// The characters of host names except for dashes, and the characters of top-level domains.
 const HOSTNAME_LETTERS: &str = r"^[a-zA-Z0-9\p{S}\p{L}]+$";
 const DOMAIN_LETTERS: &str = r"^[a-zA-Z\p{L}]+$";
 

@@ -57,7 +57,7 @@ pub(super) fn coerce_embedded(
     let mut coercer = Coercer { tree, drop_invalid, issues, issue_bytes_left: MAX_ISSUE_BYTES };
     coercer.value(root, value, &FieldPath::root())?;
     if let Some(added) = issues.get_mut(first..) {
-        added.sort_unstable_by(|FieldIssue::Unknown(one), FieldIssue::Unknown(other)| one.cmp(other));
+        added.sort_unstable_by(|FieldIssue::Unknown(left), FieldIssue::Unknown(right)| left.cmp(right));
     }
     Ok(())
 }

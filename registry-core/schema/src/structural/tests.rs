@@ -183,9 +183,9 @@ fn combinations_report_the_best_alternative() {
         errors(&not, json!("a")),
         ["<nil>: Invalid value: \"\": \"spec\" must not validate the schema (not)"]
     );
-    let one = json!({"type": "integer", "oneOf": [{"minimum": 1}, {"maximum": 1}, {"enum": [1]}]});
+    let exclusive = json!({"type": "integer", "oneOf": [{"minimum": 1}, {"maximum": 1}, {"enum": [1]}]});
     assert_eq!(
-        errors(&one, json!(1)),
+        errors(&exclusive, json!(1)),
         [
             "<nil>: Invalid value: \"\": \"spec\" must validate one and only one schema (oneOf). Found 3 valid \
              alternatives"

@@ -152,7 +152,7 @@ impl Builder<'_> {
             fields.push(field("kind".into(), string));
             let metadata = TypeTable::meta().names.get(OBJECT_META);
             fields.extend(metadata.map(|metadata| field("metadata".into(), *metadata)));
-            fields.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+            fields.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         }
         let shape = Struct {
             fields: fields.into(),

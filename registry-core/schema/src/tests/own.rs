@@ -26,7 +26,7 @@ struct Enclosure {
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct EnclosureSpec {
-    /// Who looks after it.
+    /// The person who looks after it.
     #[schemars(length(min = 2, max = 20), regex(pattern = "^[a-z]+$"))]
     keeper: String,
     #[serde(default = "one")]
@@ -162,7 +162,7 @@ fn own_types_can_be_walked_and_explained() {
     assert_eq!(
         spec["properties"]["keeper"],
         json!({
-            "type": "string", "description": "Who looks after it.", "minLength": 2, "maxLength": 20,
+            "type": "string", "description": "The person who looks after it.", "minLength": 2, "maxLength": 20,
             "pattern": "^[a-z]+$",
         })
     );

@@ -52,7 +52,7 @@ pub(crate) enum Form<'a> {
     SchemaOr(TypeRef<'a>, SchemaOr),
 }
 
-/// Sorts fields by number and groups those of inlined structs.
+/// Sorts fields by number, and groups the fields of inlined structs.
 pub(super) fn layout(fields: &[Field]) -> Box<[Wire]> {
     let numbered: Vec<(&[u32], u16)> =
         fields.iter().map(|field| &*field.proto).zip(0_u16..).filter(|(path, _)| !path.is_empty()).collect();
@@ -61,7 +61,7 @@ pub(super) fn layout(fields: &[Field]) -> Box<[Wire]> {
 
 fn level(mut numbered: Vec<(&[u32], u16)>) -> Box<[Wire]> {
     numbered.sort_unstable();
-    let groups = numbered.chunk_by(|(one, _), (other, _)| one.first() == other.first());
+    let groups = numbered.chunk_by(|(left, _), (right, _)| left.first() == right.first());
     groups.filter_map(wire).collect()
 }
 

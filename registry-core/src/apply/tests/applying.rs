@@ -14,9 +14,10 @@ fn spec(object: &super::Object) -> Value {
 }
 
 #[test]
-fn what_is_no_longer_applied_goes_unless_somebody_else_applies_it() {
-    let one = applied(None, json!({"labels": {"k": "1", "l": "2"}, "text": "t", "names": ["a", "b"]}), "one");
-    let both = applied(Some(&one), json!({"labels": {"l": "2"}, "names": ["b", "c"]}), "two");
+fn fields_no_longer_applied_go_unless_another_manager_applies_them() {
+    let first =
+        applied(None, json!({"labels": {"k": "1", "l": "2"}, "text": "t", "names": ["a", "b"]}), "one");
+    let both = applied(Some(&first), json!({"labels": {"l": "2"}, "names": ["b", "c"]}), "two");
     assert_eq!(spec(&both)["names"], json!(["a", "b", "c"]));
 
     let less = applied(Some(&both), json!({"labels": {"k": "1"}}), "one");
@@ -35,10 +36,10 @@ fn what_is_no_longer_applied_goes_unless_somebody_else_applies_it() {
 }
 
 #[test]
-fn what_others_updated_below_stays() {
-    let one = applied(None, json!({"ports": [{"port": 1, "name": "a"}], "labels": {"a": "1"}}), "one");
+fn fields_that_others_updated_below_stay() {
+    let first = applied(None, json!({"ports": [{"port": 1, "name": "a"}], "labels": {"a": "1"}}), "one");
     let two = updated(
-        &one,
+        &first,
         json!({"ports": [{"port": 1, "name": "a"}, {"port": 2, "name": "b"}], "labels": {"a": "1", "b": "2"}}),
         "two",
     );
@@ -49,8 +50,8 @@ fn what_others_updated_below_stays() {
 #[test]
 fn keyed_lists_are_merged_in_the_applied_order() {
     let port = |number: i32| json!({"port": number});
-    let one = applied(None, json!({"ports": [port(1), port(2), port(3)]}), "one");
-    let two = applied(Some(&one), json!({"ports": [port(3), port(4), port(1)]}), "two");
+    let first = applied(None, json!({"ports": [port(1), port(2), port(3)]}), "one");
+    let two = applied(Some(&first), json!({"ports": [port(3), port(4), port(1)]}), "two");
     let order: Vec<Value> =
         spec(&two)["ports"].as_array().expect("ports").iter().map(|port| port["port"].clone()).collect();
     assert_eq!(order, [2, 3, 4, 1].map(Value::from));
@@ -62,8 +63,8 @@ fn keyed_lists_are_merged_in_the_applied_order() {
 #[test]
 fn nested_lists_are_merged_at_every_level() {
     let deep = |inner: Value| json!({"deep": [{"name": "d", "inner": inner}]});
-    let one = applied(None, deep(json!([{"port": 1, "name": "a"}])), "one");
-    let two = applied(Some(&one), deep(json!([{"port": 2, "name": "b"}])), "two");
+    let first = applied(None, deep(json!([{"port": 1, "name": "a"}])), "one");
+    let two = applied(Some(&first), deep(json!([{"port": 2, "name": "b"}])), "two");
     assert_eq!(spec(&two), deep(json!([{"port": 1, "name": "a"}, {"port": 2, "name": "b"}])));
     let failure = apply(Some(&two), deep(json!([{"port": 1, "name": "z"}])), "two").unwrap_err();
     assert_eq!(
@@ -109,8 +110,9 @@ fn others_fields_are_conflicts_until_forced() {
 
 #[test]
 fn agreeing_is_no_conflict_and_has_no_time() {
-    let one = applied(None, json!({"count": 1}), "one");
-    let two = manager().apply(Some(&one), &thing(json!({"count": 1})), "two", false, THIRD).expect("agreed");
+    let first = applied(None, json!({"count": 1}), "one");
+    let two =
+        manager().apply(Some(&first), &thing(json!({"count": 1})), "two", false, THIRD).expect("agreed");
     assert_eq!(owners(&two), json!({"one": {"f:count": {}}, "two": {"f:count": {}}}));
     let times: Vec<Option<&Value>> = two
         .get(MANAGED_FIELDS)
@@ -158,7 +160,7 @@ fn kubectl_takes_over_what_it_applied_on_the_client() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_in_kubernetes_words() {
+fn objects_that_do_not_fit_are_refused_in_kubernetes_words() {
     let refuse = |spec: Value| apply(None, spec, "one").unwrap_err().message;
     let lead = "failed to create typed patch object (/a; zoo.example.dev/v1, Kind=Thing): ";
     let table = [
@@ -284,8 +286,8 @@ fn specs() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn applying_again_changes_nothing(first in specs(), second in specs()) {
-        let one = applied(None, first, "one");
-        let forced = manager().apply(Some(&one), &thing(second.clone()), "two", true, SECOND);
+        let live = applied(None, first, "one");
+        let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND);
         let two = stored(forced.expect("forced"));
         let again = manager().apply(Some(&two), &thing(second), "two", false, THIRD).expect("nothing new");
         // Empty maps are not stored, so applying them again updates the time and nothing else.
@@ -294,8 +296,8 @@ proptest! {
 
     #[test]
     fn what_is_applied_is_there(first in specs(), second in specs()) {
-        let one = applied(None, first, "one");
-        let forced = manager().apply(Some(&one), &thing(second.clone()), "two", true, SECOND).expect("forced");
+        let live = applied(None, first, "one");
+        let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND).expect("forced");
         let there = forced.into_value();
         let wanted = thing(second).into_value();
         let there = FieldSet::of(&there, SCHEMA.root());

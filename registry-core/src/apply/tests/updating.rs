@@ -36,7 +36,7 @@ fn a_creator_manages_all_but_what_the_server_decides() {
 }
 
 #[test]
-fn what_changes_changes_hands() {
+fn changed_fields_change_hands() {
     let live = created(json!({"count": 1, "text": "t", "names": ["a", "b"], "rules": ["r"]}), "one");
     let new = updated(&live, json!({"count": 2, "names": ["b", "c"], "rules": ["r", "s"]}), "two");
     assert_eq!(

@@ -49,7 +49,7 @@ impl UnderWay {
         };
         let shared = converting.boxed().shared();
         if under_way.len() >= MAX_UNUSED {
-            under_way.retain(|_, one| one.upgrade().is_some());
+            under_way.retain(|_, weak| weak.upgrade().is_some());
         }
         if let Some(weak) = shared.downgrade() {
             under_way.insert(address, weak);

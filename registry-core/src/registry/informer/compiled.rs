@@ -112,8 +112,8 @@ impl<T: Send + Sync + 'static> Compiled<T> {
         self.reached.subscribe()
     }
 
-    /// Waits until the snapshot contains a given revision: that of a write to this resource, or one at which this
-    /// resource was read. Does not end if the informer does not run, so that the caller must limit the time.
+    /// Waits until the snapshot contains a given revision: the revision of a write to this resource, or a revision at
+    /// which this resource was read. Does not end if the informer does not run, so that the caller must limit the time.
     pub async fn wait_for(&self, revision: Revision) {
         // The sender lives as long as this borrow, so that this cannot fail.
         let _ = self.reached.subscribe().wait_for(|reached| *reached >= revision).await;

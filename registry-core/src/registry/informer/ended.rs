@@ -1,4 +1,4 @@
-//! Why a watch ended.
+//! The reasons for which a watch ends.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! When an informer tries again.
+//! The times of an informer's retries.
 
 use std::time::Duration;
 

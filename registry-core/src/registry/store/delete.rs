@@ -24,7 +24,7 @@ struct Attempt<'a> {
     uid: String,
 }
 
-/// What happens to an object after the write of an attempt.
+/// The fate of an object after the write of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Plan {
     /// It is gone, or another deletion will remove it.

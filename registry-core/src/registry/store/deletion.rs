@@ -142,7 +142,7 @@ impl Store {
         if has(ORPHAN) == orphan && has(FOREGROUND) == foreground {
             return None;
         }
-        let others = object.finalizers().filter(|one| *one != ORPHAN && *one != FOREGROUND);
+        let others = object.finalizers().filter(|finalizer| *finalizer != ORPHAN && *finalizer != FOREGROUND);
         let own = orphan.then_some(ORPHAN).or(foreground.then_some(FOREGROUND));
         Some(others.chain(own).map(str::to_owned).collect())
     }

@@ -80,7 +80,7 @@ impl Watcher for Store {
     }
 }
 
-/// Whether a list shows the state at a revision, and not that or a later one.
+/// Whether a list shows the state at exactly the given revision, not the state at that revision or a later revision.
 fn is_at_revision(options: &ListOptions) -> bool {
     match options.resource_version_match {
         Some(ResourceVersionMatch::Exact) => true,
@@ -92,8 +92,8 @@ fn is_at_revision(options: &ListOptions) -> bool {
 // === impl Store ===
 
 impl Store {
-    /// Checks the field selector of a request for this version. That of a request for another version was checked already; it
-    /// may have fields that only the other version offers.
+    /// Checks the field selector of a request for this version. The selector of a request for another version was checked
+    /// already; it may have fields that only the other version offers.
     fn check_selector(&self, context: &RequestContext, options: &ListOptions) -> Result<(), StatusError> {
         let own = self.resource.resource();
         let is_other = |asked: GroupVersionResource| {
@@ -207,7 +207,9 @@ pub(in crate::registry) fn check_field_selector(
         NAMESPACE => has_namespace,
         other => other == NAME || offered.unwrap_or(resource.field_names).contains(&other),
     };
-    let Some(unknown) = selector.requirements.iter().find(|one| !known(&one.path)) else { return Ok(()) };
+    let Some(unknown) = selector.requirements.iter().find(|requirement| !known(&requirement.path)) else {
+        return Ok(());
+    };
     Err(StatusError::bad_request(if has_custom {
         resource.strategy.unknown_field_label(&unknown.path)
     } else {

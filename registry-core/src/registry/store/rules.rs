@@ -6,8 +6,8 @@ use crate::api::{ErrorList, Object};
 use crate::context::RequestContext;
 use crate::resource::ResourceType;
 
-/// How a path of a resource changes its objects. The store implements what all paths share (names, namespaces,
-/// metadata, conflicts, retries); a custom subresource passes its rules to
+/// The rules by which a path of a resource changes its objects. The store implements the rules that all paths share (names,
+/// namespaces, metadata, conflicts, retries); a custom subresource passes its rules to
 /// [`Store::update_by`](super::Store::update_by).
 ///
 /// Kubernetes concept: `rest.RESTUpdateStrategy`, one per path.

@@ -23,9 +23,8 @@ const ENCODINGS_PART: usize = 8;
 /// resource near the limit does not alternate.
 const RETURN_QUARTERS: usize = 3;
 
-/// The memory that all caches share, in bytes: that of the current objects, and that of the history beside them. Over
-/// the limit each cache drops its oldest events; if that does not suffice, the largest caches
-/// release their objects.
+/// The memory that all caches share, in bytes: the memory of the current objects, and the memory of the history beside them.
+/// Over the limit each cache drops its oldest events; if that does not suffice, the largest caches release their objects.
 #[derive(Debug)]
 pub struct CacheBudget {
     limit_bytes: usize,

@@ -12,7 +12,7 @@ use super::notifier::Notifier;
 /// A change of one object, shared by the log, its channels and every watcher that reads it.
 #[derive(Debug)]
 pub(super) struct Event {
-    /// The state after the change; for a deletion the last state. Its revision is that of the change.
+    /// The state after the change; for a deletion the last state. Its revision is the revision of the change.
     pub(super) object: StoredObject,
     /// Time of arrival, in seconds since the cache was created.
     pub(super) arrived_seconds: u32,

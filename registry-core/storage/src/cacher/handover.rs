@@ -29,8 +29,8 @@ struct Handover {
 enum HandoverPosition {
     /// In the initial state, which is not in order of revisions.
     Initial,
-    /// In the store's changes: all changes before this revision were seen, and of the revision itself those of these
-    /// keys; without keys, all of them. 0 means not known yet.
+    /// In the store's changes: all changes before this revision were seen, and of the changes at this revision the
+    /// changes of these keys; without keys, all changes at this revision. 0 means not known yet.
     Store(Revision, Vec<Arc<str>>),
     /// In the cache's log. The fields have the same meaning.
     Cache(Revision, Vec<Arc<str>>),

@@ -43,7 +43,7 @@ impl Cacher {
         let exact = request.revision_match == Some(ResourceVersionMatch::Exact)
             || (request.revision_match.is_none()
                 && request.limit > 0
-                && request.revision.is_some_and(|one| one > 0));
+                && request.revision.is_some_and(|revision| revision > 0));
         match request.revision {
             None if !self.catch_up().await? => return Ok(None),
             None => {}
@@ -72,7 +72,8 @@ impl CacheState {
         let Source { snapshot, position } = source;
         let mut page = ListPage { revision: snapshot.revision, ..ListPage::default() };
         if !prefix.ends_with('/') {
-            let found = snapshot.objects.get(prefix).filter(|one| request.predicate.matches(&one.attributes));
+            let found =
+                snapshot.objects.get(prefix).filter(|object| request.predicate.matches(&object.attributes));
             page.items.extend(found.cloned());
             return Ok(page);
         }

@@ -82,13 +82,13 @@ impl StandingSnapshots {
     pub(super) fn stand(&self, snapshot: Snapshot) -> Arc<StandingSnapshot> {
         let mut all = self.lock();
         // Only this list holds it: all users have dropped it.
-        all.retain(|one| Arc::strong_count(one) > 1);
-        if let Some(same) = all.iter().find(|one| one.revision == snapshot.revision) {
+        all.retain(|kept| Arc::strong_count(kept) > 1);
+        if let Some(same) = all.iter().find(|kept| kept.revision == snapshot.revision) {
             return same.clone();
         }
         let revision = snapshot.revision;
         let standing = Arc::new(StandingSnapshot { revision, snapshot: Mutex::new(Some(snapshot)) });
-        let at = all.partition_point(|one| one.revision < revision);
+        let at = all.partition_point(|kept| kept.revision < revision);
         all.insert(at, standing.clone());
         standing
     }

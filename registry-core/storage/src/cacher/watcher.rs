@@ -161,7 +161,7 @@ struct Watcher {
 /// The schedule of a watcher's bookmarks.
 struct Bookmarks {
     period: Duration,
-    /// When the next bookmark is due: available here, unlike in the timer.
+    /// The time at which the next bookmark is due: available here, unlike in the timer.
     due: Instant,
     timer: Pin<Box<Sleep>>,
 }

@@ -321,7 +321,7 @@ impl<Stream: Read> Summed<Stream> {
         Ok(bytes)
     }
 
-    /// Reads a checksum, and returns whether it is that of what was read since the last one.
+    /// Reads a checksum, and returns whether it matches the bytes that were read since the last checksum.
     fn read_checksum(&mut self) -> std::io::Result<bool> {
         let checksum = std::mem::take(&mut self.checksum).digest();
         let mut bytes = [0; 8];

@@ -209,13 +209,13 @@ mod tests {
             }
         });
         assert_eq!(made.load(Ordering::Relaxed), 2);
-        let one = ask(Encoding::Cbor, b"");
-        let other = ask(Encoding::Cbor, b"");
-        assert_eq!(one.unwrap().as_ptr(), other.unwrap().as_ptr(), "the bytes are shared");
+        let first = ask(Encoding::Cbor, b"");
+        let second = ask(Encoding::Cbor, b"");
+        assert_eq!(first.unwrap().as_ptr(), second.unwrap().as_ptr(), "the bytes are shared");
     }
 
     #[test]
-    fn what_cannot_be_encoded_is_not_tried_again() {
+    fn a_failed_encoding_is_not_tried_again() {
         let encodings = Encodings::default();
         let budget = Arc::new(EncodingBudget::new(1 << 20));
         assert_eq!(encodings.get_or_make(Encoding::Protobuf, &budget, || None), None);
@@ -241,9 +241,9 @@ mod tests {
         assert_eq!(budget.used_bytes(), 0);
         let encodings = Encodings::default();
         let none = Arc::new(EncodingBudget::new(0));
-        let one = encodings.get_or_convert(BETA, &none, make);
-        let other = encodings.get_or_convert(BETA, &none, make);
-        assert!(!Arc::ptr_eq(&one.unwrap(), &other.unwrap()), "without room nothing is kept");
+        let first = encodings.get_or_convert(BETA, &none, make);
+        let second = encodings.get_or_convert(BETA, &none, make);
+        assert!(!Arc::ptr_eq(&first.unwrap(), &second.unwrap()), "without room nothing is kept");
     }
 
     #[test]

@@ -145,11 +145,11 @@ impl Families {
     fn describe(&mut self, kind: &'static str, collector: &dyn Collector) {
         // Collectors do not report the type of their metrics, but the names imply it.
         let kind = |name: &str| if name.ends_with("_total") { "counter" } else { kind };
-        self.described.extend(collector.desc().into_iter().map(|one| Described {
-            name: one.fq_name.clone(),
-            kind: kind(&one.fq_name),
-            labels: one.variable_labels.clone(),
-            help: one.help.clone(),
+        self.described.extend(collector.desc().into_iter().map(|description| Described {
+            name: description.fq_name.clone(),
+            kind: kind(&description.fq_name),
+            labels: description.variable_labels.clone(),
+            help: description.help.clone(),
         }));
     }
 

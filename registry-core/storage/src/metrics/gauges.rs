@@ -197,7 +197,7 @@ fn set(gauge: &IntGaugeVec, labels: &[&str], value: u64) {
 
 impl Collector for Reader {
     fn desc(&self) -> Vec<&Desc> {
-        self.0.all().into_iter().flat_map(|one| one.desc()).collect()
+        self.0.all().into_iter().flat_map(|gauge| gauge.desc()).collect()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {

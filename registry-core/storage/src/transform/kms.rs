@@ -66,7 +66,7 @@ pub struct KmsCiphertext {
     pub ciphertext: Vec<u8>,
     /// The key of the service.
     pub key_id: String,
-    /// What the service needs to decrypt them.
+    /// The data that the service needs to decrypt the bytes.
     pub annotations: BTreeMap<String, Vec<u8>>,
 }
 
@@ -74,7 +74,7 @@ pub struct KmsCiphertext {
 pub struct Kms {
     name: String,
     service: Arc<dyn KmsService>,
-    /// What new values are encrypted with; `None` before the first successful check.
+    /// The key that encrypts new values; `None` before the first successful check.
     state: ArcSwapOption<WriteState>,
     cache: Mutex<HashMap<CacheKey, Cached>>,
     /// Held during calls for reads, so that values with the same seed need one.

@@ -23,7 +23,7 @@ fn all() -> Vec<(&'static str, Arc<dyn Transformer>)> {
 }
 
 #[tokio::test]
-async fn what_is_encrypted_is_decrypted_and_differs_each_time() {
+async fn values_are_decrypted_and_their_encryption_differs_each_time() {
     for (name, transformer) in all() {
         for length in [0, 1, 15, 16, 17, 100_000] {
             let plain = Bytes::from(vec![b'x'; length]);

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_refused() {
+    fn values_without_an_object_are_refused() {
         assert!(uid(b"1").is_err());
         assert!(replace_resource_version(&Bytes::from_static(b"{}"), 1).is_err());
         assert_eq!(uid(br#"{"metadata":{"uid":"\u00e9"}}"#).unwrap(), "é");

@@ -36,7 +36,8 @@ impl PageSize {
 
     /// Updates the average from the result of a read. Returns the size of the result in bytes.
     pub(super) fn note(&self, key_values: &[KeyValue]) -> usize {
-        let bytes: usize = key_values.iter().map(|one| one.key.len() + one.value.len()).sum();
+        let bytes: usize =
+            key_values.iter().map(|key_value| key_value.key.len() + key_value.value.len()).sum();
         if let Some(average_bytes) = bytes.checked_div(key_values.len()) {
             // Immediately if objects grow, gradually if they shrink.
             let before = self.average_bytes.load(Ordering::Relaxed);

@@ -58,8 +58,8 @@ pub(crate) fn refuse(attributes: &[Attribute]) -> Option<syn::Error> {
         NestedMeta::Meta(meta) => hint(meta).map(|text| syn::Error::new_spanned(meta, text)),
         _ => None,
     });
-    complaints.reduce(|mut all, one| {
-        all.combine(one);
+    complaints.reduce(|mut all, complaint| {
+        all.combine(complaint);
         all
     })
 }

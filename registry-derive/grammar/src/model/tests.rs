@@ -8,7 +8,7 @@ fn model(input: &DeriveInput) -> ResourceModel {
 
 fn complaints(input: &DeriveInput) -> Vec<String> {
     let error = ResourceModel::parse(input).expect_err("a bad annotation");
-    error.into_iter().map(|one| one.to_string()).collect()
+    error.into_iter().map(|complaint| complaint.to_string()).collect()
 }
 
 #[test]
@@ -195,7 +195,10 @@ fn words_outside_the_grammar_are_refused() {
     ];
     for (input, expected) in cases {
         let told = complaints(&input);
-        assert!(told.iter().any(|one| one.contains(expected)), "{told:?} should contain {expected}");
+        assert!(
+            told.iter().any(|complaint| complaint.contains(expected)),
+            "{told:?} should contain {expected}"
+        );
     }
 }
 
@@ -238,7 +241,7 @@ fn every_word_of_the_grammar_is_documented() {
 }
 
 #[test]
-fn what_an_own_struct_has_to_look_like_is_said() {
+fn the_rules_of_an_own_struct_are_told() {
     let told = complaints(&parse_quote! {
         #[resource(version = "v1", short("pens", "pn"))]
         pub struct Pen {

@@ -22,7 +22,7 @@ pub(super) struct Backend {
     pub(super) webhooks: Arc<dyn WebhookCaller>,
 }
 
-/// What the service says.
+/// The answer of the service.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Verdict {

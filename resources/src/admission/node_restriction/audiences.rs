@@ -25,7 +25,7 @@ const REPLACED: [(&str, &str); 7] = [
     ("vsphereVolume", "csi.vsphere.vmware.com"),
 ];
 
-/// What decides about audiences.
+/// The checks of the audiences of tokens that nodes request.
 pub(super) struct Audiences {
     access: Arc<dyn AccessReviewer>,
     drivers: Option<Lookup>,
@@ -57,7 +57,7 @@ impl Audiences {
         let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
         let audience = match audiences.map(Vec::as_slice).unwrap_or_default() {
             [] => "",
-            [one] => one.as_str().unwrap_or_default(),
+            [audience] => audience.as_str().unwrap_or_default(),
             _ => return Err("node may only request 0 or 1 audiences".to_owned()),
         };
         if self.is_named(context, pod, audience).await? {

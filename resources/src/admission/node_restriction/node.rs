@@ -1,4 +1,4 @@
-//! What a node may change of its node object.
+//! The changes that a node may make to its node object.
 
 use std::collections::BTreeSet;
 
@@ -80,19 +80,19 @@ fn is_set(value: Option<&Value>) -> bool {
 }
 
 /// Whether two fields are the same: an empty list is the same as none.
-fn are_same(one: Option<&Value>, other: Option<&Value>) -> bool {
+fn are_same(left: Option<&Value>, right: Option<&Value>) -> bool {
     let normal = |value: Option<&'_ Value>| {
         let is_empty = |value: &&Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
         value.filter(|value| !is_empty(value)).cloned()
     };
-    normal(one) == normal(other)
+    normal(left) == normal(right)
 }
 
 /// Returns the changed labels that kubelets do not set, sorted; empty if there are none.
 fn forbidden_labels(new: &Object, old: &Object) -> String {
-    let one: BTreeSet<(&str, &str)> = new.labels().collect();
-    let other: BTreeSet<(&str, &str)> = old.labels().collect();
-    let changed: BTreeSet<&str> = one.symmetric_difference(&other).map(|(label, _)| *label).collect();
+    let after: BTreeSet<(&str, &str)> = new.labels().collect();
+    let before: BTreeSet<(&str, &str)> = old.labels().collect();
+    let changed: BTreeSet<&str> = after.symmetric_difference(&before).map(|(label, _)| *label).collect();
     changed.into_iter().filter(|label| is_forbidden(label)).collect::<Vec<_>>().join(", ")
 }
 
@@ -101,7 +101,8 @@ fn is_forbidden(label: &str) -> bool {
     let is_below =
         |parent: &str| domain.strip_suffix(parent).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
     let is_of_kubernetes = is_below("kubernetes.io") || is_below("k8s.io");
-    let is_of_kubelets = KUBELET_LABELS.contains(&label) || KUBELET_DOMAINS.iter().any(|one| is_below(one));
+    let is_of_kubelets =
+        KUBELET_LABELS.contains(&label) || KUBELET_DOMAINS.iter().any(|parent| is_below(parent));
     is_below(RESTRICTED) || is_of_kubernetes && !is_of_kubelets
 }
 

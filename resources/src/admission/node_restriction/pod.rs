@@ -1,4 +1,4 @@
-//! What a node may do with pods: create and delete its mirror pods, and report the status of its pods.
+//! The writes of pods that a node may make: it creates and deletes its mirror pods, and reports the status of its pods.
 
 use registry_core::admission::Operation;
 use registry_core::api::{Object, StatusError};
@@ -9,7 +9,7 @@ use super::{NODE, NodeRestriction, Write};
 
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
 
-/// Whether a pod shows in the API one that a kubelet runs from a file.
+/// Whether a pod is a mirror pod: it represents in the API a pod that a kubelet runs from a file.
 pub(super) fn is_mirror(pod: &Object) -> bool {
     pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION)
 }

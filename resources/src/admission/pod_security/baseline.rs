@@ -119,9 +119,11 @@ pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Opt
     pod.each_container(|name, container| {
         let context = container.get("securityContext");
         let capabilities = context.get("capabilities");
-        for one in capabilities.get("add").elements().filter(|one| !allowed.contains(&one.text())) {
+        for capability in
+            capabilities.get("add").elements().filter(|capability| !allowed.contains(&capability.text()))
+        {
             setters.add(Some(name));
-            added.insert(one.text());
+            added.insert(capability.text());
         }
     });
     let who = setters.text()?;
@@ -329,7 +331,7 @@ fn sysctls(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
         |name: &str| SYSCTLS.iter().any(|(known, since)| *known == name && version >= Version::Minor(*since));
     let list = context.get("sysctls");
     let forbidden: Vec<&str> =
-        list.elements().map(|one| one.get("name").text()).filter(|name| !allowed(name)).collect();
+        list.elements().map(|sysctl| sysctl.get("name").text()).filter(|name| !allowed(name)).collect();
     (!forbidden.is_empty())
         .then(|| Violation { reason: "forbidden sysctls".to_owned(), detail: forbidden.join(", ") })
 }

@@ -117,8 +117,8 @@ impl<'a> Setters<'a> {
 }
 
 /// Returns the singular or the plural, by number.
-pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
-    if count == 1 { one } else { many }
+pub(super) fn plural(count: usize, singular: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { singular } else { many }
 }
 
 /// Returns the texts in quotes, separated by commas.

@@ -37,16 +37,16 @@ impl Violations {
 
     /// Returns the violations in short form.
     pub(super) fn reasons(&self) -> String {
-        self.0.iter().map(|one| one.reason.as_str()).collect::<Vec<_>>().join(", ")
+        self.0.iter().map(|violation| violation.reason.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the violations with details.
     pub(super) fn details(&self) -> String {
-        let texts = self.0.iter().map(|one| {
-            if one.detail.is_empty() {
-                one.reason.clone()
+        let texts = self.0.iter().map(|violation| {
+            if violation.detail.is_empty() {
+                violation.reason.clone()
             } else {
-                format!("{} ({})", one.reason, one.detail)
+                format!("{} ({})", violation.reason, violation.detail)
             }
         });
         texts.collect::<Vec<_>>().join(", ")

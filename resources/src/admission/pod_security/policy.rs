@@ -76,8 +76,8 @@ impl Policy {
 
     /// Whether both allow the same.
     pub(super) fn is_equivalent(self, other: Self) -> bool {
-        let same = |one: Bar, other: Bar| {
-            one.level == other.level && (one.level == Level::Privileged || one.version == other.version)
+        let same = |left: Bar, right: Bar| {
+            left.level == right.level && (left.level == Level::Privileged || left.version == right.version)
         };
         same(self.enforce, other.enforce) && same(self.audit, other.audit) && same(self.warn, other.warn)
     }

@@ -71,7 +71,7 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     pod.each_container(|name, container| {
         let context = container.get("securityContext");
         let capabilities = context.get("capabilities");
-        if !capabilities.get("drop").elements().any(|one| one.text() == "ALL") {
+        if !capabilities.get("drop").elements().any(|capability| capability.text() == "ALL") {
             system_writers.add(Some(name));
         }
     });

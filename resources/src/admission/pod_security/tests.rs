@@ -88,7 +88,7 @@ fn labels_are_read_or_refused() {
 }
 
 #[test]
-fn what_is_enforced_is_warned_about_unless_the_namespace_says_otherwise() {
+fn the_enforced_policy_warns_unless_the_namespace_says_otherwise() {
     let warned = |labels: Value| {
         let namespace = Object::from_value(json!({"metadata": {"labels": labels}})).unwrap();
         Policy::of(&namespace, Policy::default()).0.warn.to_string()

@@ -24,22 +24,22 @@ pub(super) const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 const PER_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
 /// Marks a claim that the scheduler made for a pod's extended resources.
 const FOR_POD: &str = "resource.kubernetes.io/extended-resource-claim";
-/// Maximum number of devices of a claim: what a request for all devices counts as.
+/// Maximum number of devices of a claim. A request for all devices counts as this number.
 const ALL_DEVICES: u64 = 32;
 
-/// Reads what claims of devices are counted by.
+/// Reads the objects that the usage of a claim depends on.
 pub(super) struct DeviceLookup {
     classes: Lookup,
     pods: Lookup,
     claims: Lookup,
 }
 
-/// What the claim at hand is counted by.
+/// The data that the usage of one claim depends on.
 #[derive(Default)]
 pub(super) struct Devices {
     /// The extended resources of the classes that have one.
     extended: BTreeMap<String, String>,
-    /// What is counted for the claim's pod already.
+    /// The usage of the claim's pod, which is already counted.
     of_pod: Amounts,
 }
 
@@ -55,7 +55,7 @@ impl DeviceLookup {
         })
     }
 
-    /// Returns what a claim is counted by.
+    /// Returns the data that the usage of a claim depends on.
     pub(super) async fn of(&self, namespace: &str, claim: &Object) -> Result<Devices, StatusError> {
         let mut extended = BTreeMap::new();
         for class in self.classes.all().await? {
@@ -68,7 +68,7 @@ impl DeviceLookup {
         Ok(Devices { extended, of_pod })
     }
 
-    /// Returns the pod for whose extended resources a claim was made. A claim that only pretends to be is not believed.
+    /// Returns the pod for whose extended resources a claim was made. The marks of the claim are checked against the pod.
     async fn pod_of(&self, namespace: &str, claim: &Object) -> Result<Option<Object>, StatusError> {
         let Some((uid, name)) = pod_owner(claim) else { return Ok(None) };
         let Some(pod) = self.pods.get(namespace, name).await?.filter(|pod| pod.uid() == uid) else {

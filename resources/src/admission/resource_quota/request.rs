@@ -59,7 +59,10 @@ impl<'a> Request<'a> {
         let mut covered = BTreeSet::new();
         let mut covered_scopes = BTreeSet::new();
         for quota in quotas {
-            let scopes = quota.scopes.iter().filter(|one| scope::is_in(self.resource, self.object, one));
+            let scopes = quota
+                .scopes
+                .iter()
+                .filter(|requirement| scope::is_in(self.resource, self.object, requirement));
             covered_scopes.extend(scopes.filter_map(scope_name));
             let names = self.names_in(quota);
             if names.is_empty() || !self.is_in_scope(quota, self.object) {
@@ -129,16 +132,16 @@ impl<'a> Request<'a> {
         covered: &BTreeSet<String>,
         covered_scopes: &BTreeSet<&str>,
     ) -> Result<(), StatusError> {
-        let of_resource = limited.iter().filter(|one| one.is_for(self.resource));
-        let names: BTreeSet<&str> = of_resource.flat_map(|one| one.matching(&self.usage)).collect();
+        let of_resource = limited.iter().filter(|limit| limit.is_for(self.resource));
+        let names: BTreeSet<&str> = of_resource.flat_map(|limit| limit.matching(&self.usage)).collect();
         let missing: Vec<&str> = names.into_iter().filter(|name| !covered.contains(*name)).collect();
         if !missing.is_empty() {
             return Err(self.refused(format!("insufficient quota to consume: {}", missing.join(","))));
         }
-        let scopes = limited.iter().flat_map(|one| &one.match_scopes);
+        let scopes = limited.iter().flat_map(|limit| &limit.match_scopes);
         let missing: Vec<String> = scopes
-            .filter(|one| scope::is_in(self.resource, self.object, one))
-            .filter(|one| scope_name(one).is_none_or(|name| !covered_scopes.contains(name)))
+            .filter(|requirement| scope::is_in(self.resource, self.object, requirement))
+            .filter(|requirement| scope_name(requirement).is_none_or(|name| !covered_scopes.contains(name)))
             .map(scope::shown)
             .collect();
         if missing.is_empty() {

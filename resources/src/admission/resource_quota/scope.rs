@@ -68,7 +68,7 @@ fn has_attributes_class(claim: &Object, requirement: &Value) -> bool {
 /// Whether a requirement selects a class, or objects without one.
 fn is_selected(class: Option<&str>, requirement: &Value) -> bool {
     let values = requirement.get("values").and_then(Value::as_array);
-    let listed = || values.is_some_and(|all| all.iter().any(|one| one.as_str() == class));
+    let listed = || values.is_some_and(|all| all.iter().any(|value| value.as_str() == class));
     match requirement.get("operator").and_then(Value::as_str).unwrap_or_default() {
         "Exists" => class.is_some(),
         "DoesNotExist" => class.is_none(),

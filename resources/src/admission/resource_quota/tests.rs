@@ -198,7 +198,7 @@ fn a_pod_that_comes_to_have_a_deadline_is_charged_to_the_quota_of_such_pods() {
 }
 
 #[test]
-fn what_an_update_gives_back_is_not_charged() {
+fn usage_that_an_update_gives_back_is_not_charged() {
     let claim = |storage: &str| {
         object(json!({
             "metadata": {"name": "c", "annotations": {"volume.beta.kubernetes.io/storage-class": "fast"}},
@@ -253,7 +253,7 @@ fn extended_resources_and_custom_resources_are_counted() {
 }
 
 #[test]
-fn what_is_limited_by_default_needs_a_quota() {
+fn resources_limited_by_default_need_a_quota() {
     let limited = settings::read(json!({
         "apiVersion": "apiserver.config.k8s.io/v1", "kind": "ResourceQuotaConfiguration",
         "limitedResources": [

@@ -63,7 +63,7 @@ impl QuotaUsage {
         })
     }
 
-    /// Counts the objects of a store in the namespace of a quota, by those of the names that are about them.
+    /// Counts the objects of a store in the namespace of a quota, by the names in the quota that concern these objects.
     async fn count(&self, quota: &Object, hard: &Amounts, store: &Store) -> Result<Amounts, StatusError> {
         let (resource, namespace) = (store.resource().group_resource(), quota.namespace());
         let mut counted = Amounts::new();

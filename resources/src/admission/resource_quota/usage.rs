@@ -262,8 +262,9 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
             let amounts = |of: &str| totals::read(container.pointer(&format!("/resources/{of}")));
             let said = computed(&amounts("requests"), &amounts("limits"));
             let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
-            let unsaid =
-                HAS_TO_BE_SAID.iter().filter(|one| hard.contains_key(**one) && !said.contains_key(**one));
+            let unsaid = HAS_TO_BE_SAID
+                .iter()
+                .filter(|resource| hard.contains_key(**resource) && !said.contains_key(**resource));
             for resource in unsaid {
                 missing.entry(resource).or_default().insert(name);
             }

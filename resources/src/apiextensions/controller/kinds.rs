@@ -15,9 +15,9 @@ use registry_core::storage::{EncodingBudget, Interface, Revision, StorageError, 
 use super::super::custom_resources::CustomKinds;
 use super::super::customresourcedefinitions::definition::{Definition, Names};
 
-/// What is served of a definition.
+/// The kind that is served for a definition.
 pub(super) struct ServedKind {
-    /// What it was made of.
+    /// The parts of the definition that the kind was made of.
     pub(super) identity: KindIdentity,
     /// The resources, one for each served version.
     pub(super) resources: Vec<GroupVersionResource>,
@@ -27,7 +27,7 @@ pub(super) struct ServedKind {
     is_terminating: Arc<AtomicBool>,
 }
 
-/// What the kinds of a definition depend on. Changes of anything else do not end watches.
+/// The parts of a definition that its kinds depend on. Changes of other parts do not end watches.
 #[derive(PartialEq, Eq)]
 pub(super) struct KindIdentity {
     uid: String,

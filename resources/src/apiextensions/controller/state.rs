@@ -1,4 +1,4 @@
-//! What the controller knows of each definition, and what follows from a change.
+//! The controller's state of each definition, and the consequences of a change.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -30,9 +30,9 @@ struct Known {
     object: StoredObject,
     uid: String,
     group: String,
-    /// What is served of it.
+    /// The kind that is served for the definition.
     served: Option<ServedKind>,
-    /// Whether its objects are being deleted.
+    /// Whether the custom resources of the definition are being deleted.
     is_cleaning: bool,
     /// The generation whose schemas were checked for being structural.
     checked_generation: Option<i64>,
@@ -46,12 +46,12 @@ pub(super) enum Task {
     Cleanup { name: String, uid: String, instances: Instances },
 }
 
-/// What follows from a batch of changes.
+/// The consequences of a batch of changes.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// The change of what is served.
+    /// The change of the served kinds.
     pub(super) served: ServedChange,
-    /// What has to be written.
+    /// The writes that have to be done.
     pub(super) tasks: Vec<Task>,
     /// The applied revision of each definition; `None` if it is gone.
     pub(super) revisions: Vec<(String, Option<Revision>)>,

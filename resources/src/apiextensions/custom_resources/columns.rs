@@ -27,7 +27,7 @@ pub(super) fn table_columns(declared: &[ColumnDefinition]) -> TableColumns {
     }
     // The columns of a table share the work that a row may cost.
     let visits = (MAX_ROW_VISITS / declared.len()).clamp(MIN_VISITS, MAX_VISITS);
-    std::iter::once(name).chain(declared.iter().map_while(|one| column(one, visits))).collect()
+    std::iter::once(name).chain(declared.iter().map_while(|definition| column(definition, visits))).collect()
 }
 
 fn column(declared: &ColumnDefinition, visits: usize) -> Option<TableColumn> {

@@ -25,7 +25,7 @@ pub(super) struct CompiledSchema {
     pub(super) schema: Schema,
     /// For validation.
     pub(super) rules: SchemaRules,
-    /// Why there is no schema, although there should be one.
+    /// The failure because of which an expected schema is absent.
     pub(super) failure: Option<String>,
 }
 

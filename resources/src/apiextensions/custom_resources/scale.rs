@@ -14,7 +14,7 @@ pub(super) struct ScaleRules {
     definition: Scale,
 }
 
-/// Why a field cannot be read.
+/// The reason for which a field cannot be read.
 struct WrongType {
     path: String,
     found: Value,

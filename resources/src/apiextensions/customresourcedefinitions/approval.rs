@@ -10,14 +10,14 @@ pub(super) const ANNOTATION: &str = "api-approved.kubernetes.io";
 
 const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/// What the annotation says.
+/// The content of the annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Approval {
     /// Neither a URL nor a reason.
     Invalid,
     /// The URL of the approval.
     Approved,
-    /// A reason why there is none.
+    /// A reason for the absence of an approval.
     Bypassed,
     /// Nothing.
     Missing,

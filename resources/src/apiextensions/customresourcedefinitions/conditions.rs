@@ -97,7 +97,7 @@ impl StatusChange {
 }
 
 fn set_condition(conditions: &mut Vec<Value>, condition: &Condition) {
-    let place = conditions.iter().position(|one| view::text(Some(one), "type") == condition.kind);
+    let place = conditions.iter().position(|present| view::text(Some(present), "type") == condition.kind);
     let mut fields = match place.and_then(|place| conditions.get(place)) {
         Some(Value::Object(fields)) => fields.clone(),
         _ => Map::new(),

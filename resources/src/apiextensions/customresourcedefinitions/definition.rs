@@ -1,4 +1,4 @@
-//! What a server needs of a stored definition, typed and owned.
+//! The parts of a stored definition that a server needs, typed and owned.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,7 +30,7 @@ pub struct Definition {
     pub versions: Vec<DefinitionVersion>,
     /// The versions in which custom resources may be stored.
     pub stored_versions: Vec<String>,
-    /// How custom resources are converted between versions.
+    /// The conversion of custom resources between versions.
     pub conversion: Conversion,
     /// Whether unknown fields of custom resources are kept.
     pub preserve_unknown_fields: bool,
@@ -59,7 +59,7 @@ pub struct Names {
     pub categories: Vec<String>,
 }
 
-/// Where custom resources are.
+/// The scope of custom resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// In no namespace.
@@ -93,7 +93,7 @@ pub struct DefinitionVersion {
     pub selectable_fields: Vec<String>,
 }
 
-/// Where the fields of the `scale` subresource are.
+/// The paths of the fields of the `scale` subresource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scale {
     /// The path of the wanted number.
@@ -121,7 +121,7 @@ pub struct ColumnDefinition {
     pub json_path: String,
 }
 
-/// How custom resources are converted between versions.
+/// The conversion of custom resources between versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// Only `apiVersion` changes.
@@ -133,7 +133,7 @@ pub enum Conversion {
 /// A webhook that converts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionWebhook {
-    /// Where it is, and how its certificate is checked.
+    /// The target of the webhook, and the authorities that its certificate is checked against.
     pub client: WebhookClientConfig,
     /// The versions of reviews that it understands, in its order of preference.
     pub review_versions: Vec<String>,

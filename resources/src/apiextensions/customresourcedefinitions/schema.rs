@@ -184,8 +184,8 @@ impl<'a> Schema<'a> {
         let nested = ["not", "allOf", "anyOf", "oneOf"];
         let mut reason = None;
         for name in nested {
-            let one = self.child(name).into_iter();
-            let mut all = one.chain(self.schemas(name).map(|(_, schema)| schema));
+            let child = self.child(name).into_iter();
+            let mut all = child.chain(self.schemas(name).map(|(_, schema)| schema));
             reason = reason.or_else(|| all.find_map(Self::why_not_structural));
         }
         if reason.is_none() && self.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {

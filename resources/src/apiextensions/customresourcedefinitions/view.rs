@@ -11,9 +11,9 @@ use super::schema::Schema;
 /// The spec of a definition.
 pub(super) struct Spec<'a> {
     value: Option<&'a Value>,
-    /// What all versions share.
+    /// The parts that all versions share.
     pub(super) shared: Parts<'a>,
-    /// The versions, without what they share.
+    /// The versions, without the shared parts.
     pub(super) versions: Vec<Version<'a>>,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Version<'a> {
     pub(super) parts: Parts<'a>,
 }
 
-/// What is stated for each version, or for all at once.
+/// The parts that a definition states for each version, or for all versions at once.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Parts<'a> {
     /// The object around `openAPIV3Schema`.
@@ -72,7 +72,7 @@ fn share<'a, T: Copy + Default + PartialEq>(
 ) -> T {
     let mut parts = versions.iter_mut().map(|version| *part(&mut version.parts));
     let Some(first) = parts.next() else { return T::default() };
-    if !parts.all(|one| one == first) {
+    if !parts.all(|other| other == first) {
         return T::default();
     }
     for version in versions {

@@ -106,7 +106,7 @@ fn set(service: &mut Object, availability: &Availability) {
     });
     let present = service.get(&["status", "conditions"]).and_then(Value::as_array);
     let mut conditions = present.cloned().unwrap_or_default();
-    match conditions.iter_mut().find(|one| one.get("type").and_then(Value::as_str) == Some(AVAILABLE)) {
+    match conditions.iter_mut().find(|entry| entry.get("type").and_then(Value::as_str) == Some(AVAILABLE)) {
         Some(before) => *before = condition,
         None => conditions.push(condition),
     }

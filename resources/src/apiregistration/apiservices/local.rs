@@ -36,21 +36,21 @@ const OFF_BY_DEFAULT: &[(&str, &str, i64, i64)] = &[
     ("storagemigration.k8s.io", "v1beta1", 15800, 9),
 ];
 
-/// How the server manages an APIService.
+/// The management of an APIService by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Automanaged {
-    /// When it starts; one that is deleted later is not restored before the next start.
+    /// The server writes the APIService when it starts. An APIService that is deleted later is not restored before the next start.
     OnStart,
-    /// As long as it runs.
+    /// The server keeps the APIService as long as it runs.
     Always,
 }
 
-/// The priorities of a group version: the greater one comes first in discovery.
+/// The priorities of a group version. The greater priority comes first in discovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priorities {
-    /// That of the group among groups.
+    /// The priority of the group among groups.
     pub group: i64,
-    /// That of the version in its group.
+    /// The priority of the version in its group.
     pub version: i64,
 }
 

@@ -15,7 +15,7 @@ fn v1_of(object: &Object) -> Object {
 }
 
 #[test]
-fn what_one_number_can_say_is_one_number() {
+fn a_cpu_target_is_one_number() {
     let object = v2(
         &json!({"maxReplicas": 3, "metrics": [metrics::cpu_target(&json!(55))]}),
         &json!({"currentReplicas": 1, "desiredReplicas": 2}),

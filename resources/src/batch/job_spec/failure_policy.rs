@@ -1,4 +1,4 @@
-//! What the failure of a pod means for its job.
+//! The policy by which the failures of pods affect their job.
 
 use std::collections::HashSet;
 

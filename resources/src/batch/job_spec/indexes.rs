@@ -55,12 +55,12 @@ pub(crate) fn overlap(completed: &str, failed: &str, completions: i64) -> Option
     };
     let (completed, failed) = (read(completed), read(failed));
     let (mut done, mut bad) = (completed.iter().peekable(), failed.iter().peekable());
-    while let (Some(one), Some(other)) = (done.peek(), bad.peek()) {
-        if one.0 <= other.1 && other.0 <= one.1 {
-            let first = one.0.max(other.0);
+    while let (Some(left), Some(right)) = (done.peek(), bad.peek()) {
+        if left.0 <= right.1 && right.0 <= left.1 {
+            let first = left.0.max(right.0);
             return Some(format!("failedIndexes and completedIndexes overlap at index: {first}"));
         }
-        if one.0 <= other.0 {
+        if left.0 <= right.0 {
             done.next();
         } else {
             bad.next();

@@ -1,4 +1,4 @@
-//! Which completions make an indexed job successful.
+//! The completions that make an indexed job successful.
 
 use registry_core::api::validation::ErrorList;
 

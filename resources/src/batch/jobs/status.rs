@@ -35,7 +35,7 @@ impl<'v> State<'v> {
 
     fn has(&self, kind: &str, status: &str) -> bool {
         let conditions = self.get("conditions").and_then(Value::as_array).into_iter().flatten();
-        let mut conditions = conditions.map(|one| (one.get("type"), one.get("status")));
+        let mut conditions = conditions.map(|condition| (condition.get("type"), condition.get("status")));
         conditions.any(|(its_kind, its_status)| {
             its_kind.and_then(Value::as_str) == Some(kind)
                 && its_status.and_then(Value::as_str) == Some(status)
@@ -55,7 +55,7 @@ impl<'v> State<'v> {
     }
 }
 
-/// What differs between the old and the new status.
+/// The old and the new status, which answers whether a part differs.
 struct Change<'v> {
     new: State<'v>,
     old: State<'v>,

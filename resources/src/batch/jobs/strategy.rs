@@ -142,7 +142,7 @@ fn is_manual(object: &Object) -> bool {
     object.get(&["spec", "manualSelector"]) == Some(&Value::Bool(true))
 }
 
-/// Gives a job without labels those of its pods, also the ones that the server made.
+/// Gives a job without labels the labels of its pods, also the labels that the server made.
 fn label_as_template(job: &mut Object) {
     if !is_empty_at(job, &TEMPLATE_LABELS) && is_empty_at(job, &["metadata", "labels"]) {
         let labels = job.get(&TEMPLATE_LABELS).cloned().unwrap_or_default();

@@ -17,10 +17,10 @@ pub(super) fn set_times(new: &mut Object, old: &Object) {
     let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
     defaulting::with(&mut new.0, "status", |status| {
         defaulting::each(status, &["conditions"], |condition| {
-            let same = before
-                .iter()
-                .find(|one| ["type", "status"].iter().all(|field| one.get(field) == condition.get(*field)));
-            let since = same.and_then(|one| one.get("lastTransitionTime")).cloned();
+            let same = before.iter().find(|earlier| {
+                ["type", "status"].iter().all(|field| earlier.get(field) == condition.get(*field))
+            });
+            let since = same.and_then(|earlier| earlier.get("lastTransitionTime")).cloned();
             defaulting::fill(condition, "lastTransitionTime", since.unwrap_or_else(|| time::now().into()));
             defaulting::fill(condition, "lastUpdateTime", time::now());
         });
@@ -50,7 +50,7 @@ pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
     }
 }
 
-/// Checks the conditions of a request, except for what those of the stored one are like already.
+/// Checks the conditions of a request. A violation that the conditions of the stored request have already is accepted.
 pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
     let status = Field::of(request, "status");
     let conditions = status.get("conditions");
@@ -86,7 +86,7 @@ pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorLi
 /// Returns the types of the conditions of a request.
 fn kinds(request: &Object) -> Vec<&str> {
     let conditions = request.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
-    conditions.map(|one| one.get("type").and_then(Value::as_str).unwrap_or_default()).collect()
+    conditions.map(|condition| condition.get("type").and_then(Value::as_str).unwrap_or_default()).collect()
 }
 
 /// Checks that no decision is taken back, and that only approvals make new ones.
@@ -94,7 +94,7 @@ pub(super) fn check_change(new: &Object, old: &Object, is_approval: bool, errors
     let status = Field::of(new, "status");
     let conditions = status.get("conditions");
     let (after, before) = (kinds(new), kinds(old));
-    let count = |kinds: &[&str], kind: &str| kinds.iter().filter(|one| **one == kind).count();
+    let count = |kinds: &[&str], kind: &str| kinds.iter().filter(|present| **present == kind).count();
     for kind in DECISIONS {
         if count(&after, kind) < count(&before, kind) {
             errors

@@ -2,7 +2,7 @@
 
 use crate::certificates::pem;
 
-/// What a request asks for.
+/// The subject of a requested certificate.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Subject {
     /// The name of the user that the certificate is for.

@@ -41,7 +41,7 @@ const USAGES: [&str; 23] = [
     "timestamping",
 ];
 
-/// What a write may change.
+/// The part of a request that a write may change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Metadata.

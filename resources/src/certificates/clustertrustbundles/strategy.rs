@@ -13,10 +13,10 @@ use crate::support::field::Field;
 
 /// Maximum size of a bundle, in bytes.
 const MAX_BYTES: usize = 1 << 20;
-/// What errors show instead of a bundle.
+/// The text that errors show instead of a bundle.
 const OMITTED: &str = "<value omitted>";
 
-/// The name begins with that of the signer; a bundle contains certificates of authorities only.
+/// The name of a bundle begins with the name of its signer. A bundle contains certificates of authorities only.
 pub(super) struct ClusterTrustBundleStrategy;
 
 impl ObjectStrategy for ClusterTrustBundleStrategy {

@@ -20,7 +20,7 @@ const ONLY_CONDITIONS: &str =
     "non-condition status fields must be empty when denying or failing the PodCertificateRequest";
 const NO_END: &str = r#"status is immutable unless transitioning to "Issued", "Denied", or "Failed""#;
 const OTHER_KEY: &str = "leaf certificate was not issued to the requested public key";
-/// How far the start of a certificate may be from the present time.
+/// Maximum difference between the start of a certificate and the present time.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 /// The shortest lifetime of a certificate.
 const LEAST_LIFETIME: SignedDuration = SignedDuration::from_hours(1);

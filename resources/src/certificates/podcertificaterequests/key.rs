@@ -18,7 +18,7 @@ const MAX_BYTES: usize = 10 << 10;
 const RSA_BITS: [usize; 2] = [3_072, 4_096];
 /// The sizes of the points of P-256, P-384 and P-521, in bits, as far as their encoding shows them.
 const CURVE_BITS: [usize; 3] = [256, 384, 521];
-/// What cannot be verified is refused. Kubernetes verifies P-521.
+/// The refusal of a key whose signatures cannot be verified. Kubernetes verifies P-521.
 const UNVERIFIABLE: &str =
     "signatures of P-521 keys cannot be verified by this server; use P-256, P-384, Ed25519 or RSA";
 const UNKNOWN: &str = "unknown public key type; supported types are Ed25519, ECDSA, and RSA";

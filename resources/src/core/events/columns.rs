@@ -107,7 +107,7 @@ mod tests {
     use crate::core::events::Events;
 
     #[test]
-    fn what_is_not_said_of_the_source_is_the_controllers() {
+    fn missing_parts_of_the_source_come_from_the_controller() {
         let cell = |name: &str, event: Value| {
             let object = Object::from_value(event).unwrap();
             let column = Events::TYPE.columns.iter().find(|column| column.name == name).unwrap();

@@ -123,12 +123,16 @@ fn check_overcommitment(limit: &Field<'_, '_>, errors: &mut ErrorList) {
         limit.get("defaultRequest").entries().filter(|(name, _)| !validation::may_overcommit(name))
     {
         let default = defaults.get(name);
-        let (Ok(one), Ok(other)) = (Quantity::parse(default.text()), Quantity::parse(request.text())) else {
+        let (Ok(default_amount), Ok(request_amount)) =
+            (Quantity::parse(default.text()), Quantity::parse(request.text()))
+        else {
             continue;
         };
-        if one.compare(&other).is_ne() {
-            let (one, other) = (default.text(), request.text());
-            let detail = format!("default value {one} must equal to defaultRequest value {other} in {name}");
+        if default_amount.compare(&request_amount).is_ne() {
+            let (default_text, request_text) = (default.text(), request.text());
+            let detail = format!(
+                "default value {default_text} must equal to defaultRequest value {request_text} in {name}"
+            );
             errors.push(request.invalid(detail));
         }
     }
@@ -152,10 +156,12 @@ fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
         let place = limit.get(place);
         for (resource, least) in lows.entries() {
             let most = highs.get(resource);
-            let (Ok(one), Ok(other)) = (Quantity::parse(least.text()), Quantity::parse(most.text())) else {
+            let (Ok(least_amount), Ok(most_amount)) =
+                (Quantity::parse(least.text()), Quantity::parse(most.text()))
+            else {
                 continue;
             };
-            if one.compare(&other).is_gt() {
+            if least_amount.compare(&most_amount).is_gt() {
                 let detail = format!(
                     "{low_word} value {} is greater than {high_word} value {}",
                     least.text(),

@@ -84,8 +84,8 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
     let status = Field::of(new, "status");
     let addresses = status.get("addresses");
     addresses.check_unique(
-        |one| (one.get("type").text(), one.get("address").text()),
-        |one| one.duplicate().shown_as(internal::text(one.value(), "<core.NodeAddress>")),
+        |address| (address.get("type").text(), address.get("address").text()),
+        |address| address.duplicate().shown_as(internal::text(address.value(), "<core.NodeAddress>")),
         errors,
     );
     let spec = Field::of(new, "spec");

@@ -42,11 +42,11 @@ pub(crate) fn add(to: &mut Amounts, more: &Amounts) {
 
 /// Returns the sum of two quantities, in the format of the first unless that is zero. The sum saturates; if a quantity is
 /// too large to count, the first is returned.
-pub(crate) fn plus(one: &Quantity, other: &Quantity) -> Quantity {
-    match (one.nanos(), other.nanos()) {
-        (Some(0), _) => other.clone(),
-        (Some(nanos), Some(more)) => one.with_nanos(nanos.saturating_add(more)),
-        _ => one.clone(),
+pub(crate) fn plus(first: &Quantity, second: &Quantity) -> Quantity {
+    match (first.nanos(), second.nanos()) {
+        (Some(0), _) => second.clone(),
+        (Some(nanos), Some(more)) => first.with_nanos(nanos.saturating_add(more)),
+        _ => first.clone(),
     }
 }
 
@@ -59,8 +59,8 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
     }
 }
 
-/// Returns the total of a pod (`requests` or `limits`): that of its containers, or what the pod itself specifies; the
-/// overhead is added.
+/// Returns the total of a pod (`requests` or `limits`): the total of its containers, or the amounts that the pod itself
+/// specifies. The overhead is added.
 pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
     let total = of_containers(spec_of(pod), kind);
     with_overhead(pod, kind, with_own(pod, kind, total, is_of_pods))

@@ -121,7 +121,7 @@ fn check_metadata(template: &Field<'_, '_>, options: &Options, errors: &mut Erro
     annotations::check(&annotations, &template.get("spec"), options, errors);
 }
 
-/// The pod that a spec is that of.
+/// The pod that a spec belongs to.
 struct Pod<'v> {
     name: &'v str,
     is_static: bool,

@@ -256,8 +256,8 @@ impl Warnings {
 
     fn repeated(&mut self, list: &Field<'_, '_>, field: &str) {
         let mut seen = HashSet::new();
-        for one in list.elements() {
-            let value = one.get(field);
+        for element in list.elements() {
+            let value = element.get(field);
             if !seen.insert(value.text()) {
                 self.add(&value.path(), &format!("duplicate {field} {:?}", value.text()));
             }
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_or_overlaps_is_told() {
+    fn hidden_and_overlapping_values_are_told() {
         let environment = |second: &str| {
             of(
                 "p",

@@ -81,9 +81,9 @@ fn status(object: &Object) -> Value {
         object.get_str(&["status", "reason"]).filter(|reason| !reason.is_empty()).map(str::to_owned);
     let mut word =
         word.take().unwrap_or_else(|| object.get_str(&["status", "phase"]).unwrap_or_default().to_owned());
-    if printers::elements(object, &["status", "conditions"])
-        .any(|one| text(one, "/type") == "PodScheduled" && text(one, "/reason") == "SchedulingGated")
-    {
+    if printers::elements(object, &["status", "conditions"]).any(|condition| {
+        text(condition, "/type") == "PodScheduled" && text(condition, "/reason") == "SchedulingGated"
+    }) {
         "SchedulingGated".clone_into(&mut word);
     }
     let mut word = Progress::of(object, word).word;

@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) fn set_condition(pod: &mut Object, condition: Value) {
     let present = pod.get(&["status", "conditions"]).and_then(Value::as_array);
     let mut conditions = present.cloned().unwrap_or_default();
-    match conditions.iter_mut().find(|one| one.get("type") == condition.get("type")) {
+    match conditions.iter_mut().find(|entry| entry.get("type") == condition.get("type")) {
         Some(present) => *present = condition,
         None => conditions.push(condition),
     }

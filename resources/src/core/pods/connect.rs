@@ -78,7 +78,7 @@ fn container_of<'p>(pod: &'p Object, options: &'p Object) -> Result<&'p str, Sta
     let name = pod.name();
     let wanted = options.get_str(&["container"]).unwrap_or_default();
     if !wanted.is_empty() {
-        return names(pod, &CONTAINER_LISTS).find(|one| *one == wanted).ok_or_else(|| {
+        return names(pod, &CONTAINER_LISTS).find(|candidate| *candidate == wanted).ok_or_else(|| {
             StatusError::bad_request(format!("container {wanted} is not valid for pod {name}"))
         });
     }

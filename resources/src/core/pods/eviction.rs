@@ -239,6 +239,7 @@ fn is_over(pod: &Object) -> bool {
 /// Whether the pod's condition `Ready` is true.
 fn is_ready(pod: &Object) -> bool {
     let conditions = pod.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
-    let mut ready = conditions.filter(|one| one.get("type").and_then(Value::as_str) == Some("Ready"));
-    ready.next().and_then(|one| one.get("status")).and_then(Value::as_str) == Some("True")
+    let mut ready =
+        conditions.filter(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"));
+    ready.next().and_then(|condition| condition.get("status")).and_then(Value::as_str) == Some("True")
 }

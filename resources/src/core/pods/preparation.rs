@@ -1,4 +1,4 @@
-//! What the server adds to new pods, and drops from them.
+//! The fields that the server adds to new pods, and drops from them.
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;

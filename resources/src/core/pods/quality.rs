@@ -67,14 +67,14 @@ mod tests {
     #[test]
     fn the_class_follows_requests_and_limits() {
         let class = |spec: Value| quality_of_service(&Object::from_value(json!({"spec": spec})).unwrap());
-        let one = |resources: Value| json!({"containers": [{"resources": resources}]});
+        let spec_with = |resources: Value| json!({"containers": [{"resources": resources}]});
         let full = json!({"cpu": "1", "memory": "1Gi"});
-        assert_eq!(class(one(json!({}))), "BestEffort");
-        assert_eq!(class(one(json!({"requests": {"cpu": "0"}}))), "BestEffort");
-        assert_eq!(class(one(json!({"requests": {"cpu": "1"}}))), "Burstable");
-        assert_eq!(class(one(json!({"limits": full, "requests": full}))), "Guaranteed");
+        assert_eq!(class(spec_with(json!({}))), "BestEffort");
+        assert_eq!(class(spec_with(json!({"requests": {"cpu": "0"}}))), "BestEffort");
+        assert_eq!(class(spec_with(json!({"requests": {"cpu": "1"}}))), "Burstable");
+        assert_eq!(class(spec_with(json!({"limits": full, "requests": full}))), "Guaranteed");
         let same = json!({"cpu": "1000m", "memory": "1024Mi"});
-        assert_eq!(class(one(json!({"limits": full, "requests": same}))), "Guaranteed");
+        assert_eq!(class(spec_with(json!({"limits": full, "requests": same}))), "Guaranteed");
         let of_pod =
             json!({"containers": [{"resources": {}}], "resources": {"limits": full, "requests": full}});
         assert_eq!(class(of_pod), "Guaranteed");

@@ -100,8 +100,8 @@ fn containers<'o>(pod: &'o Object, list: &str) -> &'o [Value] {
 /// Copies the fields that may change to the containers, or all containers if one has another name.
 fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
     let wanted = containers(asked, list);
-    let is_same = |(one, other): (&Value, &Value)| {
-        one.get("name").unwrap_or(&Value::Null) == other.get("name").unwrap_or(&Value::Null)
+    let is_same = |(left, right): (&Value, &Value)| {
+        left.get("name").unwrap_or(&Value::Null) == right.get("name").unwrap_or(&Value::Null)
     };
     if !wanted.iter().zip(containers(pod, list)).all(is_same) {
         pod.copy_field(asked, &["spec", list]);
@@ -191,7 +191,8 @@ fn check_container(
     let runs_once = is_init && container.get("restartPolicy").text() != "Always";
     if runs_once && !semantic::equal(container.value(), old.value()) {
         let policies = container.get("resizePolicy");
-        for _ in policies.elements().filter(|one| one.get("restartPolicy").text() == "RestartContainer") {
+        for _ in policies.elements().filter(|policy| policy.get("restartPolicy").text() == "RestartContainer")
+        {
             let detail =
                 "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
             errors.push(container.forbidden(detail));

@@ -147,7 +147,7 @@ fn check_nomination(
     }
 }
 
-/// Checks the claims that were made or found for those of the spec.
+/// Checks the statuses of claims: the claims that were made or found for the claims of the spec.
 fn check_claims(statuses: &Field<'_, '_>, claims: &Field<'_, '_>, errors: &mut ErrorList) {
     if statuses.is_empty() {
         return;

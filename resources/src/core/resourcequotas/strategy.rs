@@ -48,8 +48,9 @@ impl ObjectStrategy for ResourceQuotaStrategy {
         let new = Field::of(new, "spec");
         let old = Field::of(old, "spec");
         let (scopes, before) = (new.get("scopes"), old.get("scopes"));
-        let set =
-            |list: &Field<'_, '_>| list.elements().map(|one| one.text().to_owned()).collect::<BTreeSet<_>>();
+        let set = |list: &Field<'_, '_>| {
+            list.elements().map(|scope| scope.text().to_owned()).collect::<BTreeSet<_>>()
+        };
         if set(&scopes) != set(&before) {
             errors.push(scopes.invalid("field is immutable"));
         }

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told() {
+    fn missing_parts_are_told() {
         let block = |kind: &str| format!("-----BEGIN {kind}-----\nAAAA\n-----END {kind}-----\n").into_bytes();
         let certificate = block("CERTIFICATE");
         let key = block("RSA PRIVATE KEY");

@@ -204,7 +204,9 @@ impl AddressObjects {
         if !is_known || Holder::of_address(&present).as_ref() != Some(&holder) {
             return Ok(());
         }
-        if let Some(pending) = self.removals().pending.get_mut(&address).filter(|one| one.number == number) {
+        if let Some(pending) =
+            self.removals().pending.get_mut(&address).filter(|pending| pending.number == number)
+        {
             pending.uid = Some(present.uid().to_owned());
         }
         self.system_writer.remove_exactly(present.name(), present.uid()).await?;

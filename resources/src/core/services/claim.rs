@@ -19,7 +19,7 @@ pub(super) struct Claim {
     pub(super) uses: Uses,
     /// The addresses whose objects this claim created, or may have created.
     made: HashSet<IpAddr>,
-    /// What the service stops using when the write is committed.
+    /// The addresses and ports that the service stops using when the write is committed.
     given_up: Uses,
 }
 
@@ -33,7 +33,7 @@ impl Claim {
         Self { allocator, holder, uses, made: HashSet::new(), given_up }
     }
 
-    /// Sets what the service stops using when the write is committed.
+    /// Sets the addresses and ports that the service stops using when the write is committed.
     pub(super) fn giving_up(mut self, given_up: Uses) -> Self {
         self.given_up = given_up;
         self

@@ -170,7 +170,8 @@ fn set_ports(service: &mut Object, ports: Vec<Value>) {
     }
 }
 
-/// Keeps the node ports that an update leaves out: those of ports with the same name, unless another port has them now.
+/// Keeps the node ports that an update leaves out: a port takes the node port of the old port with the same name, unless
+/// another port has that node port now.
 pub(super) fn keep(new: &mut Object, old: &Object) {
     if has_node_ports(old) && has_node_ports(new) {
         let before = ports(old);

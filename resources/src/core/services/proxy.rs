@@ -166,7 +166,7 @@ fn port_of(ports: Option<&Value>, name: &str) -> Option<u16> {
 }
 
 fn has_address(pod: &Object, address: &str) -> bool {
-    list(pod.get(&["status", "podIPs"])).any(|one| text(one, "ip") == address)
+    list(pod.get(&["status", "podIPs"])).any(|entry| text(entry, "ip") == address)
 }
 
 fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {

@@ -19,7 +19,7 @@ pub struct ServiceRange {
 // === impl ServiceRange ===
 
 impl ServiceRange {
-    /// Returns the first address after the base: that of the API server inside the cluster.
+    /// Returns the first address after the base: the address of the API server inside the cluster.
     pub fn first_address(&self) -> IpAddr {
         self.address(1)
     }
@@ -30,7 +30,7 @@ impl ServiceRange {
         own
     }
 
-    /// Returns both families, that of the range first.
+    /// Returns both families, the family of the range first.
     pub(super) fn families(self) -> [&'static str; 2] {
         if self.base.is_ipv4() { ["IPv4", "IPv6"] } else { ["IPv6", "IPv4"] }
     }

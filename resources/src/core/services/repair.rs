@@ -49,7 +49,7 @@ struct KnownAddress {
     created: Option<Timestamp>,
 }
 
-/// What is listed for a repair.
+/// The objects that are listed for a repair.
 struct Listed {
     services: Vec<Known>,
     addresses: Vec<KnownAddress>,

@@ -61,9 +61,9 @@ pub(super) fn check_status(new: &Object, old: &Object) -> ErrorList {
     let before = Service(old).status();
     let before = before.load_balancer();
     let before = before.ingress();
-    let accepted: HashSet<&str> = before.elements().map(|one| one.ip().text()).collect();
-    for one in ingress.elements() {
-        check_ingress(&one, &accepted, &mut errors);
+    let accepted: HashSet<&str> = before.elements().map(|entry| entry.ip().text()).collect();
+    for entry in ingress.elements() {
+        check_ingress(&entry, &accepted, &mut errors);
     }
     errors
 }

@@ -63,7 +63,7 @@ pub(super) fn of(service: &Object) -> Vec<String> {
 }
 
 fn warn_of_addresses(addresses: &Field<'_, '_>, warnings: &mut Vec<String>) {
-    for one in addresses.elements() {
-        warnings.extend(address::warning(&one.path(), one.text()));
+    for element in addresses.elements() {
+        warnings.extend(address::warning(&element.path(), element.text()));
     }
 }

@@ -95,8 +95,8 @@ fn warn_of_addresses(object: &Object, warnings: &mut Vec<String>) {
         return;
     }
     for endpoint in Field::of(object, "endpoints").elements() {
-        for one in endpoint.get("addresses").elements() {
-            warnings.extend(address::warning(&one.path(), one.text()));
+        for element in endpoint.get("addresses").elements() {
+            warnings.extend(address::warning(&element.path(), element.text()));
         }
     }
 }

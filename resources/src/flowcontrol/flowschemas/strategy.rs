@@ -249,7 +249,7 @@ fn check_alone(list: &Field<'_, '_>, others: &str, errors: &mut ErrorList) {
 }
 
 fn has_wildcard(list: &Field<'_, '_>) -> bool {
-    list.elements().any(|one| one.text() == "*")
+    list.elements().any(|element| element.text() == "*")
 }
 
 #[cfg(test)]
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_lives_by_is_fixed() {
+    fn mandatory_objects_are_fixed() {
         let fixed = mandatory::flow_schema("exempt").unwrap();
         assert!(causes("exempt", &[("/spec", fixed)]).is_empty());
     }

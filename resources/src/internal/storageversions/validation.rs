@@ -47,10 +47,10 @@ fn check_server(version: &Field<'_, '_>, errors: &mut ErrorList) {
     let encoding = version.get("encodingVersion");
     check_api_version(&encoding, errors);
     let decodable = version.get("decodableVersions");
-    for one in decodable.elements() {
-        check_api_version(&one, errors);
+    for entry in decodable.elements() {
+        check_api_version(&entry, errors);
     }
-    let known: HashSet<&str> = decodable.elements().map(|one| one.text()).collect();
+    let known: HashSet<&str> = decodable.elements().map(|entry| entry.text()).collect();
     if !known.contains(encoding.text()) {
         let detail = format!("decodableVersions must include encodingVersion {}", encoding.text());
         errors.push(decodable.invalid(detail));
@@ -58,7 +58,7 @@ fn check_server(version: &Field<'_, '_>, errors: &mut ErrorList) {
     for served in version.get("servedVersions").elements() {
         check_api_version(&served, errors);
         if !known.contains(served.text()) {
-            let all: Vec<&str> = decodable.elements().map(|one| one.text()).collect();
+            let all: Vec<&str> = decodable.elements().map(|entry| entry.text()).collect();
             let detail = format!(
                 "individual served version : {} must be included in decodableVersions : [{}]",
                 served.text(),

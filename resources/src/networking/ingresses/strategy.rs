@@ -140,10 +140,10 @@ fn check_path(rule: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(FieldError::invalid(path.path(), path.text(), "must be an absolute path"));
     }
     if is_strict {
-        for sequence in BAD_SEQUENCES.iter().filter(|one| path.text().contains(**one)) {
+        for sequence in BAD_SEQUENCES.iter().filter(|sequence| path.text().contains(**sequence)) {
             errors.push(path.invalid(format!("must not contain '{sequence}'")));
         }
-        for suffix in BAD_SUFFIXES.iter().filter(|one| path.text().ends_with(**one)) {
+        for suffix in BAD_SUFFIXES.iter().filter(|suffix| path.text().ends_with(**suffix)) {
             errors.push(path.invalid(format!("cannot end with '{suffix}'")));
         }
     }

@@ -12,7 +12,7 @@ use crate::support::{conditions, defaulting};
 /// Maximum number of conditions.
 const MAX_CONDITIONS: usize = 8;
 
-/// The time of a taint is that of its effect.
+/// The time of a taint is the time at which its effect was set.
 pub(super) struct DeviceTaintRuleStrategy;
 
 impl ObjectStrategy for DeviceTaintRuleStrategy {

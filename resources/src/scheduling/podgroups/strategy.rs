@@ -103,7 +103,7 @@ fn check_claim_statuses(statuses: &Field<'_, '_>, claims: &Field<'_, '_>, errors
     if !statuses.check_count(MAX_CLAIMS, errors) {
         return;
     }
-    statuses.check_unique(|one| name(one.value()), |field| field.duplicate(), errors);
+    statuses.check_unique(|status| name(status.value()), |field| field.duplicate(), errors);
     for status in statuses.elements() {
         status.get("resourceClaimName").check_if_present(names::dns_subdomain, errors);
     }

@@ -69,7 +69,11 @@ fn check_templates(templates: &Field<'_, '_>, errors: &mut ErrorList) {
     if !templates.check_count(MAX_TEMPLATES, errors) {
         return;
     }
-    templates.check_unique(|one| one.get("name").text().to_owned(), |field| field.duplicate(), errors);
+    templates.check_unique(
+        |template| template.get("name").text().to_owned(),
+        |field| field.duplicate(),
+        errors,
+    );
     for template in templates.elements() {
         template.get("name").check_named(names::dns_label, errors);
         pod_group::check_policy(&template.get("schedulingPolicy"), errors);

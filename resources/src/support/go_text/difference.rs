@@ -192,10 +192,10 @@ fn matches(old: &[&str], new: &[&str]) -> Vec<(usize, usize, usize)> {
 
 /// Returns the equal lines at the beginning and at the end.
 fn ends(old: &[&str], new: &[&str]) -> Vec<(usize, usize, usize)> {
-    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let head = old.iter().zip(new).take_while(|(left, right)| left == right).count();
     let rest = old.len().min(new.len()) - head;
     let tail =
-        old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
+        old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(left, right)| left == right).count();
     let ends = [(0, 0, head), (old.len() - tail, new.len() - tail, tail)];
     ends.into_iter().filter(|(.., length)| *length > 0).collect()
 }

@@ -20,7 +20,7 @@ struct InternalField {
 static TYPES: LazyLock<HashMap<&'static str, Vec<InternalField>>> =
     LazyLock::new(|| parse(include_str!("internal_types.txt")));
 
-/// Maximum number of structs within each other; those of schemas contain themselves.
+/// Maximum number of structs within each other. The structs of schemas contain themselves.
 const MAX_DEPTH: usize = 64;
 
 fn parse(text: &'static str) -> HashMap<&'static str, Vec<InternalField>> {

@@ -19,7 +19,7 @@ pub(super) struct Figures {
 /// One number.
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
-    /// What was measured.
+    /// The measured property.
     pub(super) what: String,
     /// The store, if relevant.
     pub(super) backend: Option<Backend>,

@@ -1,4 +1,4 @@
-//! How the parser adds expressions to the tree.
+//! The functions by which the parser adds expressions to the tree.
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use registry_meta::budget::memory::{LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 use super::{DecodeError, LATER_BASE64};
 
-/// How a byte string is interpreted, depending on its tag.
+/// The interpretation of a byte string, which depends on its tag.
 #[derive(Clone, Copy)]
 enum Bytes {
     /// As text.

@@ -71,7 +71,7 @@ fn other_encodings_are_read() {
 }
 
 #[test]
-fn what_is_no_object_is_refused() {
+fn bodies_without_an_object_are_refused() {
     let deep = [[0x81].repeat(200), vec![0]].concat();
     let deep_tags = [[0xc0].repeat(200), vec![0]].concat();
     for (bytes, why) in [

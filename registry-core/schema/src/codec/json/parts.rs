@@ -32,7 +32,7 @@ struct Part {
     depth_left: usize,
 }
 
-/// What happens to a field.
+/// The treatment of a field.
 enum Step {
     Skip,
     Whole(String),

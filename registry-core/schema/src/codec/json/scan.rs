@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_taken_is_json() {
+    fn every_accepted_text_is_json() {
         let seeds = [
             r#"{"a":{"b":[1,{"c":null},[]],"d":{}},"e":"}"}"#,
             r#"[true,false,null,-0.5e+7,"\u00e4\\","x",{"y":[[]]}]"#,

@@ -2,7 +2,7 @@
 
 use super::DecodeError;
 
-/// How a field's value is delimited.
+/// The delimitation of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireType {
     Varint = 0,

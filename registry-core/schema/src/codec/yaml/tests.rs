@@ -84,7 +84,7 @@ fn duplicates_are_noted_with_their_lines() {
 }
 
 #[test]
-fn what_json_cannot_hold_is_refused() {
+fn documents_that_json_cannot_hold_are_refused() {
     for text in [
         "a: .nan",
         "a: .inf",

@@ -57,7 +57,7 @@ fn operations_do_what_they_say() {
 }
 
 #[test]
-fn what_does_not_apply_changes_nothing() {
+fn an_operation_that_does_not_apply_changes_nothing() {
     let value = json!({"data": {"k": "v"}, "list": [1], "text": "x"});
     for operation in [
         json!({"op": "add", "path": "/binaryData/q", "value": "x"}),
@@ -88,7 +88,7 @@ fn what_does_not_apply_changes_nothing() {
 }
 
 #[test]
-fn what_is_no_patch_is_malformed() {
+fn other_documents_are_malformed_patches() {
     let table = [
         (
             json!({"op": "add"}),

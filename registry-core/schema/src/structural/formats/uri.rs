@@ -1,6 +1,6 @@
 //! URIs as Go's `url.ParseRequestURI` accepts them.
 
-/// Where a part of a URI stands; each place has its own characters.
+/// The place of a part in a URI. Each place has its own characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Path,

@@ -1,4 +1,4 @@
-//! What can be wrong with a value, and Kubernetes' words for it.
+//! The violations of a schema, and Kubernetes' words for them.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ pub(super) enum What<'a> {
     Type { wanted: &'a str, found: &'a str },
     /// The property is absent.
     Required,
-    /// The value is not one of those of an enum.
+    /// The value is not in an enum.
     Accepted { values: &'a [Value], value: &'a Value },
     /// The string has too many characters.
     TooLong { most: i64 },

@@ -134,7 +134,7 @@ fn is_json_integer(number: f64) -> bool {
 
 // === enums ===
 
-/// Checks that a value is one of those of the enum.
+/// Checks that a value is in the enum.
 pub(super) fn check_accepted<'a>(
     node: &'a Node,
     value: &'a Value,
@@ -148,7 +148,7 @@ pub(super) fn check_accepted<'a>(
         Value::String(text) => accepted.has_text(text),
         Value::Number(number) => {
             let number = Num::of(number);
-            accepted.values.iter().any(|one| converts_to(number, one))
+            accepted.values.iter().any(|candidate| converts_to(number, candidate))
         }
         other => accepted.values.contains(other),
     };
@@ -274,10 +274,10 @@ fn check_ranges<'a>(
     }
 }
 
-fn is_less(one: Num, other: Num) -> bool {
-    match (one, other) {
-        (Num::Int(one), Num::Int(other)) => one < other,
-        (one, other) => one.as_float() < other.as_float(),
+fn is_less(left: Num, right: Num) -> bool {
+    match (left, right) {
+        (Num::Int(left), Num::Int(right)) => left < right,
+        (left, right) => left.as_float() < right.as_float(),
     }
 }
 

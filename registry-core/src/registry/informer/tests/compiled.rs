@@ -11,7 +11,7 @@ use super::*;
 struct Named {
     storage: Arc<Scripted>,
     compiled: Arc<Compiled<String>>,
-    /// How often an object was compiled.
+    /// Number of compilations.
     made: Arc<AtomicUsize>,
     running: JoinHandle<()>,
 }

@@ -104,8 +104,8 @@ const fn is_stored(entry: &MapEntry) -> bool {
     entry.subresource.is_none() && matches!(entry.install, Install::OverStore(_))
 }
 
-const fn is_same(one: &ResourceDescription, other: &ResourceDescription) -> bool {
-    same(one.kind.group, other.kind.group)
-        && same(one.kind.version, other.kind.version)
-        && same(one.plural, other.plural)
+const fn is_same(left: &ResourceDescription, right: &ResourceDescription) -> bool {
+    same(left.kind.group, right.kind.group)
+        && same(left.kind.version, right.kind.version)
+        && same(left.plural, right.plural)
 }

@@ -68,18 +68,18 @@ fn entries(map: &StorageMap) -> impl Iterator<Item = &'static MapEntry> {
 fn between(first: &'static MapEntry, second: &'static MapEntry) -> Option<Message> {
     let a = culprit(first);
     let b = culprit(second);
-    let one = first.resource;
-    let other = second.resource;
-    if one.resource() == other.resource() && same_option(first.subresource, second.subresource) {
+    let left = first.resource;
+    let right = second.resource;
+    if left.resource() == right.resource() && same_option(first.subresource, second.subresource) {
         let message = Message::new().text("both serve `").path(second).text("` of `");
-        let message = message.group_version(other.kind.group, other.kind.version).text("`: ");
+        let message = message.group_version(right.kind.group, right.kind.version).text("`: ");
         return Some(message.culprit(&a).text(" and ").culprit(&b));
     }
     if first.subresource.is_some() || second.subresource.is_some() {
         return None;
     }
-    let versions_differ = one.kind.version != other.kind.version;
-    if same(one.kind.group, other.kind.group)
+    let versions_differ = left.kind.version != right.kind.version;
+    if same(left.kind.group, right.kind.group)
         && let Some(message) = names::between(&a, &b, versions_differ)
     {
         return Some(message);

@@ -28,7 +28,7 @@ async fn creation_sets_what_only_the_server_sets() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_created_is_refused() {
+async fn objects_that_cannot_be_created_are_refused() {
     let fixture = Fixture::new(&PICKY);
     fixture.create(widget("taken", &json!({}))).await.unwrap();
     let table: &[(Value, u16, Reason, &str)] = &[

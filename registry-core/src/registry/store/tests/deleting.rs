@@ -8,7 +8,7 @@ fn finalizers(object: &Object) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_answered_as_its_kind_says() {
+async fn a_finished_deletion_is_answered_as_the_kind_says() {
     let fixture = Fixture::new(&PLAIN);
     let made = fixture.create(widget("lion", &json!({}))).await.unwrap();
     let Answer::Success(status) = fixture.delete("lion", &DeleteOptions::default()).await.unwrap() else {
@@ -40,12 +40,12 @@ async fn finalizers_keep_an_object_until_the_last_is_gone() {
     let again = object_of(&fixture.delete("lion", &DeleteOptions::default()).await.unwrap());
     assert_eq!(again, marked, "deleting again changes nothing");
 
-    let one = fixture.edit("lion", |object| object.set_finalizers(vec!["x.y/b".to_owned()])).await.unwrap();
-    assert_eq!(finalizers(&one), ["x.y/b"]);
-    assert_eq!(one.deletion_timestamp(), marked.deletion_timestamp(), "no update takes a deletion back");
+    let kept = fixture.edit("lion", |object| object.set_finalizers(vec!["x.y/b".to_owned()])).await.unwrap();
+    assert_eq!(finalizers(&kept), ["x.y/b"]);
+    assert_eq!(kept.deletion_timestamp(), marked.deletion_timestamp(), "no update takes a deletion back");
 
     let gone = fixture.edit("lion", |object| object.set_finalizers(Vec::new())).await.unwrap();
-    assert_eq!(gone.resource_version(), one.resource_version());
+    assert_eq!(gone.resource_version(), kept.resource_version());
     assert_eq!(fixture.get("lion").await.unwrap_err().code, 404);
 }
 

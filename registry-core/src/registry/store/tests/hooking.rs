@@ -90,7 +90,7 @@ async fn a_committed_write_is_told_once() {
 }
 
 #[tokio::test]
-async fn what_was_set_aside_for_nothing_is_given_back() {
+async fn reservations_of_writes_that_fail_are_given_back() {
     let (fixture, diary) = hooked(&PICKY);
     let given_back = ["begin create", "finish false"];
     fixture.create(widget("lion", &json!({"spec": {"color": "red"}}))).await.unwrap_err();

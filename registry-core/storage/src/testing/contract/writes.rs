@@ -11,14 +11,14 @@ use super::{EngineFixture, at};
 pub(super) async fn put_is_conditional(fixture: EngineFixture) {
     let engine = &fixture.engine;
     let key = fixture.key("a");
-    let one = Bytes::from_static(b"1");
-    let created = at(&engine.put_if(&key, 0, one.clone(), None).await.unwrap());
+    let value = Bytes::from_static(b"1");
+    let created = at(&engine.put_if(&key, 0, value.clone(), None).await.unwrap());
     let Committed::ConditionFailed(Got { revision, key_value: Some(found) }) =
         engine.put_if(&key, 0, Bytes::from_static(b"2"), None).await.unwrap()
     else {
         panic!("a key that is there is not created");
     };
-    assert_eq!((found.value, found.mod_revision, found.create_revision), (one, created, created));
+    assert_eq!((found.value, found.mod_revision, found.create_revision), (value, created, created));
     assert!(revision >= created);
     let changed = at(&engine.put_if(&key, created, Bytes::from_static(b"3"), None).await.unwrap());
     assert!(changed > created);

@@ -25,10 +25,10 @@ pub struct EncryptedObject {
     /// The seed or key of the value, encrypted by the service.
     #[prost(bytes = "vec", tag = "3")]
     pub encrypted_dek_source: Vec<u8>,
-    /// What the service needs to decrypt it.
+    /// The data that the service needs to decrypt the key or seed.
     #[prost(btree_map = "string, bytes", tag = "4")]
     pub annotations: BTreeMap<String, Vec<u8>>,
-    /// Whether it is a key (0) or a seed (1).
+    /// Whether the encrypted bytes are a key (0) or a seed (1).
     #[prost(int32, tag = "5")]
     pub encrypted_dek_source_type: i32,
 }

@@ -1,4 +1,5 @@
-//! What a webhook may change of an object: everything but its identity, and of the metadata only labels and annotations.
+//! The check of a converted object. A webhook may change everything but the object's identity, and of the metadata only labels
+//! and annotations.
 
 use registry_core::api::Object;
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
@@ -10,21 +11,21 @@ use super::review::go_type;
 const LABELS: &str = "labels";
 const ANNOTATIONS: &str = "annotations";
 
-/// What is known of an object that a webhook converts.
+/// The type and the metadata of an object before a webhook converts it.
 pub(super) struct Original {
     kind: String,
-    /// Its metadata; `None` if it has none.
+    /// The object's metadata; `None` if it has none.
     metadata: Option<Value>,
 }
 
-/// What is wrong with a converted object.
+/// The part of a converted object that is wrong, with a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Complaint {
-    /// Its type.
+    /// The object's type.
     Type(String),
-    /// Its identity.
+    /// The object's identity.
     Object(String),
-    /// Its metadata.
+    /// The object's metadata.
     Metadata(String),
 }
 
@@ -139,7 +140,7 @@ fn joined(errors: &ErrorList) -> String {
     let mut texts: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
     texts.dedup();
     match texts.as_slice() {
-        [one] => one.clone(),
+        [text] => text.clone(),
         all => format!("[{}]", all.join(", ")),
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Fixture;
 
-/// What a server answers to an object.
+/// The answer of a server to an object.
 #[derive(Debug, PartialEq)]
 struct Answer {
     is_accepted: bool,

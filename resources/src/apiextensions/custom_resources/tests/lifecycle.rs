@@ -1,4 +1,4 @@
-//! What is made of a definition.
+//! Tests of the kinds that are made of definitions.
 
 use std::sync::Arc;
 

@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use super::super::view::{self, has_condition};
 use super::{Condition, ESTABLISHED, FALSE, NAMES_ACCEPTED, StatusChange, TRUE, find};
 
-/// The accepted names of all definitions, by group. A change of one definition costs what its own names cost.
+/// The accepted names of all definitions, by group. The cost of a change depends only on the changed definition.
 #[derive(Clone, Debug, Default)]
 pub struct NamesInUse {
     groups: HashMap<String, GroupNames>,
-    /// What each definition contributes.
+    /// The names that each definition contributes.
     claims: HashMap<String, Claim>,
 }
 
@@ -34,8 +34,8 @@ struct Claim {
 // === impl NamesInUse ===
 
 impl NamesInUse {
-    /// Adds a definition, or replaces what it contributed. Returns whether it gave a name back: others of its group may
-    /// want it.
+    /// Adds a definition, or replaces the names that it contributed. Returns whether the definition gave a name back:
+    /// another definition of its group may request that name.
     pub fn update(&mut self, definition: &Object) -> bool {
         let claim = Claim::of(definition);
         let name = definition.name();
@@ -160,7 +160,7 @@ fn normalised(names: Option<&Value>) -> Map<String, Value> {
     set.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// What a definition gets.
+/// The names that a definition gets.
 struct Decision {
     names: Map<String, Value>,
     /// The last conflict: its reason and message.

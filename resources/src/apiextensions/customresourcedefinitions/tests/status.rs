@@ -27,7 +27,7 @@ fn definition(plural: &str, kind: &str, short: &[&str]) -> Object {
 
 fn condition<'a>(object: &'a Object, kind: &str) -> &'a Value {
     let conditions = object.get(&["status", "conditions"]).unwrap().as_array().unwrap();
-    conditions.iter().find(|one| one["type"] == kind).unwrap()
+    conditions.iter().find(|condition| condition["type"] == kind).unwrap()
 }
 
 /// Decides on the names, and notes them.
@@ -194,7 +194,7 @@ fn a_definition_is_read_into_types() {
 }
 
 #[test]
-fn what_is_no_definition_is_refused_with_a_reason() {
+fn objects_that_are_no_definitions_are_refused_with_a_reason() {
     let cases = [
         (json!({}), "one version must be the storage version"),
         (json!({"spec": 7}), "one version must be the storage version"),

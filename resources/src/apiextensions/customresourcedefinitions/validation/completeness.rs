@@ -21,9 +21,9 @@ fn check_values(
         check_nested(not, Some(described), described_at, &place.child("not"), findings);
     }
     for list in ["allOf", "anyOf", "oneOf"] {
-        for (index, one) in restriction.schemas(list) {
+        for (index, alternative) in restriction.schemas(list) {
             let place = place.child(list).index(index);
-            check_nested(one, Some(described), described_at, &place, findings);
+            check_nested(alternative, Some(described), described_at, &place, findings);
         }
     }
 }

@@ -73,7 +73,7 @@ impl<'a> Check<'a, '_, '_> {
         self.below(&compiled, is_in_meta, place);
     }
 
-    /// Checks the schemas directly below. Those of maps cannot have defaults.
+    /// Checks the schemas directly below. The schemas of maps' values cannot have defaults.
     fn below(&mut self, compiled: &Compiled<'a>, is_in_meta: bool, place: &Place) {
         let Compiled { schema, form } = compiled;
         if let (Some(schema), Some(form)) = (schema.item(), form.items()) {
@@ -198,11 +198,12 @@ impl<'a> Search<'a, '_> {
         let own = schema.get("default").is_some_and(|default| self.changes(default));
         let item = schema.item().map(|item| (Step::Item, item));
         let values = schema.additional_schema().map(|values| (Step::Property("*"), values));
-        let properties = schema.entries("properties").map(|(name, one)| (Step::Property(name), one));
+        let properties =
+            schema.entries("properties").map(|(name, property)| (Step::Property(name), property));
         let mut below = item.into_iter().chain(values).chain(properties);
-        own || below.any(|(step, one)| {
+        own || below.any(|(step, nested)| {
             self.steps.push(step);
-            let found = self.is_unpruned(one);
+            let found = self.is_unpruned(nested);
             self.steps.pop();
             found
         })

@@ -2,7 +2,7 @@
 
 use super::super::schema::{Additional, Schema};
 
-/// Where a path leads.
+/// The field that a path leads to.
 pub(super) struct Found<'a> {
     /// The steps: fields of an object, or keys of a map in brackets.
     steps: Vec<String>,

@@ -6,11 +6,11 @@ use super::super::schema::{Additional, Items, Schema};
 use super::lists;
 use super::ratcheting::{Options, TYPES};
 
-/// What applies to a part of a schema.
+/// The rules that apply to a part of a schema.
 #[derive(Clone, Copy)]
 struct Scope<'o, 'a> {
     options: &'o Options<'a>,
-    /// Why there must be no defaults.
+    /// The reason for which there must be no defaults.
     forbids_defaults: Option<&'static str>,
     /// Whether this describes the type or the metadata of a Kubernetes object.
     is_in_meta: bool,
@@ -33,8 +33,8 @@ impl Scope<'_, '_> {
         self.check_additional(schema, place, findings);
         self.check_properties(schema, is_root, place, findings);
         self.check_alternatives(schema, place, findings);
-        for (name, one) in schema.entries("definitions") {
-            self.check(one, false, &place.child("definitions").key(name), findings);
+        for (name, definition) in schema.entries("definitions") {
+            self.check(definition, false, &place.child("definitions").key(name), findings);
         }
         match schema.items() {
             Some(Items::One(item)) => self.check(item, false, &place.child("items"), findings),
@@ -45,8 +45,8 @@ impl Scope<'_, '_> {
             }
             None => {}
         }
-        for (name, one) in schema.entries("dependencies") {
-            self.check(one, false, &place.child("dependencies").key(name), findings);
+        for (name, dependency) in schema.entries("dependencies") {
+            self.check(dependency, false, &place.child("dependencies").key(name), findings);
         }
         let preserves = schema.get("x-kubernetes-preserve-unknown-fields");
         if preserves.is_some() && !schema.is_true("x-kubernetes-preserve-unknown-fields") {
@@ -132,8 +132,8 @@ impl Scope<'_, '_> {
             self.check(not, false, &place.child("not"), findings);
         }
         for list in ["allOf", "oneOf", "anyOf"] {
-            for (index, one) in schema.schemas(list) {
-                self.check(one, false, &place.child(list).index(index), findings);
+            for (index, alternative) in schema.schemas(list) {
+                self.check(alternative, false, &place.child(list).index(index), findings);
             }
         }
     }

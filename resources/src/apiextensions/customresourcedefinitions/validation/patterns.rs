@@ -18,7 +18,7 @@ const BASE_SIZE: u64 = 25;
 
 /// The expressions that were checked.
 pub(super) struct Patterns<'a> {
-    /// Why an expression is wrong; `None` if it is right.
+    /// The error of each expression; `None` if the expression is right.
     known: HashMap<&'a str, Option<String>>,
     size_left: u64,
 }

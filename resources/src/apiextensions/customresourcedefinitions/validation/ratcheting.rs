@@ -1,4 +1,4 @@
-//! Which rules apply: a definition that was stored before a rule existed may still violate it.
+//! The rules that apply: a definition that was stored before a rule existed may still violate the rule.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

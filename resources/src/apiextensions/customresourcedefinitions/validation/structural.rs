@@ -10,7 +10,7 @@ use super::super::schema::{Additional, Schema};
 use super::completeness;
 use super::patterns::Patterns;
 
-/// Where a schema is.
+/// The level of a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Root,
@@ -107,9 +107,9 @@ impl<'a> Walk<'a, '_, '_> {
         if !skips_any_of {
             self.alternatives(schema, "anyOf", place);
         }
-        for (index, one) in schema.schemas("allOf") {
+        for (index, part) in schema.schemas("allOf") {
             let skips = skips_first_any_of && index == 0;
-            self.nested(one, skips, &place.child("allOf").index(index));
+            self.nested(part, skips, &place.child("allOf").index(index));
         }
         self.alternatives(schema, "oneOf", place);
         if let Some(not) = schema.child("not") {
@@ -122,8 +122,8 @@ impl<'a> Walk<'a, '_, '_> {
     }
 
     fn alternatives(&mut self, schema: Schema<'a>, list: &str, place: &Place) {
-        for (index, one) in schema.schemas(list) {
-            self.nested(one, false, &place.child(list).index(index));
+        for (index, alternative) in schema.schemas(list) {
+            self.nested(alternative, false, &place.child(list).index(index));
         }
     }
 

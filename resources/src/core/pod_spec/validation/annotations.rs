@@ -61,8 +61,9 @@ fn check_tolerations(annotations: &Field<'_, '_>, options: &Options, errors: &mu
                 let first = letters.next().map(|letter| letter.to_ascii_lowercase());
                 (first.into_iter().chain(letters).collect::<String>(), value)
             };
-            let tolerations =
-                tolerations.into_iter().map(|one| Value::Object(one.into_iter().map(lower).collect()));
+            let tolerations = tolerations
+                .into_iter()
+                .map(|toleration| Value::Object(toleration.into_iter().map(lower).collect()));
             let parsed = Value::Array(tolerations.collect());
             scheduling::check_tolerations(&annotation.holding(&parsed), options, errors);
         }

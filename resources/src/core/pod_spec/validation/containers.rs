@@ -11,7 +11,7 @@ use super::volumes::Volumes;
 use super::{Options, environment, mounts, resources, restarts, security_context};
 use crate::support::field::Field;
 
-/// How images are pulled.
+/// The accepted policies for pulling images.
 pub(super) const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: &[&str] = &["File", "FallbackToLogsOnError"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
@@ -88,7 +88,7 @@ impl<'v> Surroundings<'v, '_> {
         }
         let (main, init) = (self.spec.get("containers"), self.spec.get("initContainers"));
         let others: HashSet<&str> =
-            main.elements().chain(init.elements()).map(|one| one.get("name").text()).collect();
+            main.elements().chain(init.elements()).map(|container| container.get("name").text()).collect();
         let mut all = others.clone();
         for container in list.elements() {
             self.check_common(&container, errors);

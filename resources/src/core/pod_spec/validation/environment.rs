@@ -181,7 +181,7 @@ fn split_subscript(path: &str) -> Option<(&str, &str)> {
     (!map.is_empty()).then_some((map, key))
 }
 
-/// Checks a reference to an amount of a container; that of a volume must name the container.
+/// Checks a reference to an amount of a container. A reference in a volume must name the container.
 pub(super) fn check_resource(reference: &Field<'_, '_>, is_of_volume: bool, errors: &mut ErrorList) {
     let container = reference.get("containerName");
     let resource = reference.get("resource");

@@ -33,8 +33,8 @@ impl<'v> Used<'v> {
     fn of(list: &Field<'v, '_>, path: &str) -> Self {
         // Of two with the same name, the latter counts.
         let mut by_name = std::collections::HashMap::new();
-        for one in list.elements() {
-            by_name.insert(one.get("name").text(), one.get(path).text());
+        for element in list.elements() {
+            by_name.insert(element.get("name").text(), element.get(path).text());
         }
         Self { names: by_name.keys().copied().collect(), paths: by_name.into_values().collect() }
     }

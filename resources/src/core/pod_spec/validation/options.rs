@@ -1,4 +1,4 @@
-//! What validation tolerates: an object may keep what it had before a rule was made.
+//! The violations that validation tolerates: an object may keep values that it had before a rule was made.
 
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;

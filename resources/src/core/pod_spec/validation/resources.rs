@@ -15,7 +15,7 @@ const HUGE_PAGES: &str = "hugepages-";
 const QUOTA_PREFIX: &str = "requests.";
 const NANOS: i128 = 1_000_000_000;
 
-/// Resources that Kubernetes knows, some of them only in quotas. Those of which there are only whole ones come first.
+/// Resources that Kubernetes knows, some of them only in quotas. Resources with whole amounts only come first.
 const STANDARD: &[&str] = &[
     "pods",
     "resourcequotas",
@@ -250,7 +250,7 @@ fn rounded_up(quantity: &Quantity) -> Option<i128> {
     Some(nanos / NANOS + i128::from(rounds_up))
 }
 
-/// Whether an amount of huge pages is that of whole pages.
+/// Whether an amount of huge pages is a multiple of the size of a page.
 fn is_divisible(name: &str, amount: &Quantity) -> bool {
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return true };
     let Some(size) = Quantity::parse(size).ok().filter(|size| !has_fraction(size)) else { return false };
@@ -260,7 +260,7 @@ fn is_divisible(name: &str, amount: &Quantity) -> bool {
     }
 }
 
-/// Whether any amount is that of a part of a huge page.
+/// Whether any amount of huge pages is not a multiple of the size of a page.
 pub(super) fn splits_pages(spec: &Field<'_, '_>) -> bool {
     let splits = |amounts: &Field<'_, '_>| {
         amounts
@@ -278,7 +278,7 @@ pub(super) fn splits_pages(spec: &Field<'_, '_>) -> bool {
 
 // === pods ===
 
-/// Checks the requests and limits of a pod as a whole, alone and against those of its containers.
+/// Checks the requests and limits of a pod as a whole, alone and against the requests and limits of its containers.
 pub(super) fn check_pod(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
     let resources = spec.get("resources");
     if !resources.exists() {

@@ -1,4 +1,4 @@
-//! When containers are restarted: their own policies and rules, and the policies of resizes.
+//! The restarts of containers: their own policies and rules, and the policies of resizes.
 
 use std::collections::HashSet;
 

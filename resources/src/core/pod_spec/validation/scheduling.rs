@@ -153,7 +153,8 @@ fn check_keys_strictly(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
     }
     let labels = selector.get("matchLabels");
     let mut selected: HashSet<&str> = labels.entries().map(|(key, _)| key).collect();
-    selected.extend(selector.get("matchExpressions").elements().map(|one| one.get("key").text()));
+    selected
+        .extend(selector.get("matchExpressions").elements().map(|requirement| requirement.get("key").text()));
     for key in keys.elements() {
         key.check(names::qualified_name, errors);
         if selected.contains(key.text()) {

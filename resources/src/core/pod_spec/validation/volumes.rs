@@ -20,7 +20,7 @@ pub(super) use projected::has_non_local_token_path;
 
 /// The valid volumes of a pod spec, by name.
 pub(super) struct Volumes<'v> {
-    /// Whether the volume is that of a claim, and may be a block device.
+    /// Whether the volume is the volume of a claim, and may be a block device.
     by_name: HashMap<&'v str, bool>,
 }
 
@@ -100,7 +100,7 @@ impl<'v> Volumes<'v> {
         self.by_name.contains_key(name)
     }
 
-    /// Whether the volume of that name is that of a claim; `None` if there is none.
+    /// Whether the volume with a name is the volume of a claim; `None` if there is no volume with the name.
     pub(super) fn is_of_claim(&self, name: &str) -> Option<bool> {
         self.by_name.get(name).copied()
     }
@@ -170,7 +170,7 @@ fn check_ephemeral(ephemeral: &Field<'_, '_>, _: &Options, errors: &mut ErrorLis
     }
 }
 
-/// Checks a volume with the files of an image. That of a template may be filled in later.
+/// Checks a volume with the files of an image. The image of a template may be filled in later.
 fn check_image(image: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
     if options.is_pod {
         image.get("reference").check_present(errors);

@@ -113,16 +113,16 @@ pub(super) fn check_options(options: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// The name of a user, with or without a domain: `DOMAIN\user`.
 fn user_name(name: &str) -> Vec<String> {
-    let one = |complaint: &str| vec![complaint.to_owned()];
+    let complain = |complaint: &str| vec![complaint.to_owned()];
     if name.is_empty() {
-        return one("runAsUserName cannot be an empty string");
+        return complain("runAsUserName cannot be an empty string");
     }
     if name.bytes().any(|byte| byte.is_ascii_control()) {
-        return one("runAsUserName cannot contain control characters");
+        return complain("runAsUserName cannot contain control characters");
     }
     let mut parts = name.split('\\');
     let (domain, user) = match (parts.next(), parts.next(), parts.next()) {
-        (_, _, Some(_)) => return one("runAsUserName cannot contain more than one backslash"),
+        (_, _, Some(_)) => return complain("runAsUserName cannot contain more than one backslash"),
         (Some(domain), Some(user), None) => (Some(domain), user),
         (user, _, None) => (None, user.unwrap_or_default()),
     };

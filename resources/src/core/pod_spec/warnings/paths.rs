@@ -20,8 +20,8 @@ impl File {
     }
 
     fn overlaps(&self, other: &Self) -> bool {
-        let is_below = |one: &str, other: &str| {
-            one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let is_below = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         !other.path.is_empty() && (is_below(&self.path, &other.path) || is_below(&other.path, &self.path))
     }
@@ -67,11 +67,11 @@ fn files(source: &Field<'_, '_>, described: &str) -> Vec<File> {
 
 fn projected_files(source: &Field<'_, '_>) -> Vec<File> {
     for (kind, word) in [("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "")] {
-        let one = source.get(kind);
-        if one.get("items").exists() {
+        let projection = source.get(kind);
+        if projection.get("items").exists() {
             return match word {
-                "" => files(&one, "DownwardAPI"),
-                _ => files(&one, &format!("{word} {:?}", one.get("name").text())),
+                "" => files(&projection, "DownwardAPI"),
+                _ => files(&projection, &format!("{word} {:?}", projection.get("name").text())),
             };
         }
     }

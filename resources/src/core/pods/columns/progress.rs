@@ -10,7 +10,7 @@ use crate::support::printers;
 
 use super::{is_true, number, sidecars, statuses, text};
 
-/// What the states of a pod's containers amount to.
+/// The summary of the states of a pod's containers.
 pub(super) struct Progress {
     /// Number of containers that are ready.
     pub(super) ready: usize,

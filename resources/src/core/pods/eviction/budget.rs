@@ -162,10 +162,11 @@ fn note_exhaustion(budget: &mut Object) {
     const KIND: &str = "DisruptionAllowed";
     let conditions = budget.get(&["status", "conditions"]).and_then(Value::as_array);
     let mut conditions = conditions.cloned().unwrap_or_default();
-    let present = conditions.iter().position(|one| one.get("type").and_then(Value::as_str) == Some(KIND));
+    let present =
+        conditions.iter().position(|condition| condition.get("type").and_then(Value::as_str) == Some(KIND));
     let present = present.map(|index| conditions.remove(index));
-    let was_false = |one: &Value| one.get("status").and_then(Value::as_str) == Some("False");
-    let since = present.filter(was_false).and_then(|one| one.get("lastTransitionTime").cloned());
+    let was_false = |condition: &Value| condition.get("status").and_then(Value::as_str) == Some("False");
+    let since = present.filter(was_false).and_then(|condition| condition.get("lastTransitionTime").cloned());
     conditions.push(json!({
         "type": KIND, "status": "False", "reason": "InsufficientPods", "message": "",
         "observedGeneration": count(budget, "observedGeneration"),

@@ -77,7 +77,7 @@ impl Transitions<'_, '_> {
                 count
             } else {
                 let code = status.get("state").get("terminated").get("exitCode").number();
-                let may_run = containers.get(name).is_some_and(|one| self.may_restart(one, code));
+                let may_run = containers.get(name).is_some_and(|container| self.may_restart(container, code));
                 usize::from(count > 0 && !may_run)
             };
             for _ in 0..refused {
@@ -203,10 +203,10 @@ fn complaint_about_resource(name: &str, asked: Option<&Value>) -> Option<&'stati
     };
     let claims = get("claims").and_then(Value::as_array).into_iter().flatten();
     let text =
-        |one: &Value, field: &str| one.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let is_claimed = |one: &Value| match text(one, "request").as_str() {
-        "" => text(one, "name") == claim,
-        request => format!("{}/{request}", text(one, "name")) == claim,
+        |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let is_claimed = |entry: &Value| match text(entry, "request").as_str() {
+        "" => text(entry, "name") == claim,
+        request => format!("{}/{request}", text(entry, "name")) == claim,
     };
     let detail = "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty";
     (!claims.into_iter().any(is_claimed)).then_some(detail)

@@ -48,9 +48,9 @@ impl Stages<'_> {
         let mut connection = client.connect().await?;
         register(&mut connection, &extension, &[GROUP.to_owned()]).await?;
         let things = format!("/apis/{GROUP}/v1/namespaces/default/things");
-        let one = format!("{things}/one");
+        let path = format!("{things}/one");
         let begun = Instant::now();
-        while connection.exchange(Method::GET, &one, Bytes::new()).await.is_err() {
+        while connection.exchange(Method::GET, &path, Bytes::new()).await.is_err() {
             if begun.elapsed() > PATIENCE {
                 return Err("the extension server is not available".to_owned());
             }
@@ -58,8 +58,8 @@ impl Stages<'_> {
         }
         let load = self.load(CLIENTS);
         let get = closed_loop(&client, &server, load, "get aggregated", 1, move |mut connection, _| {
-            let one = one.clone();
-            async move { connection.exchange(Method::GET, &one, Bytes::new()).await }
+            let path = path.clone();
+            async move { connection.exchange(Method::GET, &path, Bytes::new()).await }
         });
         let get = get.await?;
         self.fact("CPU of a forwarded GET", get.cpu_micros(), "µs", Limit::Most(40.0));

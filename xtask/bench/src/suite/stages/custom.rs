@@ -79,10 +79,10 @@ impl Stages<'_> {
             connection.exchange(Method::POST, &collection, body).await?;
         }
         let load = self.load(CLIENTS);
-        let one: Arc<str> = format!("{collection}/item-0").into();
+        let path: Arc<str> = format!("{collection}/item-0").into();
         let get = closed_loop(&client, server, load, "get custom", LISTED, move |mut connection, _| {
-            let one = one.clone();
-            async move { connection.exchange(Method::GET, &one, Bytes::new()).await }
+            let path = path.clone();
+            async move { connection.exchange(Method::GET, &path, Bytes::new()).await }
         });
         self.measured(get.await?);
         let listed = collection.clone();
@@ -157,9 +157,11 @@ async fn await_established(connection: &mut Connection, number: usize, begun: In
         let body = response.into_body().collect().await.map_err(|error| format!("{path}: {error}"))?;
         let object: Value = serde_json::from_slice(&body.to_bytes()).map_err(|error| error.to_string())?;
         let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
-        let is = |one: &Value, field: &str, value: &str| one.get(field).is_some_and(|own| own == value);
-        let mut established =
-            conditions.filter(|one| is(one, "type", "Established") && is(one, "status", "True"));
+        let is = |condition: &Value, field: &str, value: &str| {
+            condition.get(field).is_some_and(|own| own == value)
+        };
+        let mut established = conditions
+            .filter(|condition| is(condition, "type", "Established") && is(condition, "status", "True"));
         if established.next().is_some() {
             return Ok(());
         }

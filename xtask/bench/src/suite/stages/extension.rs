@@ -63,8 +63,8 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Compares requests of a user whom the main server knows, and who may what it says, with those of a user of the extension
-    /// server's own, who may everything.
+    /// Compares requests of a user of the main server, whose permissions the main server decides, with requests of a user of
+    /// the extension server itself, who may do everything.
     async fn delegated(&mut self, main: &ServerProcess, main_place: &StoragePlace) -> Result<(), String> {
         let mut connection = main.client()?.connect().await?;
         let group = "/apis/rbac.authorization.k8s.io/v1";

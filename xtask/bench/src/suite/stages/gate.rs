@@ -1,5 +1,5 @@
-//! What the decisions about a request cost: the same requests to a server that decides about them as it does by default, with
-//! 1,000 roles, 5,000 bindings and an audit log, and to one that allows everything.
+//! The cost of the decisions about a request: the same requests are sent to a server that decides about them as it does by
+//! default, with 1,000 roles, 5,000 bindings and an audit log, and to a server that allows everything.
 
 use bytes::Bytes;
 use hyper::Method;
@@ -125,7 +125,7 @@ impl Measured {
     }
 }
 
-/// Creates the roles and bindings: the tenant's group has one of its own in the namespace, among those of others.
+/// Creates the roles and bindings: the tenant's group has a role and a binding in the namespace, among those of other groups.
 async fn bind(admin: &Client) -> Result<(), String> {
     let api = "/apis/rbac.authorization.k8s.io/v1";
     let mut connection = admin.connect().await?;

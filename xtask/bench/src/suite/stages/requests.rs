@@ -62,13 +62,13 @@ impl Stages<'_> {
             objects::fill(&client, Kind::ConfigMap, "objects", filled, size).await?;
             filled = filled.max(size);
             let load = self.load(CLIENTS);
-            let one = Load { clients: 1, ..load };
+            let single_client = Load { clients: 1, ..load };
             if Some(&size) == self.options.objects.last() {
                 tokio::time::sleep(QUIET).await;
             }
             let resident_mebibytes = server.resident_mebibytes();
             let objects = size + unlisted;
-            let listed = workload::list(&client, &server, &collection, "list", size, one).await?;
+            let listed = workload::list(&client, &server, &collection, "list", size, single_client).await?;
             list_bytes = listed.bytes_per_operation();
             self.measured(listed);
             let got = workload::get(&client, &server, "created", size, load).await?;
@@ -77,7 +77,8 @@ impl Stages<'_> {
             unlisted += created.operations();
             self.measured(created);
             if size == LIST_BUDGET_OBJECTS {
-                let zipped = workload::list(&client, &server, &collection, "list gzip", size, one).await?;
+                let zipped =
+                    workload::list(&client, &server, &collection, "list gzip", size, single_client).await?;
                 let share = zipped.bytes_per_operation() / list_bytes.max(1.0) * 100.0;
                 self.measured(zipped);
                 self.fact("gzip: bytes of a LIST of 5,000", share, "% of plain", Limit::None);

@@ -20,15 +20,15 @@ pub(super) fn check(volume: &Field<'_, '_>, options: &Options, errors: &mut Erro
     for source in volume.get("sources").elements() {
         let mut found = 0;
         for kind in SOURCES {
-            let one = source.get(kind);
-            if !one.exists() {
+            let projection = source.get(kind);
+            if !projection.exists() {
                 continue;
             }
             found += 1;
             match kind {
-                "downwardAPI" => check_downward_api(volume, &one, &mut paths, errors),
-                "serviceAccountToken" => check_token(volume, &one, options, errors),
-                _ => check_data(volume, &one, &mut paths, errors),
+                "downwardAPI" => check_downward_api(volume, &projection, &mut paths, errors),
+                "serviceAccountToken" => check_token(volume, &projection, options, errors),
+                _ => check_data(volume, &projection, &mut paths, errors),
             }
         }
         if found > 1 {
