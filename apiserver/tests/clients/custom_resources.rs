@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use apiserver::testing::TestServer;
 use futures::StreamExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apiserver::testing::{Kubectl, TestServer};
+use apiserver::testing::Kubectl;
 use registry_core::storage::testing::etcd::Etcd;
 
 const DEFINITION: &str = "
