@@ -193,7 +193,7 @@ mod tests {
             found.problem.as_deref(),
             Some("spec.resourceAttributes.labelSelector ignored due to parse error")
         );
-        let found = labels(&attributes(json!({ "requirements": [two] })));
+        let found = labels(&attributes(json!({ "requirements": [several] })));
         assert_eq!(found.requirements.len(), 1);
         assert!(matches!(&found.requirements[0].operator, LabelOperator::In(values) if values.len() == 2));
         assert_eq!(found.problem, None);
