@@ -167,7 +167,7 @@ impl FlowControl {
         }
         let mut schemas: Vec<CompiledSchema> =
             stored.into_iter().filter_map(|schema| self.compile(schema, &levels)).collect();
-        schemas.sort_by(|one, other| one.order().cmp(&other.order()));
+        schemas.sort_by(|schema, other| schema.order().cmp(&other.order()));
         let is_catch_all = |schema: &&CompiledSchema| schema.order().1 == configuration::CATCH_ALL;
         let catch_all = schemas.iter().find(is_catch_all).map(CompiledSchema::flow);
         self.in_force.store(Arc::new(InForce { schemas: schemas.into(), catch_all }));

@@ -177,7 +177,7 @@ impl Health {
             }
         }
         let unknown =
-            question.excluded.iter().filter(|name| !self.of(endpoint).any(|one| one.name == **name));
+            question.excluded.iter().filter(|name| !self.of(endpoint).any(|check| check.name == **name));
         let unknown: Vec<String> = unknown.map(|name| format!("{name:?}")).collect();
         if !unknown.is_empty() {
             let names = unknown.join(", ");

@@ -290,9 +290,9 @@ mod tests {
             maps: &[crate::builtin_storage_map()],
         };
         let objects = manifests.objects();
-        let of_kind = |kind: &str| objects.iter().filter(|one| one["kind"] == kind).collect::<Vec<_>>();
+        let of_kind = |kind: &str| objects.iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
         let services = of_kind("APIService");
-        let apps = services.iter().find(|one| one["metadata"]["name"] == "v1.apps").unwrap();
+        let apps = services.iter().find(|service| service["metadata"]["name"] == "v1.apps").unwrap();
         assert_eq!(apps["spec"]["caBundle"], "YWJj");
         assert_eq!(apps["spec"]["service"]["namespace"], "animals");
         assert!(of_kind("Secret").is_empty(), "it exists already");

@@ -197,7 +197,7 @@ fn front_proxy_authorities(options: &Options) -> Result<(Vec<CertificateDer<'sta
     let authorities = certificates(path, &pem)?;
     if let Some(clients) = &options.authentication.client_ca_file
         && proxies.requestheader_allowed_names.is_empty()
-        && certificates(clients, &read(clients)?)?.iter().any(|one| authorities.contains(one))
+        && certificates(clients, &read(clients)?)?.iter().any(|certificate| authorities.contains(certificate))
     {
         let reason = "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; \
                       --requestheader-allowed-names must be specified to ensure regular client certificates cannot set \

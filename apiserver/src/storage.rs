@@ -217,8 +217,8 @@ impl ReadStorageMetrics for StorageReader {
         if let Some(size_bytes) = size_bytes {
             metrics.set_size_bytes(cluster, size_bytes);
         }
-        for one in &self.uncached {
-            metrics.set_objects(one.resource, one.store.count(&one.prefix).await.ok());
+        for uncached in &self.uncached {
+            metrics.set_objects(uncached.resource, uncached.store.count(&uncached.prefix).await.ok());
         }
     }
 }
@@ -313,8 +313,8 @@ impl OpenStorage for Storages {
         let history_events = self.cache_events(resource);
         if history_events == 0 {
             let store = store(self.engine.mvcc());
-            let one = Uncached { resource: named, prefix, store: store.clone() };
-            self.uncached.lock().push(one);
+            let uncached = Uncached { resource: named, prefix, store: store.clone() };
+            self.uncached.lock().push(uncached);
             return Ok(store);
         }
         let options = CacherOptions {

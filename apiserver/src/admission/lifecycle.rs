@@ -180,7 +180,7 @@ fn is_terminating(answer: &Answer) -> bool {
             entry.attributes.field(PHASE) == "Terminating"
         }
         Answer::Stored(entry) => {
-            serde_json::from_slice::<Object>(entry.json()).is_ok_and(|one| says_terminating(&one))
+            serde_json::from_slice::<Object>(entry.json()).is_ok_and(|namespace| says_terminating(&namespace))
         }
         Answer::Object(object) => says_terminating(object),
         Answer::Success(_) => false,

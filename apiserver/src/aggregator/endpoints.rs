@@ -118,7 +118,7 @@ fn is_ready(endpoint: &Value) -> bool {
 /// Returns the name of a service's port, which may be empty; `None` if it has no such port.
 pub(super) fn port_name(service: &Object, port: u16) -> Option<String> {
     let mut ports = service.get(&["spec", "ports"])?.as_array()?.iter();
-    let port = ports.find(|one| one.get("port").and_then(Value::as_u64) == Some(port.into()))?;
+    let port = ports.find(|entry| entry.get("port").and_then(Value::as_u64) == Some(port.into()))?;
     Some(port.get("name").and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 

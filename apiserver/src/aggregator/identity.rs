@@ -33,8 +33,8 @@ pub(super) fn set(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), String
     for (key, values) in &user.extra {
         let name = HeaderName::try_from(format!("{EXTRA_PREFIX}{}", escaped_header_key(key)))
             .map_err(|_| format!("the key {key:?} of the user cannot be sent in a header"))?;
-        for one in values {
-            headers.append(&name, value(one)?);
+        for text in values {
+            headers.append(&name, value(text)?);
         }
     }
     Ok(())

@@ -194,7 +194,7 @@ fn level_of(name: &str) -> Option<AuditLevel> {
 
 impl PolicyRule {
     fn matches(&self, attributes: &Attributes<'_>) -> bool {
-        let has = |list: &[String], wanted: &str| list.iter().any(|one| one == wanted);
+        let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == wanted);
         if !self.users.is_empty() && !has(&self.users, &attributes.user.name) {
             return false;
         }
@@ -242,7 +242,8 @@ impl GroupResources {
         if self.resources.is_empty() {
             return true;
         }
-        let is_named = self.resource_names.is_empty() || self.resource_names.iter().any(|one| one == name);
+        let is_named =
+            self.resource_names.is_empty() || self.resource_names.iter().any(|entry| entry == name);
         is_named && self.resources.iter().any(|spec| matches_resource(spec, resource, subresource))
     }
 }

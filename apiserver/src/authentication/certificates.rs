@@ -73,7 +73,7 @@ pub(super) struct ClientCertificates(pub(super) Arc<ClientTrust>);
 impl PeerCertificates {
     /// Keeps a chain that a client has presented.
     pub(crate) fn new(chain: &[CertificateDer<'_>]) -> Self {
-        let chain = chain.iter().map(|one| one.clone().into_owned()).collect();
+        let chain = chain.iter().map(|certificate| certificate.clone().into_owned()).collect();
         Self { chain, as_client: Judged::default(), as_proxy: Judged::default() }
     }
 

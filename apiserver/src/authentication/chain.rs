@@ -164,7 +164,7 @@ fn joined(errors: impl Iterator<Item = String>) -> String {
         }
     }
     match <[String; 1]>::try_from(different) {
-        Ok([one]) => one,
+        Ok([error]) => error,
         Err(several) => format!("[{}]", several.join(", ")),
     }
 }

@@ -170,7 +170,8 @@ impl Webhook {
         let status = review.status;
         let own = status.audiences.filter(|own| !own.is_empty());
         let own = own.as_deref().unwrap_or(&self.own_audiences);
-        let common: Vec<String> = audiences.iter().filter(|one| own.contains(one)).cloned().collect();
+        let common: Vec<String> =
+            audiences.iter().filter(|audience| own.contains(audience)).cloned().collect();
         if common.is_empty() && !audiences.is_empty() {
             return Ok(None);
         }

@@ -42,11 +42,12 @@ pub(super) fn token(headers: &HeaderMap) -> Result<Option<String>, &'static str>
 
 /// Removes tokens from the subprotocols: the backend that chooses one must not see them.
 pub(super) fn remove_from(headers: &mut HeaderMap) {
-    if !headers.contains_key(SEC_WEBSOCKET_PROTOCOL) || !protocols(headers).any(|one| one.starts_with(PREFIX))
+    if !headers.contains_key(SEC_WEBSOCKET_PROTOCOL)
+        || !protocols(headers).any(|protocol| protocol.starts_with(PREFIX))
     {
         return;
     }
-    let others: Vec<&str> = protocols(headers).filter(|one| !one.starts_with(PREFIX)).collect();
+    let others: Vec<&str> = protocols(headers).filter(|protocol| !protocol.starts_with(PREFIX)).collect();
     let others = HeaderValue::from_str(&others.join(","));
     headers.remove(SEC_WEBSOCKET_PROTOCOL);
     if let Ok(others) = others
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unclear_is_refused() {
+    fn unclear_subprotocols_are_refused() {
         for protocols in [
             &[encoded("a").as_str()][..],
             &["v4", &encoded("a"), &encoded("b")],

@@ -101,8 +101,8 @@ impl Authorizer for AuthorizerChain {
         let mut reasons = String::new();
         let mut errors = Vec::new();
         let members = self.members.load_full();
-        for one in members.iter() {
-            match one.member.authorize(attributes).await {
+        for measured in members.iter() {
+            match measured.member.authorize(attributes).await {
                 Decision::NoOpinion { reason, error } => {
                     if !reason.is_empty() {
                         let separator = if reasons.is_empty() { "" } else { "\n" };
@@ -114,7 +114,7 @@ impl Authorizer for AuthorizerChain {
                     }
                 }
                 decided => {
-                    one.count(&decided);
+                    measured.count(&decided);
                     return decided;
                 }
             }
@@ -125,8 +125,8 @@ impl Authorizer for AuthorizerChain {
     fn rules_of(&self, user: &UserInfo, namespace: &str) -> AccessRules {
         let mut all = AccessRules::default();
         let mut errors = Vec::new();
-        for one in self.members.load().iter() {
-            let rules = one.member.rules_of(user, namespace);
+        for measured in self.members.load().iter() {
+            let rules = measured.member.rules_of(user, namespace);
             all.resources.extend(rules.resources);
             all.paths.extend(rules.paths);
             all.incomplete |= rules.incomplete;
@@ -138,7 +138,7 @@ impl Authorizer for AuthorizerChain {
 
     fn granted_rules(&self, user: &UserInfo, namespace: &str) -> AccessRules {
         let members = self.members.load();
-        let rbac = members.iter().find_map(|one| match &one.member {
+        let rbac = members.iter().find_map(|measured| match &measured.member {
             Member::Rbac(rbac) => Some(rbac),
             _ => None,
         });
@@ -196,7 +196,7 @@ pub(super) fn aggregate(errors: Vec<String>) -> String {
     }
     match different.as_slice() {
         [] => String::new(),
-        [one] => one.clone(),
+        [error] => error.clone(),
         several => format!("[{}]", several.join(", ")),
     }
 }

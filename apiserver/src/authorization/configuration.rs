@@ -171,7 +171,7 @@ impl Configured {
 
     /// Returns the modes among these authorizers, without webhooks.
     pub(super) fn modes(all: &[ConfiguredAuthorizer]) -> Vec<AuthorizationMode> {
-        let mode = |one: &ConfiguredAuthorizer| match one.kind {
+        let mode = |authorizer: &ConfiguredAuthorizer| match authorizer.kind {
             Self::Mode(mode) => (mode != AuthorizationMode::Webhook).then_some(mode),
             Self::Webhook(_) => None,
         };
@@ -257,7 +257,8 @@ impl Webhook {
         };
         let authorized_ttl = duration("authorizedTTL", &self.authorized_ttl)?;
         let unauthorized_ttl = duration("unauthorizedTTL", &self.unauthorized_ttl)?;
-        let expressions: Vec<String> = self.match_conditions.into_iter().map(|one| one.expression).collect();
+        let expressions: Vec<String> =
+            self.match_conditions.into_iter().map(|condition| condition.expression).collect();
         let conditions = MatchConditions::new(&expressions)
             .map_err(|(at, reason)| format!("matchConditions[{at}].expression: Invalid value: {reason}"))?;
         let settings = WebhookSettings {
@@ -311,7 +312,7 @@ mod tests {
 
     fn kinds(text: &str) -> Result<Vec<&'static str>, String> {
         let (_, configured) = parse(format!("{HEAD}{text}").as_bytes())?;
-        let kind = |one: &ConfiguredAuthorizer| match &one.kind {
+        let kind = |authorizer: &ConfiguredAuthorizer| match &authorizer.kind {
             Configured::Mode(AuthorizationMode::Node) => "Node",
             Configured::Mode(AuthorizationMode::Rbac) => "RBAC",
             Configured::Mode(_) => "other",

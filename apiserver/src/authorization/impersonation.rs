@@ -286,7 +286,7 @@ fn check_extra_value(key: &str, values: &[String]) -> Result<(), String> {
 fn one_extra<'a>(user: &'a UserInfo, key: &str) -> Option<&'a str> {
     let (_, values) = user.extra.iter().find(|(own, _)| own == key)?;
     match values.as_slice() {
-        [one] => Some(one),
+        [value] => Some(value),
         _ => None,
     }
 }

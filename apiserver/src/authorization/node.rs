@@ -296,6 +296,8 @@ impl NodeRequest<'_> {
     fn selects_own(&self, field: &str) -> bool {
         let fields =
             self.attributes.selectors.map(|selectors| selectors.fields.as_slice()).unwrap_or_default();
-        fields.iter().any(|one| one.equal && one.path == field && one.value == self.node)
+        fields.iter().any(|requirement| {
+            requirement.equal && requirement.path == field && requirement.value == self.node
+        })
     }
 }

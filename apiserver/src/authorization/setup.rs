@@ -163,14 +163,14 @@ impl Modes {
         configured: Vec<ConfiguredAuthorizer>,
         metrics: &AuthorizationMetrics,
     ) -> Result<Vec<Measured>, String> {
-        let measured = |one: ConfiguredAuthorizer| {
-            let decisions = metrics.decisions_of(one.kind.name(), &one.name);
-            let member = match one.kind {
+        let measured = |authorizer: ConfiguredAuthorizer| {
+            let decisions = metrics.decisions_of(authorizer.kind.name(), &authorizer.name);
+            let member = match authorizer.kind {
                 Configured::Mode(mode) => self.member(mode)?,
                 Configured::Webhook(webhook) => {
                     let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
                     let client = Client::new(ClientSettings::from_kubeconfig(&kubeconfig)?)?;
-                    let metrics = metrics.webhook(&one.name);
+                    let metrics = metrics.webhook(&authorizer.name);
                     Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions, metrics)))
                 }
             };

@@ -26,8 +26,8 @@ pub(super) fn impersonation(user: &UserInfo) -> Result<HeaderMap, String> {
     for (key, values) in &user.extra {
         let name = HeaderName::try_from(format!("impersonate-extra-{}", escaped_header_key(key)))
             .map_err(|_| format!("the key {key:?} cannot be in a header"))?;
-        for one in values {
-            headers.append(&name, value(one)?);
+        for text in values {
+            headers.append(&name, value(text)?);
         }
     }
     Ok(headers)

@@ -423,7 +423,7 @@ current-context: here
     }
 
     #[test]
-    fn what_cannot_be_used_is_refused() {
+    fn unusable_configurations_are_refused() {
         for (from, to, reason) in [
             ("kind: Config", "kind: Pod", "no Config of version v1"),
             ("current-context: here", "", "no current-context"),

@@ -52,11 +52,11 @@ impl Transformers {
         let failed = |reason: String| format!("error while building transformers: {reason}");
         let mut by_resource: HashMap<(String, String), PrefixTransformers> = HashMap::new();
         let mut services = Vec::new();
-        for one in &loaded.configuration.resources {
+        for rule in &loaded.configuration.resources {
             let built: Result<Vec<_>, String> =
-                one.providers.iter().map(|provider| transformer(provider, &mut services, metrics)).collect();
+                rule.providers.iter().map(|provider| transformer(provider, &mut services, metrics)).collect();
             let built = built.map_err(failed)?;
-            for text in &one.resources {
+            for text in &rule.resources {
                 let (group, resource) = parse_resource(text);
                 for (earlier_group, earlier) in [(group, "*"), ("*", "*")] {
                     if by_resource.contains_key(&(earlier_group.to_owned(), earlier.to_owned())) {

@@ -28,42 +28,42 @@ pub(super) fn validate(configuration: &EncryptionConfiguration) -> ErrorList {
         return errors;
     }
     let mut kms_names = HashSet::new();
-    for (number, one) in configuration.resources.iter().enumerate() {
+    for (number, rule) in configuration.resources.iter().enumerate() {
         let resources = root.index(number).child("resources");
         let providers = root.index(number).child("providers");
-        if one.resources.is_empty() {
+        if rule.resources.is_empty() {
             errors.push(FieldError::required(
                 resources.clone(),
                 format!("at least one {resources} is required"),
             ));
         }
-        overlaps(&one.resources, &resources, &mut errors);
-        names(&one.resources, &resources, &mut errors);
-        if one.providers.is_empty() {
+        overlaps(&rule.resources, &resources, &mut errors);
+        names(&rule.resources, &resources, &mut errors);
+        if rule.providers.is_empty() {
             errors.push(FieldError::required(
                 providers.clone(),
                 format!("at least one {providers} is required"),
             ));
         }
-        for (number, one) in one.providers.iter().enumerate() {
-            provider(one, &providers.index(number), &mut kms_names, &mut errors);
+        for (number, configuration) in rule.providers.iter().enumerate() {
+            provider(configuration, &providers.index(number), &mut kms_names, &mut errors);
         }
     }
     errors
 }
 
 fn provider<'c>(
-    one: &'c ProviderConfiguration,
+    configuration: &'c ProviderConfiguration,
     path: &FieldPath,
     kms_names: &mut HashSet<&'c str>,
     errors: &mut ErrorList,
 ) {
     let set = [
-        ("kms", one.kms.is_some()),
-        ("aesgcm", one.aesgcm.is_some()),
-        ("aescbc", one.aescbc.is_some()),
-        ("secretbox", one.secretbox.is_some()),
-        ("identity", one.identity.is_some()),
+        ("kms", configuration.kms.is_some()),
+        ("aesgcm", configuration.aesgcm.is_some()),
+        ("aescbc", configuration.aescbc.is_some()),
+        ("secretbox", configuration.secretbox.is_some()),
+        ("identity", configuration.identity.is_some()),
     ];
     let set: Vec<&str> = set.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
     match set.len() {
@@ -80,15 +80,15 @@ fn provider<'c>(
         }
     }
     let child = |name: &str| path.child(name).child("keys");
-    if let Some(one) = &one.kms {
-        kms(one, &path.child("kms"), kms_names, errors);
-        kms_names.insert(&one.name);
-    } else if let Some(one) = &one.aesgcm {
-        keys(one, &child("aesgcm"), AES_BYTES, errors);
-    } else if let Some(one) = &one.aescbc {
-        keys(one, &child("aescbc"), AES_BYTES, errors);
-    } else if let Some(one) = &one.secretbox {
-        keys(one, &child("secretbox"), SECRETBOX_BYTES, errors);
+    if let Some(service) = &configuration.kms {
+        kms(service, &path.child("kms"), kms_names, errors);
+        kms_names.insert(&service.name);
+    } else if let Some(configured) = &configuration.aesgcm {
+        keys(configured, &child("aesgcm"), AES_BYTES, errors);
+    } else if let Some(configured) = &configuration.aescbc {
+        keys(configured, &child("aescbc"), AES_BYTES, errors);
+    } else if let Some(configured) = &configuration.secretbox {
+        keys(configured, &child("secretbox"), SECRETBOX_BYTES, errors);
     }
 }
 
@@ -103,7 +103,7 @@ fn overlaps(resources: &[String], path: &FieldPath, errors: &mut ErrorList) {
         resource == "*"
             && distinct.iter().any(|other| *other != (group, resource) && (other.0 == group || group == "*"))
     };
-    if distinct.iter().any(|one| masks(*one)) {
+    if distinct.iter().any(|entry| masks(*entry)) {
         let detail = "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed \
                       as they will be masked";
         errors.push(FieldError::invalid(path.clone(), json!(resources), detail));
@@ -137,8 +137,8 @@ fn keys(configuration: &KeysConfiguration, path: &FieldPath, lengths: &[usize], 
     if configuration.keys.is_empty() {
         errors.push(FieldError::required(path.clone(), "at least one keys is required"));
     }
-    for (number, one) in configuration.keys.iter().enumerate() {
-        key(one, &path.index(number), lengths, errors);
+    for (number, entry) in configuration.keys.iter().enumerate() {
+        key(entry, &path.index(number), lengths, errors);
     }
 }
 
@@ -166,34 +166,34 @@ fn key(key: &Key, path: &FieldPath, lengths: &[usize], errors: &mut ErrorList) {
     }
 }
 
-fn kms(one: &KmsConfiguration, path: &FieldPath, names: &HashSet<&str>, errors: &mut ErrorList) {
+fn kms(configuration: &KmsConfiguration, path: &FieldPath, names: &HashSet<&str>, errors: &mut ErrorList) {
     let name = path.child("name");
-    if one.name.is_empty() {
+    if configuration.name.is_empty() {
         errors.push(FieldError::required(name.clone(), "name is a mandatory field for a provider"));
     }
-    let is_first_version = one.api_version == "v1";
-    if !is_first_version && one.name.contains(':') {
-        let detail = format!("invalid KMS provider name {}, must not contain ':'", one.name);
-        errors.push(FieldError::invalid(name.clone(), one.name.as_str(), detail));
+    let is_first_version = configuration.api_version == "v1";
+    if !is_first_version && configuration.name.contains(':') {
+        let detail = format!("invalid KMS provider name {}, must not contain ':'", configuration.name);
+        errors.push(FieldError::invalid(name.clone(), configuration.name.as_str(), detail));
     }
-    if !is_first_version && names.contains(one.name.as_str()) {
-        let detail = format!("duplicate KMS provider name {}, names must be unique", one.name);
-        errors.push(FieldError::invalid(name, one.name.as_str(), detail));
+    if !is_first_version && names.contains(configuration.name.as_str()) {
+        let detail = format!("duplicate KMS provider name {}, names must be unique", configuration.name);
+        errors.push(FieldError::invalid(name, configuration.name.as_str(), detail));
     }
-    if one.timeout.is_zero() {
+    if configuration.timeout.is_zero() {
         errors.push(FieldError::invalid(path.child("timeout"), "0s", "timeout should be a positive value"));
     }
     let endpoint = path.child("endpoint");
-    if one.endpoint.is_empty() {
+    if configuration.endpoint.is_empty() {
         errors.push(FieldError::invalid(endpoint, "", "endpoint is a mandatory field for a kms"));
     } else {
-        let scheme = one.endpoint.split_once(':').map_or("", |(scheme, _)| scheme);
+        let scheme = configuration.endpoint.split_once(':').map_or("", |(scheme, _)| scheme);
         if scheme != "unix" {
             let detail = format!("unsupported scheme {scheme:?} for KMS provider, only unix is supported");
-            errors.push(FieldError::invalid(endpoint, one.endpoint.as_str(), detail));
+            errors.push(FieldError::invalid(endpoint, configuration.endpoint.as_str(), detail));
         }
     }
-    match one.cache_size {
+    match configuration.cache_size {
         Some(size) if !is_first_version => {
             let detail = "cachesize is not supported in v2";
             errors.push(FieldError::invalid(path.child("cachesize"), size, detail));
@@ -204,8 +204,12 @@ fn kms(one: &KmsConfiguration, path: &FieldPath, names: &HashSet<&str>, errors: 
         }
         _ => {}
     }
-    if !matches!(one.api_version.as_str(), "v1" | "v2") {
+    if !matches!(configuration.api_version.as_str(), "v1" | "v2") {
         let detail = "unsupported apiVersion apiVersion for KMS provider, only v1 and v2 are supported";
-        errors.push(FieldError::invalid(path.child("apiVersion"), one.api_version.as_str(), detail));
+        errors.push(FieldError::invalid(
+            path.child("apiVersion"),
+            configuration.api_version.as_str(),
+            detail,
+        ));
     }
 }

@@ -28,8 +28,11 @@ pub(super) struct Browser {
 
 impl Browser {
     pub(super) fn new(options: &HttpOptions) -> Self {
-        let directives: Vec<&str> =
-            options.strict_transport_security_directives.iter().map(|one| one.0.as_str()).collect();
+        let directives: Vec<&str> = options
+            .strict_transport_security_directives
+            .iter()
+            .map(|directive| directive.0.as_str())
+            .collect();
         let transport_security = (!directives.is_empty()).then(|| directives.join("; "));
         Self {
             origins: options.cors_allowed_origins.clone(),

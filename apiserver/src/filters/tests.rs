@@ -145,7 +145,7 @@ async fn slow_requests_time_out_and_watches_do_not() {
 }
 
 #[tokio::test]
-async fn who_finds_no_seat_is_refused_as_kubernetes_does_it() {
+async fn a_request_that_finds_no_seat_is_refused_as_kubernetes_does_it() {
     for is_fair in [true, false] {
         let filters = narrow(is_fair);
         let peer = Peer::default();
@@ -227,7 +227,7 @@ async fn impersonation_needs_permission() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_refused() {
+async fn too_large_requests_are_refused() {
     let filters = filters(|_| {});
     let long = "x".repeat(bounds::MAX_HEADER_BYTES);
     let status =

@@ -70,7 +70,7 @@ fn fraction(sum: f64, items: &[Item], lowest: f64) -> f64 {
         turns.push((from, item.target()));
         turns.push((to, -item.target()));
     }
-    turns.sort_by(|one, other| one.0.total_cmp(&other.0));
+    turns.sort_by(|turn, other| turn.0.total_cmp(&other.0));
     let mut at = turns.first().map_or(0.0, |turn| turn.0);
     let mut reached = lowest;
     let mut slope = 0.0;
@@ -128,14 +128,14 @@ mod tests {
                 .into_iter()
                 .map(|(lower, above, room)| item(lower + above, lower, lower + room))
                 .collect();
-            let lowest: f64 = items.iter().map(|one| one.lower).sum();
-            let highest: f64 = items.iter().map(|one| one.upper).sum();
+            let lowest: f64 = items.iter().map(|item| item.lower).sum();
+            let highest: f64 = items.iter().map(|item| item.upper).sum();
             let sum = lowest + (highest - lowest) * share;
             let solved = allocate(sum, &items).expect("the sum is possible");
             prop_assert!((solved.seats.iter().sum::<f64>() - sum).abs() < 0.001);
-            for (one, seats) in items.iter().zip(&solved.seats) {
-                prop_assert!((one.lower..=one.upper).contains(seats));
-                prop_assert!((one.at(solved.fair_fraction) - seats).abs() < 0.001);
+            for (item, seats) in items.iter().zip(&solved.seats) {
+                prop_assert!((item.lower..=item.upper).contains(seats));
+                prop_assert!((item.at(solved.fair_fraction) - seats).abs() < 0.001);
             }
         }
     }

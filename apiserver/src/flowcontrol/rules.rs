@@ -126,7 +126,7 @@ fn is_about(subject: &Subject, user: &UserInfo) -> bool {
 }
 
 fn has(all: &[String], wanted: &str) -> bool {
-    all.iter().any(|one| one == ALL || one == wanted)
+    all.iter().any(|entry| entry == ALL || entry == wanted)
 }
 
 fn covers_resource(rule: &ResourcePolicyRule, verb: &str, request: &ResourceRequest) -> bool {

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kubernetes_refuses_has_no_dealer() {
+    fn sizes_that_kubernetes_refuses_have_no_dealer() {
         for (queues, hand_size) in [(0, 0), (4, 0), (4, 5), (1 << 27, 1), (128, 9), (64, 11)] {
             assert_eq!(Dealer::new(queues, hand_size), None, "{queues} queues, hands of {hand_size}");
         }

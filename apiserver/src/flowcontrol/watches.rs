@@ -37,7 +37,8 @@ impl WatchTracker {
         let resource = info.resource.as_ref().filter(|_| info.verb == Verb::Watch)?;
         let mut fields = info.selectors.fields.iter();
         let is_of_one_node = |path: &str, value: &str| path == POD_INDEX && !value.is_empty();
-        if resource.resource == "pods" && fields.any(|one| one.equal && is_of_one_node(&one.path, &one.value))
+        if resource.resource == "pods"
+            && fields.any(|field| field.equal && is_of_one_node(&field.path, &field.value))
         {
             return None;
         }

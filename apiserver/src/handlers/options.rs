@@ -114,7 +114,7 @@ fn field_manager(query: Query<'_>, errors: &mut ErrorList) -> String {
         errors.push(FieldError::too_long(field(), MAX_FIELD_MANAGER_CHARS));
     }
     // Go reports only the first character that cannot be printed.
-    if let Some((index, character)) = manager.char_indices().find(|(_, one)| one.is_control()) {
+    if let Some((index, character)) = manager.char_indices().find(|(_, character)| character.is_control()) {
         let detail = format!(
             "invalid character {character:?} (at position {index}): should only contain printable characters"
         );
@@ -126,7 +126,7 @@ fn field_manager(query: Query<'_>, errors: &mut ErrorList) -> String {
 /// Returns the error for a value that is not one of the accepted ones, which are listed in the order given
 /// (Kubernetes sorts only some).
 fn unsupported(field: &str, value: &str, accepted: &[&str]) -> FieldError {
-    let accepted: Vec<String> = accepted.iter().map(|one| format!("{one:?}")).collect();
+    let accepted: Vec<String> = accepted.iter().map(|choice| format!("{choice:?}")).collect();
     FieldError {
         kind: FieldErrorKind::NotSupported,
         field: FieldPath::new(field),

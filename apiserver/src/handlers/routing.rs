@@ -117,8 +117,12 @@ impl Route {
             },
             _ => {}
         }
-        let goes_on =
-            self.path.capabilities.connecter.as_ref().is_some_and(|one| one.connect_spec().has_path);
+        let goes_on = self
+            .path
+            .capabilities
+            .connecter
+            .as_ref()
+            .is_some_and(|connecter| connecter.connect_spec().has_path);
         if !goes_on && has_trailing_segments(&info.path, request, in_namespace) {
             return Err(Missing::Resource);
         }
@@ -151,7 +155,7 @@ fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bo
     let group = if request.group.is_empty() { 2 } else { 3 };
     let below = [in_namespace, in_namespace, true, !request.name.is_empty(), !request.subresource.is_empty()];
     // `watch` may precede the resource.
-    let longest = group + 1 + below.iter().filter(|one| **one).count();
+    let longest = group + 1 + below.iter().filter(|is_present| **is_present).count();
     let is_watch_path = path.trim_matches('/').split('/').nth(group) == Some("watch");
     let allowed = if is_watch_path { longest } else { longest - 1 };
     path.split('/').filter(|segment| !segment.is_empty()).count() > allowed

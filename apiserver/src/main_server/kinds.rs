@@ -147,7 +147,8 @@ impl MainKinds {
             Err(SourceError::NotFound(_)) => return Ok(None),
             Err(failure) => return Err(failure.to_string()),
         };
-        let is_wanted = |one: &ListedResource| one.kind == name.kind && !one.name.contains('/');
+        let is_wanted =
+            |resource: &ListedResource| resource.kind == name.kind && !resource.name.contains('/');
         Ok(list.resources.into_iter().find(is_wanted))
     }
 

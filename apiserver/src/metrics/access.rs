@@ -31,17 +31,17 @@ impl AccessMetrics {
         let attempts = families.counter(&names::AUTHENTICATION_ATTEMPTS)?;
         let users = families.counter(&names::AUTHENTICATED_REQUESTS)?;
         let authorizations = families.counter(&names::AUTHORIZATION_ATTEMPTS)?;
-        let one = |family: &IntCounterVec, label| family.with_label_values(&[label]);
+        let counter = |family: &IntCounterVec, label| family.with_label_values(&[label]);
         Ok(Self {
-            authenticated: one(&attempts, "success"),
-            failed: one(&attempts, "failure"),
-            erroneous: one(&attempts, "error"),
-            known_users: KNOWN_USERS.map(|name| one(&users, name)),
-            mail_users: one(&users, "email_id"),
-            other_users: one(&users, "other"),
-            allowed: one(&authorizations, "allowed"),
-            denied: one(&authorizations, "denied"),
-            no_opinion: one(&authorizations, "no-opinion"),
+            authenticated: counter(&attempts, "success"),
+            failed: counter(&attempts, "failure"),
+            erroneous: counter(&attempts, "error"),
+            known_users: KNOWN_USERS.map(|name| counter(&users, name)),
+            mail_users: counter(&users, "email_id"),
+            other_users: counter(&users, "other"),
+            allowed: counter(&authorizations, "allowed"),
+            denied: counter(&authorizations, "denied"),
+            no_opinion: counter(&authorizations, "no-opinion"),
         })
     }
 

@@ -70,8 +70,8 @@ impl AuthorizationMetrics {
 
     /// Returns the metrics of an authorizer's decisions.
     pub(crate) fn decisions_of(&self, kind: &str, name: &str) -> DecisionMetrics {
-        let one = |decision| self.decisions.with_label_values(&[kind, name, decision]);
-        DecisionMetrics { allowed: one("allowed"), denied: one("denied") }
+        let counter = |decision| self.decisions.with_label_values(&[kind, name, decision]);
+        DecisionMetrics { allowed: counter("allowed"), denied: counter("denied") }
     }
 
     /// Returns the metrics of a webhook.

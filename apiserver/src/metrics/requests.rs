@@ -168,7 +168,7 @@ impl RouteMetrics {
             let labels = [verb, dry_run, group, version, resource, subresource, scope, COMPONENT];
             Arc::new(OperationMetrics::new(families, labels))
         };
-        let position = OPERATIONS.iter().position(|one| *one == (verb, scope));
+        let position = OPERATIONS.iter().position(|operation| *operation == (verb, scope));
         let cell = position.and_then(|at| self.operations.get(at));
         measure.operation = Some(match cell {
             Some(cell) if !is_dry_run => cell.get_or_init(|| make("")).clone(),
@@ -301,7 +301,9 @@ impl Observer for MeasuredResponse {
 
 impl Drop for MeasuredResponse {
     fn drop(&mut self) {
-        if let Some(running) = self.measure.operation.as_ref().and_then(|one| one.running.as_ref()) {
+        if let Some(running) =
+            self.measure.operation.as_ref().and_then(|operation| operation.running.as_ref())
+        {
             running.dec();
         }
         self.measure.record(self.status, self.sent_bytes);

@@ -74,7 +74,8 @@ fn operation(path: &InstalledPath, accepted: &ConnectSpec, method: &str, suffix:
         let description =
             format!("{method} {subresource} of the specified {parent}").replacen("get", "read", 1);
         let types = operations::OBJECT_TYPES.into_iter().chain(["text/plain"]);
-        let content: Map<String, Value> = types.map(|one| (one.to_owned(), text.clone())).collect();
+        let content: Map<String, Value> =
+            types.map(|media_type| (media_type.to_owned(), text.clone())).collect();
         ("get", description, content.into())
     } else {
         let description = format!("connect {} requests to {subresource} of {parent}", method.to_uppercase());

@@ -68,7 +68,7 @@ fn queries(path: &InstalledPath, action: Action) -> Vec<Value> {
 
 /// Sorts parameters by their names.
 pub(super) fn sort_by_name(parameters: &mut [Value]) {
-    parameters.sort_by(|one, other| one["name"].as_str().cmp(&other["name"].as_str()));
+    parameters.sort_by(|parameter, other| parameter["name"].as_str().cmp(&other["name"].as_str()));
 }
 
 /// Returns the path of a version's resource list.
@@ -127,11 +127,13 @@ fn request_body(path: &InstalledPath, action: Action) -> Option<Value> {
                 ["json-patch+json", "merge-patch+json", "strategic-merge-patch+json", "apply-patch+yaml"];
             // kubectl sends the strategic merge patches that are listed here, and the handlers support them
             // for the built-in kinds only.
-            let offered =
-                types.iter().filter(|one| path.resource.is_builtin || !one.starts_with("strategic"));
+            let offered = types
+                .iter()
+                .filter(|patch_type| path.resource.is_builtin || !patch_type.starts_with("strategic"));
             let schema = reference(&meta_name("Patch"));
-            let content: Map<String, Value> =
-                offered.map(|one| (format!("application/{one}"), json!({ "schema": schema }))).collect();
+            let content: Map<String, Value> = offered
+                .map(|patch_type| (format!("application/{patch_type}"), json!({ "schema": schema })))
+                .collect();
             json!({ "content": content, "required": true })
         }
     })

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out_again() {
+    fn packed_documents_are_unpacked_unchanged() {
         let long = vec![b' '; 3 * CHUNK];
         let packed = Packed::of(|out| out.write_all(&long));
         let chunks: std::io::Result<Vec<Bytes>> = packed.unpacked().collect();

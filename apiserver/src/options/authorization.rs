@@ -87,7 +87,7 @@ impl AuthorizationOptions {
     /// Fails if they contradict each other.
     pub(super) fn validate(&self) -> Result<(), OptionsError> {
         let modes = self.modes();
-        if modes.iter().enumerate().any(|(at, mode)| modes.iter().take(at).any(|one| one == mode)) {
+        if modes.iter().enumerate().any(|(at, mode)| modes.iter().take(at).any(|earlier| earlier == mode)) {
             return Err(OptionsError("--authorization-mode has a mode specified more than once".to_owned()));
         }
         let is_used = self.authorization_webhook_config_file.is_some();

@@ -152,7 +152,7 @@ impl Purpose {
 
 /// Returns the groups that a certificate names; `None` for one that is not text.
 fn organizations<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Option<&'a str>> {
-    certificate.subject().iter_organization().map(|one| one.as_str().ok()).collect()
+    certificate.subject().iter_organization().map(|organization| organization.as_str().ok()).collect()
 }
 
 /// Returns the parameters of every certificate: name, validity, use.

@@ -88,7 +88,7 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
 }
 
 #[test]
-fn what_no_longer_fits_is_made_anew() {
+fn certificates_that_no_longer_fit_are_made_anew() {
     let directory = tempfile::tempdir().unwrap();
     let first = Identities::ensure(&options(directory.path(), &[])).unwrap();
     let moved = Identities::ensure(&options(directory.path(), &["--bind-address=127.0.0.9"])).unwrap();

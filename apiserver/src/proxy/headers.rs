@@ -66,7 +66,7 @@ pub(crate) fn wanted_upgrade(headers: &HeaderMap) -> Option<HeaderValue> {
     let connection = headers.get_all(CONNECTION).iter().map(HeaderValue::as_bytes);
     let asks = connection
         .flat_map(|value| value.split(|byte| *byte == b','))
-        .any(|one| one.trim_ascii().eq_ignore_ascii_case(b"upgrade"));
+        .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade"));
     headers.get(UPGRADE).filter(|_| asks).cloned()
 }
 

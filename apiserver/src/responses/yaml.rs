@@ -104,21 +104,25 @@ fn is_plain(string: &str) -> bool {
         && !string.contains(": ")
         && !string.contains(" #")
         && !string.starts_with(' ')
-        && !string
-            .chars()
-            .any(|one| one.is_control() || matches!(one, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}'))
+        && !string.chars().any(|character| {
+            character.is_control() || matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+        })
 }
 
 /// Returns whether a parser could read a string as a number, a date or a sexagesimal.
 fn looks_like_number(string: &str) -> bool {
     let unsigned = string.trim_start_matches(['+', '-']);
-    let starts = unsigned.starts_with(|one: char| one.is_ascii_digit() || one == '.');
-    starts && unsigned.chars().all(|one| one.is_ascii_hexdigit() || "xXoO_.:+-TZtz ".contains(one))
+    let starts = unsigned.starts_with(|character: char| character.is_ascii_digit() || character == '.');
+    starts
+        && unsigned
+            .chars()
+            .all(|character| character.is_ascii_hexdigit() || "xXoO_.:+-TZtz ".contains(character))
         || matches!(unsigned.to_ascii_lowercase().as_str(), ".inf" | ".nan")
 }
 
 fn is_block(string: &str) -> bool {
-    let is_clean = !string.chars().any(|one| one != '\n' && one != '\t' && one.is_control());
+    let is_clean =
+        !string.chars().any(|character| character != '\n' && character != '\t' && character.is_control());
     is_clean && string.contains('\n') && !string.starts_with([' ', '\n', '\t']) && !string.contains(" \n")
 }
 

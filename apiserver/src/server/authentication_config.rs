@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_flags_give_is_not_taken_from_the_config_map() {
+    fn authorities_that_the_flags_give_are_not_taken_from_the_config_map() {
         let pem = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap().cert.pem();
         let both =
             map(&json!({ "client-ca-file": pem, "requestheader-client-ca-file": format!("{pem}{pem}") }));

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_stream_still_holds_is_sent_as_soon_as_the_reader_reads() {
+    async fn bytes_that_the_stream_still_holds_are_sent_as_soon_as_the_reader_reads() {
         let (near, mut far) = tokio::io::duplex(16);
         let stream = Coalesced::new(Hoarding { inner: near, held: Vec::new() });
         let mut writer = stream.clone();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_one_turn_writes_arrives_together_and_whole() {
+    async fn the_writes_of_one_turn_arrive_together_and_whole() {
         let (near, mut far) = tokio::io::duplex(1024);
         let stream = Coalesced::new(near);
         let mut writer = stream.clone();

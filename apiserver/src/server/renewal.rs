@@ -195,7 +195,11 @@ impl CertificateRenewal {
             && identities.client_authorities == present.client_authorities
             && identities.proxy_authorities == present.proxy_authorities
             && identities.proxy_ca_pem == present.proxy_ca_pem
-            && identities.named.iter().map(|one| &one.chain).eq(present.named.iter().map(|one| &one.chain));
+            && identities
+                .named
+                .iter()
+                .map(|identity| &identity.chain)
+                .eq(present.named.iter().map(|identity| &identity.chain));
         let is_written = identities.admin.certificate_pem == present.admin.certificate_pem
             && identities.server_ca_pem == present.server_ca_pem;
         if !is_served {
@@ -227,7 +231,8 @@ impl CertificateRenewal {
         let Some(file) = self.options.authentication.client_ca_file.as_deref() else { return has_warned };
         for authority in &present.client_authorities {
             let validity = Validity::of_chain(std::slice::from_ref(authority));
-            if let Some(end) = validity.map(|one| one.end).filter(|end| end - now < WARNING_SECONDS) {
+            if let Some(end) = validity.map(|validity| validity.end).filter(|end| end - now < WARNING_SECONDS)
+            {
                 tracing::warn!(
                     ?file,
                     days_left = (end - now) / (24 * 3600),
@@ -243,13 +248,13 @@ impl CertificateRenewal {
 /// Returns the names of front proxies and of their headers, as extension API servers need them.
 fn front_proxy(options: &Options) -> FrontProxyNames {
     if pki::generates_proxy_identity(options) {
-        let one = |name: &str| vec![name.to_owned()];
+        let single = |name: &str| vec![name.to_owned()];
         return FrontProxyNames {
-            allowed_names: one(pki::PROXY_CLIENT),
-            username_headers: one("X-Remote-User"),
-            uid_headers: one("X-Remote-Uid"),
-            group_headers: one("X-Remote-Group"),
-            extra_headers_prefix: one("X-Remote-Extra-"),
+            allowed_names: single(pki::PROXY_CLIENT),
+            username_headers: single("X-Remote-User"),
+            uid_headers: single("X-Remote-Uid"),
+            group_headers: single("X-Remote-Group"),
+            extra_headers_prefix: single("X-Remote-Extra-"),
         };
     }
     let options = &options.authentication.front_proxy;

@@ -151,7 +151,8 @@ impl TestCluster {
                 let found =
                     self.main.call("GET", &path, &Value::Null).await.map_err(ServerError::NotReady)?;
                 let conditions = found.pointer("/status/conditions").and_then(Value::as_array);
-                let is_available = |one: &Value| one["type"] == "Available" && one["status"] == "True";
+                let is_available =
+                    |condition: &Value| condition["type"] == "Available" && condition["status"] == "True";
                 if conditions.is_some_and(|conditions| conditions.iter().any(is_available)) {
                     break;
                 }

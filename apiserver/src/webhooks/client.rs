@@ -275,12 +275,12 @@ impl Client {
     /// Returns a connection that was used before, and was made with the present certificate.
     fn kept(&self, prepared: &Prepared) -> Option<SendRequest<Full<Bytes>>> {
         let mut idle = self.idle.lock();
-        idle.retain(|one| {
-            !one.sender.is_closed()
-                && one.since.elapsed() < IDLE_TIMEOUT
-                && Arc::ptr_eq(&one.tls, &prepared.tls)
+        idle.retain(|connection| {
+            !connection.sender.is_closed()
+                && connection.since.elapsed() < IDLE_TIMEOUT
+                && Arc::ptr_eq(&connection.tls, &prepared.tls)
         });
-        idle.pop().map(|one| one.sender)
+        idle.pop().map(|connection| connection.sender)
     }
 
     /// Keeps a connection for further calls.

@@ -50,28 +50,28 @@ async fn send(server: &Server, method: Method, url: &str, media_type: &str, body
 async fn objects_come_and_go() {
     let server = start().await;
     for (url, object) in [(MAPS, config_map("a")), (ENCLOSURES, enclosure("a"))] {
-        let one = format!("{url}/a");
+        let object_url = format!("{url}/a");
         let created = send(&server, Method::POST, url, CBOR, &object).await.expect(201).cbor();
-        assert_eq!(server.get(&one).await.json(), created);
-        assert_eq!(server.get_as(&one, CBOR).await.expect(200).cbor(), created);
+        assert_eq!(server.get(&object_url).await.json(), created);
+        assert_eq!(server.get_as(&object_url, CBOR).await.expect(200).cbor(), created);
         let listed = server.get_as(url, CBOR).await.expect(200).cbor();
         assert_eq!(listed, server.get(url).await.json());
         assert_eq!(listed["items"][0]["metadata"]["name"], "a");
 
         let mut changed = created.clone();
         changed["metadata"]["annotations"] = json!({"l": "ü"});
-        let updated = send(&server, Method::PUT, &one, CBOR, &changed).await.expect(200).cbor();
+        let updated = send(&server, Method::PUT, &object_url, CBOR, &changed).await.expect(200).cbor();
         assert_eq!(updated["metadata"]["annotations"], json!({"l": "ü"}));
         let applied = json!({"apiVersion": object["apiVersion"], "kind": object["kind"], "metadata": {"name": "a", "labels": {"n": "1"}}});
-        let apply = format!("{one}?fieldManager=m");
+        let apply = format!("{object_url}?fieldManager=m");
         let applied = send(&server, Method::PATCH, &apply, "application/apply-patch+cbor", &applied).await;
         assert_eq!(applied.expect(200).cbor()["metadata"]["labels"], json!({"n": "1"}));
 
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": "other"}});
-        let refused = send(&server, Method::DELETE, &one, CBOR, &options).await.expect(409).cbor();
+        let refused = send(&server, Method::DELETE, &object_url, CBOR, &options).await.expect(409).cbor();
         assert_eq!((&refused["kind"], &refused["reason"]), (&json!("Status"), &json!("Conflict")));
         let options = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
-        let deleted = send(&server, Method::DELETE, &one, CBOR, &options).await.expect(200).cbor();
+        let deleted = send(&server, Method::DELETE, &object_url, CBOR, &options).await.expect(200).cbor();
         assert_eq!(deleted["status"], "Success");
     }
 }

@@ -136,7 +136,7 @@ async fn schemas_are_those_of_definitions() {
 }
 
 fn names(parameters: &Value) -> Vec<&str> {
-    parameters.as_array().into_iter().flatten().map(|one| one["name"].as_str().unwrap()).collect()
+    parameters.as_array().into_iter().flatten().map(|parameter| parameter["name"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -316,8 +316,12 @@ async fn a_kind_without_a_structural_schema_has_no_properties() {
 async fn discovery_lists_custom_resources_in_kubernetes_order() {
     let (server, _) = start().await;
     let own = server.get("/apis/zoo.example.dev/v1").await.expect(200).json();
-    let names: Vec<&str> =
-        own["resources"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = own["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| resource["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["enclosures", "enclosures/status", "enclosures/scale"]);
     let verbs = json!(["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]);
     assert_eq!(own["resources"][0]["verbs"], verbs);

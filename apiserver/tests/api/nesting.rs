@@ -29,8 +29,8 @@ async fn the_deepest_objects_are_whole_in_every_form() {
     let created = server.post(CONFIG_MAPS, &deepest()).await.expect(201);
     assert!(created.text().contains(&"{\"f:a\":".repeat(MAX_DEPTH - FIELDS_DEPTH - 1)));
 
-    let one = format!("{CONFIG_MAPS}/deep");
-    for url in [CONFIG_MAPS, one.as_str()] {
+    let object_url = format!("{CONFIG_MAPS}/deep");
+    for url in [CONFIG_MAPS, object_url.as_str()] {
         let table = server.get_as(url, TABLE).await.expect(200);
         let text = table.text();
         assert!(text.contains(r#""cells":["deep","#), "{url}: {text}");

@@ -84,20 +84,20 @@ async fn objects_have_their_fields_in_the_order_of_kubernetes() {
 }
 
 #[tokio::test]
-async fn whatever_is_around_objects_has_it_too() {
+async fn lists_tables_and_statuses_have_the_order_of_kubernetes() {
     let server = Server::start().await;
     server.post(MAPS, &json!({"metadata": {"name": "a"}, "data": {"k": "v"}})).await.expect(201);
-    let one = format!("{MAPS}/a");
+    let object_url = format!("{MAPS}/a");
 
     let list = server.get(MAPS).await.expect(200);
     assert_eq!(keys(&list, &[]), ["kind", "apiVersion", "metadata", "items"]);
     assert_eq!(keys(&list, &["items"]), ["metadata", "data"]);
-    for (url, accept) in [(&one, PARTIAL), (&MAPS.to_owned(), PARTIAL_LIST)] {
+    for (url, accept) in [(&object_url, PARTIAL), (&MAPS.to_owned(), PARTIAL_LIST)] {
         let partial = server.get_as(url, accept).await.expect(200);
         assert_eq!(keys(&partial, &[])[..3], ["kind", "apiVersion", "metadata"]);
         assert!(partial.text().ends_with("}\n"));
     }
-    for url in [&one, MAPS] {
+    for url in [&object_url, MAPS] {
         let table = server.get_as(url, TABLE).await.expect(200);
         assert_eq!(keys(&table, &[]), ["kind", "apiVersion", "metadata", "columnDefinitions", "rows"]);
         let column = ["name", "type", "format", "description", "priority"];
@@ -111,7 +111,7 @@ async fn whatever_is_around_objects_has_it_too() {
     assert_eq!(keys(&missing, &[]), status);
     assert_eq!(keys(&missing, &["details"]), ["name", "kind"]);
     assert!(missing.text().ends_with("}\n"));
-    let deleted = server.write(Method::DELETE, &one, "application/json", "").await.expect(200);
+    let deleted = server.write(Method::DELETE, &object_url, "application/json", "").await.expect(200);
     assert_eq!(keys(&deleted, &[]), ["kind", "apiVersion", "metadata", "status", "details"]);
     assert_eq!(keys(&deleted, &["details"]), ["name", "kind", "uid"]);
     let groups =

@@ -91,22 +91,22 @@ async fn an_object_is_encoded_once_for_all_who_ask() {
     server.post(MAPS, &config_map("a")).await.expect(201);
     let partial = |format, kind| format!("{format};as={kind};g=meta.k8s.io;v=v1");
     for format in [PROTOBUF, "application/cbor"] {
-        for (one, all) in [
+        for (object_type, all) in [
             (format.to_owned(), format.to_owned()),
             (partial(format, "PartialObjectMetadata"), partial(format, "PartialObjectMetadataList")),
         ] {
             let before = encodings.used_bytes();
-            server.get_as(&format!("{MAPS}/a"), &one).await.expect(200);
+            server.get_as(&format!("{MAPS}/a"), &object_type).await.expect(200);
             let made = encodings.used_bytes();
-            assert!(made > before, "{one}");
+            assert!(made > before, "{object_type}");
             for _ in 0..3 {
-                server.get_as(&format!("{MAPS}/a"), &one).await.expect(200);
+                server.get_as(&format!("{MAPS}/a"), &object_type).await.expect(200);
                 server.get_as(MAPS, &all).await.expect(200);
-                let watch = Request::get(format!("{MAPS}?watch=1")).header("accept", &one);
+                let watch = Request::get(format!("{MAPS}?watch=1")).header("accept", &object_type);
                 let mut events = server.open(watch.body(Body::empty()).unwrap()).await.into_body();
                 timeout(Duration::from_secs(10), events.frame()).await.unwrap().unwrap().unwrap();
             }
-            assert_eq!(encodings.used_bytes(), made, "{one}");
+            assert_eq!(encodings.used_bytes(), made, "{object_type}");
         }
     }
 }
@@ -149,7 +149,7 @@ async fn a_scale_is_read_and_written() {
 }
 
 #[tokio::test]
-async fn what_has_no_protobuf_is_given_as_text() {
+async fn answers_without_protobuf_are_given_as_text() {
     let server = Server::start().await;
     let enclosure = json!({"apiVersion": "zoo.example.dev/v1", "kind": "Enclosure", "metadata": {"name": "e"}, "spec": {"keeper": "k"}});
     server.post(ENCLOSURES, &enclosure).await.expect(201);

@@ -13,17 +13,20 @@ async fn objects_live_and_die() {
     let server = Server::start().await;
     let created = server.post(MAPS, &config_map("a")).await.expect(201).json();
     assert_eq!(created["metadata"]["namespace"], "default");
-    let one = format!("{MAPS}/a");
-    let read = server.get(&one).await.expect(200);
+    let object_url = format!("{MAPS}/a");
+    let read = server.get(&object_url).await.expect(200);
     assert_eq!(read.json(), created);
     assert_eq!(read.headers["content-type"], "application/json");
 
     let mut changed = created.clone();
     changed["data"]["k"] = "2".into();
-    let updated =
-        server.write(Method::PUT, &one, "application/json", changed.to_string()).await.expect(200).json();
+    let updated = server
+        .write(Method::PUT, &object_url, "application/json", changed.to_string())
+        .await
+        .expect(200)
+        .json();
     assert_eq!(updated["data"]["k"], "2");
-    let stale = server.write(Method::PUT, &one, "application/json", changed.to_string()).await;
+    let stale = server.write(Method::PUT, &object_url, "application/json", changed.to_string()).await;
     assert_eq!(stale.failure().0, 409);
     let renamed =
         server.write(Method::PUT, &format!("{MAPS}/b"), "application/json", changed.to_string()).await;
@@ -32,37 +35,40 @@ async fn objects_live_and_die() {
         (400, "the name of the object (a) does not match the name on the URL (b)".to_owned())
     );
 
-    let deleted = server.write(Method::DELETE, &one, "application/json", "").await.expect(200).json();
+    let deleted = server.write(Method::DELETE, &object_url, "application/json", "").await.expect(200).json();
     assert_eq!(deleted["status"], "Success");
     assert_eq!(deleted["details"]["name"], "a");
     assert_eq!(deleted["details"]["kind"], "configmaps");
-    assert_eq!(server.get(&one).await.failure(), (404, "configmaps \"a\" not found".to_owned()));
+    assert_eq!(server.get(&object_url).await.failure(), (404, "configmaps \"a\" not found".to_owned()));
 }
 
 #[tokio::test]
 async fn patches_of_every_kind() {
     let server = Server::start().await;
     server.post(MAPS, &config_map("a")).await.expect(201);
-    let one = format!("{MAPS}/a");
+    let object_url = format!("{MAPS}/a");
     let data = |answer: crate::fixture::Answer| answer.expect(200).json()["data"].clone();
 
     let merge = json!({"data": {"m": "1", "k": null}});
-    assert_eq!(data(server.patch(&one, "merge-patch+json", &merge).await), json!({"m": "1"}));
+    assert_eq!(data(server.patch(&object_url, "merge-patch+json", &merge).await), json!({"m": "1"}));
     let operations = json!([{"op": "add", "path": "/data/j", "value": "2"}, {"op": "test", "path": "/data/m", "value": "1"}]);
-    assert_eq!(data(server.patch(&one, "json-patch+json", &operations).await), json!({"j": "2", "m": "1"}));
+    assert_eq!(
+        data(server.patch(&object_url, "json-patch+json", &operations).await),
+        json!({"j": "2", "m": "1"})
+    );
     let strategic = json!({"data": {"s": "3"}});
     assert_eq!(
-        data(server.patch(&one, "strategic-merge-patch+json", &strategic).await),
+        data(server.patch(&object_url, "strategic-merge-patch+json", &strategic).await),
         json!({"j": "2", "m": "1", "s": "3"})
     );
 
     let missing = json!([{"op": "remove", "path": "/data/zork"}]);
     assert_eq!(
-        server.patch(&one, "json-patch+json", &missing).await.failure(),
+        server.patch(&object_url, "json-patch+json", &missing).await.failure(),
         (422, "the server rejected our request due to an error in our request".to_owned())
     );
     assert_eq!(
-        server.patch(&one, "json-patch+json", &json!({"op": "add"})).await.failure(),
+        server.patch(&object_url, "json-patch+json", &json!({"op": "add"})).await.failure(),
         (
             400,
             "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
@@ -70,18 +76,21 @@ async fn patches_of_every_kind() {
         )
     );
     let rename = json!({"metadata": {"name": "b"}});
-    assert_eq!(server.patch(&one, "merge-patch+json", &rename).await.failure().0, 400);
-    assert_eq!(server.patch(&one, "merge-patch+json", &json!({"kind": "Secret"})).await.failure().0, 422);
-    let wrong_type = server.patch(&one, "merge-patch+json", &json!({"data": {"k": 5}})).await;
+    assert_eq!(server.patch(&object_url, "merge-patch+json", &rename).await.failure().0, 400);
+    assert_eq!(
+        server.patch(&object_url, "merge-patch+json", &json!({"kind": "Secret"})).await.failure().0,
+        422
+    );
+    let wrong_type = server.patch(&object_url, "merge-patch+json", &json!({"data": {"k": 5}})).await;
     assert_eq!(wrong_type.json()["details"]["causes"][0]["field"], "patch");
     let stale = json!({"metadata": {"resourceVersion": "1"}, "data": {"k": "9"}});
-    assert_eq!(server.patch(&one, "merge-patch+json", &stale).await.failure().0, 409);
+    assert_eq!(server.patch(&object_url, "merge-patch+json", &stale).await.failure().0, 409);
     assert_eq!(server.patch(&format!("{MAPS}/none"), "merge-patch+json", &merge).await.failure().0, 404);
     assert_eq!(
-        server.patch(&one, "json", &merge).await.failure(),
+        server.patch(&object_url, "json", &merge).await.failure(),
         (415, "415: Unsupported Media Type".to_owned())
     );
-    let unknown = server.patch(&one, "merge-patch+json", &json!({"zork": 1})).await.expect(200);
+    let unknown = server.patch(&object_url, "merge-patch+json", &json!({"zork": 1})).await.expect(200);
     assert_eq!(unknown.warnings(), ["299 - \"unknown field \\\"zork\\\"\""]);
 }
 
@@ -152,8 +161,8 @@ async fn lists_come_in_pages_and_forms() {
                 .to_owned()
         )
     );
-    let one = server.get_as(&format!("{MAPS}/a"), partial).await.expect(200).json();
-    assert!(one["metadata"]["uid"].is_string() && one.get("data").is_none());
+    let object = server.get_as(&format!("{MAPS}/a"), partial).await.expect(200).json();
+    assert!(object["metadata"]["uid"].is_string() && object.get("data").is_none());
     let yaml = server.get_as(&format!("{MAPS}/a"), "application/yaml").await.expect(200);
     assert!(yaml.text().contains("\ndata:\n  k: v\nkind: ConfigMap\n"), "{}", yaml.text());
     let pretty = server.get(&format!("{MAPS}?pretty=true")).await.expect(200);
@@ -170,9 +179,9 @@ async fn dry_runs_change_nothing() {
     server.post(&format!("{MAPS}?dryRun=All"), &config_map("a")).await.expect(201);
     server.get(&format!("{MAPS}/a")).await.expect(404);
     server.post(MAPS, &config_map("a")).await.expect(201);
-    let one = format!("{MAPS}/a?dryRun=All");
-    server.patch(&one, "merge-patch+json", &json!({"data": {"k": "2"}})).await.expect(200);
-    server.write(Method::DELETE, &one, "application/json", "").await.expect(200);
+    let dry_run_url = format!("{MAPS}/a?dryRun=All");
+    server.patch(&dry_run_url, "merge-patch+json", &json!({"data": {"k": "2"}})).await.expect(200);
+    server.write(Method::DELETE, &dry_run_url, "application/json", "").await.expect(200);
     assert_eq!(server.get(&format!("{MAPS}/a")).await.expect(200).json()["data"]["k"], "v");
 }
 

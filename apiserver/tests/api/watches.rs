@@ -58,7 +58,7 @@ async fn changes_arrive_in_order() {
     let list = server.get(MAPS).await.json();
     let from = list["metadata"]["resourceVersion"].as_str().unwrap();
     let mut all = Watch::open(&server, &format!("{MAPS}?watch=1&resourceVersion={from}"), "*/*").await;
-    let mut one = Watch::open(
+    let mut single = Watch::open(
         &server,
         &format!("/api/v1/watch/namespaces/default/configmaps/b?resourceVersion={from}"),
         "*/*",
@@ -75,7 +75,7 @@ async fn changes_arrive_in_order() {
     let deleted = all.next().await.unwrap();
     assert_eq!((&deleted["type"], &deleted["object"]["data"]["k"]), (&json!("DELETED"), &json!("2")));
     assert_eq!(deleted["object"]["kind"], "ConfigMap");
-    assert_eq!(one.event().await, event("ADDED", "b"));
+    assert_eq!(single.event().await, event("ADDED", "b"));
 
     server.shutdown.cancel();
     assert!(all.next().await.is_none());

@@ -42,7 +42,7 @@ async fn a_full_disk_is_counted_and_refuses_requests_only_in_strict_mode() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_refused_at_the_start() {
+async fn unusable_settings_are_refused_at_the_start() {
     for (policy, flags, reason) in [
         (
             METADATA,

@@ -108,8 +108,8 @@ fn compare(path: &str, expected: &Value, actual: &Value, differences: &mut Vec<S
             differences.extend(more.map(|(name, value)| format!("{path}.{name}: not expected: {value}")));
         }
         (Value::Array(expected), Value::Array(actual)) if expected.len() == actual.len() => {
-            for (number, (one, other)) in expected.iter().zip(actual).enumerate() {
-                compare(&format!("{path}[{number}]"), one, other, differences);
+            for (number, (element, other)) in expected.iter().zip(actual).enumerate() {
+                compare(&format!("{path}[{number}]"), element, other, differences);
             }
         }
         (Value::String(expected), Value::String(actual))

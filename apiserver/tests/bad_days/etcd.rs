@@ -165,7 +165,7 @@ async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> BTree
 
 /// Clients and caches that were disconnected for too long receive a 410, and list again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_missed_what_was_compacted_lists_again() {
+async fn a_client_that_missed_compacted_events_lists_again() {
     let etcd = Etcd::start().await.unwrap();
     let proxy = Proxy::start(&url(&etcd)).await;
     let server = behind(&proxy).start().await.unwrap();

@@ -251,7 +251,7 @@ fn time_length(text: &str) -> Option<usize> {
     let fraction = &text[FORM.len()..end];
     let digits = fraction.strip_prefix('.').unwrap_or(fraction);
     let is_time =
-        fraction.is_empty() || fraction.starts_with('.') && digits.bytes().all(|one| one.is_ascii_digit());
+        fraction.is_empty() || fraction.starts_with('.') && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_time.then_some(end + 1)
 }
 

@@ -123,7 +123,7 @@ impl Case {
             subresource: case["sub"].as_str().map(str::to_owned),
             body: case["body"].clone(),
             old: case.get("old").filter(|old| !old.is_null()).cloned(),
-            prepare: prepare.map(|one| (one[0].as_str().unwrap().to_owned(), one[1].clone())).collect(),
+            prepare: prepare.map(|step| (step[0].as_str().unwrap().to_owned(), step[1].clone())).collect(),
             expected: Answer::recorded(&case["expect"]),
         }
     }

@@ -49,7 +49,7 @@ fn visit(
         steps.pop();
         return;
     }
-    if !ty.is_struct() || within.iter().any(|one| one == ty.go_name()) {
+    if !ty.is_struct() || within.iter().any(|name| name == ty.go_name()) {
         return;
     }
     within.push(ty.go_name().to_owned());

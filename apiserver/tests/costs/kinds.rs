@@ -51,7 +51,7 @@ fn creating_any_kind_takes_linear_time() {
         let schema = path.capabilities.storage.schema();
         let root = schema.root();
         let mut structs: HashSet<String> = HashSet::new();
-        for collection in collections(root).into_iter().filter(|one| !is_repeated(path, one)) {
+        for collection in collections(root).into_iter().filter(|collection| !is_repeated(path, collection)) {
             let url = url_of(&path.resource);
             let mut create = |object: Value| {
                 number += 1;
@@ -81,7 +81,9 @@ fn updating_any_kind_takes_linear_time() {
             continue;
         }
         let schema = path.capabilities.storage.schema();
-        for collection in collections(schema.root()).into_iter().filter(|one| !is_repeated(path, one)) {
+        for collection in
+            collections(schema.root()).into_iter().filter(|collection| !is_repeated(path, collection))
+        {
             let is_status = matches!(&collection.steps[0], Step::Field(name) if name == "status");
             let subresource = if is_status && path.resource.has_status { "/status" } else { "" };
             let mut update = |bytes: usize| {

@@ -73,8 +73,8 @@ fn decoding_takes_linear_time() {
     let mut findings = Findings::default();
     for validation in ["Strict", "Warn", "Ignore"] {
         let url = format!("{CONFIG_MAPS}?dryRun=All&fieldValidation={validation}");
-        let all = JSON.into_iter().flat_map(|one| [("json", one), ("yaml", one)]);
-        for (format, (name, generate)) in all.chain(YAML.map(|one| ("yaml", one))) {
+        let all = JSON.into_iter().flat_map(|generator| [("json", generator), ("yaml", generator)]);
+        for (format, (name, generate)) in all.chain(YAML.map(|generator| ("yaml", generator))) {
             let post = &mut |bytes: usize| {
                 let body = generate(bytes);
                 let media_type = format!("application/{format}");
@@ -263,9 +263,9 @@ fn selectors_and_answers_take_linear_time() {
                 (0..bytes / 12).map(|number| (format!("k{number}"), "v".into())).collect();
             let object = json!({"metadata": {"name": "p"}, "data": data}).to_string();
             assert_eq!(server.post(CONFIG_MAPS, object).status, 201);
-            let one = server.get(&format!("{CONFIG_MAPS}/p"), accept);
-            assert_eq!(one.status, 200);
-            (bytes, one.time + server.get(&format!("{CONFIG_MAPS}?pretty=true"), accept).time)
+            let answer = server.get(&format!("{CONFIG_MAPS}/p"), accept);
+            assert_eq!(answer.status, 200);
+            (bytes, answer.time + server.get(&format!("{CONFIG_MAPS}?pretty=true"), accept).time)
         });
     }
     findings.expect_none();

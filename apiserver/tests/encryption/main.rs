@@ -223,7 +223,7 @@ async fn damaged_and_moved_values_are_errors_that_name_the_key() {
 }
 
 #[tokio::test]
-async fn what_is_not_encrypted_yet_is_read_and_encrypted_by_its_next_write() {
+async fn an_object_that_is_not_encrypted_yet_is_read_and_encrypted_by_its_next_write() {
     let (encrypted, server) = Encrypted::start("  - identity: {}\n").await;
     create(&server, "a").await;
     server.stop().await;

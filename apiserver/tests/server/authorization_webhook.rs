@@ -232,7 +232,7 @@ async fn a_service_that_cannot_be_used_is_refused_at_the_start() {
 /// Returns the value of a metric, or nothing.
 async fn metric(connection: &mut Connection, line: &str) -> Option<String> {
     let page = connection.get("/metrics", Some("admin-token")).await.text();
-    page.lines().find_map(|one| one.strip_prefix(line)).map(|value| value.trim().to_owned())
+    page.lines().find_map(|text| text.strip_prefix(line)).map(|value| value.trim().to_owned())
 }
 
 #[tokio::test]

@@ -162,8 +162,12 @@ async fn a_defined_kind_is_served_as_any_other() {
     assert_eq!(none["items"], json!([]));
 
     let resources = client.get("/apis/example.com/v1").await;
-    let names: Vec<&str> =
-        resources["resources"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = resources["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|resource| resource["name"].as_str().unwrap())
+        .collect();
     assert_eq!(names, ["widgets", "widgets/status", "widgets/scale"]);
     assert_eq!(client.get("/apis/example.com").await["preferredVersion"]["version"], "v1");
     let groups = client.get("/apis").await;
@@ -296,14 +300,14 @@ async fn a_kind_defined_through_one_server_is_served_by_the_other_at_once() {
     let etcd = Etcd::start().await.unwrap();
     let first = over(&etcd).start().await.unwrap();
     let second = over(&etcd).start().await.unwrap();
-    let mut one = Client::of(&first).await;
+    let mut first_client = Client::of(&first).await;
     let mut other = Client::of(&second).await;
     for round in 0..10 {
         let mut definition = widgets();
         let group = format!("g{round}.example.com");
         definition["metadata"]["name"] = json!(format!("widgets.{group}"));
         definition["spec"]["group"] = json!(group);
-        one.define(definition).await;
+        first_client.define(definition).await;
         let mut object = widget("a", &json!({ "replicas": 1 }));
         object["apiVersion"] = json!(format!("{group}/v1"));
         let path = format!("/apis/{group}/v1/namespaces/default/widgets");

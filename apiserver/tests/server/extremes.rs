@@ -153,7 +153,7 @@ async fn json_ends_its_line_unless_it_is_indented() {
 }
 
 #[tokio::test]
-async fn what_is_only_created_has_no_table() {
+async fn reviews_that_are_only_created_have_no_table() {
     let (server, mut connection) = server_with_pod().await;
     let review = json!({"spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
     let reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

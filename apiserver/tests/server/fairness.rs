@@ -254,8 +254,8 @@ async fn a_changed_level_takes_effect_and_requests_wait_for_seats() {
     waiting.pop().unwrap().abort();
     until(&server, &levels, "two wait", |page| row(page, "tenants").get(4) == Some(&"2")).await;
     drop(held);
-    for one in waiting {
-        assert_eq!(one.await.unwrap().status, 200);
+    for request in waiting {
+        assert_eq!(request.await.unwrap().status, 200);
     }
     let page =
         until(&server, &levels, "it is idle", |page| row(page, "tenants").get(2) == Some(&"true")).await;
@@ -285,9 +285,9 @@ async fn a_quiet_tenant_is_served_beside_a_flooding_one() {
         assert_eq!(connection.get(SMALL, Some("quiet-token")).await.status, 200);
         assert_eq!(connection.get(SMALL, Some(server.admin_token())).await.status, 200);
     }
-    for one in flood {
-        one.abort();
-        assert!(one.await.unwrap_err().is_cancelled(), "the flood failed by itself");
+    for request in flood {
+        request.abort();
+        assert!(request.await.unwrap_err().is_cancelled(), "the flood failed by itself");
     }
     server.stop().await;
 }

@@ -160,9 +160,10 @@ async fn the_reference_has_every_metric() {
          | metric | kind | labels | what it says |\n|---|---|---|---|\n",
     );
     let described = metrics.described();
-    for one in &described {
-        let labels: Vec<_> = one.labels.iter().map(|label| format!("`{label}`")).collect();
-        let cells = [format!("`{}`", one.name), one.kind.to_owned(), labels.join(", "), one.help.clone()];
+    for metric in &described {
+        let labels: Vec<_> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let cells =
+            [format!("`{}`", metric.name), metric.kind.to_owned(), labels.join(", "), metric.help.clone()];
         text.push_str(&["| ", &cells.join(" | "), " |\n"].concat());
     }
     if std::env::var_os("UPDATE_REFERENCE").is_some() {
@@ -174,6 +175,6 @@ async fn the_reference_has_every_metric() {
     // Every reported metric is described.
     let server = TestServer::builder().memory().start().await.unwrap();
     let page = Page::scrape(&server).await;
-    let known: BTreeSet<&str> = described.iter().map(|one| one.name.as_str()).collect();
+    let known: BTreeSet<&str> = described.iter().map(|metric| metric.name.as_str()).collect();
     assert!(page.families().is_subset(&known), "{:?}", page.families().difference(&known));
 }

@@ -118,7 +118,7 @@ async fn with_everything_enabled_every_operation_of_kubernetes_is_served() {
 }
 
 #[tokio::test]
-async fn what_is_off_by_default_is_enabled_piece_by_piece() {
+async fn optional_resources_are_enabled_piece_by_piece() {
     let resources = async |flags: &[&str], path: &str| -> Option<Vec<String>> {
         let mut builder = TestServer::builder().memory();
         for flag in flags {
@@ -133,7 +133,7 @@ async fn what_is_off_by_default_is_enabled_piece_by_piece() {
                 .as_array()
                 .unwrap()
                 .iter()
-                .map(|one| one["name"].as_str().unwrap().to_owned());
+                .map(|resource| resource["name"].as_str().unwrap().to_owned());
             names.collect()
         });
         server.stop().await;
@@ -295,23 +295,23 @@ async fn every_optional_kind_is_created_read_changed_and_deleted() {
         assert_eq!(created.status, 201, "{path}: {}", created.text());
         assert!(contains(&created.json(), &object), "{path}: {} of {object}", created.text());
 
-        let one = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap());
+        let object_url = format!("{path}/{}", object["metadata"]["name"].as_str().unwrap());
         let merge = "application/merge-patch+json";
         let labels = json!({ "metadata": { "labels": { "a": "b" } } });
-        let changed = send(&mut connection, "PATCH", &one, merge, &labels).await;
-        assert_eq!(changed.status, 200, "{one}: {}", changed.text());
+        let changed = send(&mut connection, "PATCH", &object_url, merge, &labels).await;
+        assert_eq!(changed.status, 200, "{object_url}: {}", changed.text());
         let list = get(&mut connection, &path).await;
         let items = list["items"].as_array().unwrap();
         assert!(items.iter().any(|item| item["metadata"]["labels"]["a"] == "b"), "{path}: {list}");
         let applied = send(
             &mut connection,
             "PATCH",
-            &format!("{one}?fieldManager=m&force=true"),
+            &format!("{object_url}?fieldManager=m&force=true"),
             "application/apply-patch+yaml",
             &object,
         )
         .await;
-        assert_eq!(applied.status, 200, "{one}: {}", applied.text());
+        assert_eq!(applied.status, 200, "{object_url}: {}", applied.text());
         let table = connection.send(table_of(&path)).await;
         assert_eq!(table.status, 200, "{path}: {}", table.text());
         let table = table.json();
@@ -322,11 +322,11 @@ async fn every_optional_kind_is_created_read_changed_and_deleted() {
             table["rows"][0]["cells"].as_array().unwrap().len(),
             "{path}",
         );
-        let deleted = send(&mut connection, "DELETE", &one, "application/json", &json!({})).await;
-        assert_eq!(deleted.status, 200, "{one}: {}", deleted.text());
+        let deleted = send(&mut connection, "DELETE", &object_url, "application/json", &json!({})).await;
+        assert_eq!(deleted.status, 200, "{object_url}: {}", deleted.text());
         // These have finalizers that controllers remove.
         if !["ServiceCIDR", "VolumeAttributesClass"].contains(&object["kind"].as_str().unwrap()) {
-            assert_eq!(connection.get(&one, Some("admin-token")).await.status, 404, "{one}");
+            assert_eq!(connection.get(&object_url, Some("admin-token")).await.status, 404, "{object_url}");
         }
     }
     server.stop().await;

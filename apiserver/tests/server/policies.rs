@@ -379,7 +379,7 @@ fn metric(page: &str, name: &str, labels: &[&str]) -> f64 {
 }
 
 #[tokio::test]
-async fn what_policies_do_is_counted() {
+async fn decisions_of_policies_are_counted() {
     let server = TestServer::builder().memory().start().await.unwrap();
     let mut policies = Policies::on(&server).await;
     let only =

@@ -160,7 +160,7 @@ fn operations(document: &Value) -> BTreeMap<String, Value> {
             fields.insert("shared".to_owned(), shared.clone().into());
             for types in ["consumes", "produces"] {
                 let mut kept = fields.get(types).and_then(Value::as_array).cloned().unwrap_or_default();
-                kept.retain(|one| !one.as_str().unwrap().contains("cbor"));
+                kept.retain(|media_type| !media_type.as_str().unwrap().contains("cbor"));
                 kept.sort_by_key(Value::to_string);
                 fields.insert(types.to_owned(), kept.into());
             }
@@ -172,14 +172,14 @@ fn operations(document: &Value) -> BTreeMap<String, Value> {
 
 /// Returns parameters by name, without their descriptions.
 fn parameters(document: &Value, list: &Value) -> Vec<Value> {
-    let whole = |one: &Value| match one["$ref"].as_str() {
+    let whole = |parameter: &Value| match parameter["$ref"].as_str() {
         Some(name) => document["parameters"][name.rsplit('/').next().unwrap()].clone(),
-        None => one.clone(),
+        None => parameter.clone(),
     };
     let mut all: Vec<Value> = list.as_array().into_iter().flatten().map(whole).collect();
-    all.retain(|one| one["name"] != "shardSelector");
-    for one in &mut all {
-        one.as_object_mut().unwrap().remove("description");
+    all.retain(|parameter| parameter["name"] != "shardSelector");
+    for parameter in &mut all {
+        parameter.as_object_mut().unwrap().remove("description");
     }
     all.sort_by_key(Value::to_string);
     all

@@ -24,7 +24,7 @@ async fn found(connection: &mut Connection, path: &str, selector: &str) -> Vec<S
 }
 
 #[tokio::test]
-async fn what_is_left_out_is_zero() {
+async fn fields_that_are_left_out_are_zero() {
     let directory = {
         let server = TestServer::builder().without_controllers().start().await.unwrap();
         let mut connection = Connection::open(&server, Protocol::Http2).await;

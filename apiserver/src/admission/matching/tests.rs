@@ -67,7 +67,7 @@ impl Fixture {
         let storage = InMemory(Embedded::in_memory());
         let served = ["namespaces", "nodes", "pods", "horizontalpodautoscalers"];
         let installed: InstalledApi =
-            resources::STORAGE_MAP.install(&storage, &|one| served.contains(&one.plural)).unwrap();
+            resources::STORAGE_MAP.install(&storage, &|resource| served.contains(&resource.plural)).unwrap();
         let store = installed.store(Namespaces::TYPE).unwrap();
         for (name, labels) in [("plain", json!({})), ("labelled", json!({"team": "a"}))] {
             let namespace = object(json!({"metadata": {"name": name, "labels": labels}}));

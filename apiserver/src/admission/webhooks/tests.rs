@@ -57,7 +57,7 @@ impl WebhookCaller for Answering {
 async fn mutating(webhooks: Value, answer: Option<Value>) -> MutatingAdmissionWebhook {
     let storage = InMemory(Embedded::in_memory());
     let served = |plural: &str| matches!(plural, "mutatingwebhookconfigurations" | "namespaces");
-    let installed = resources::STORAGE_MAP.install(&storage, &|one| served(one.plural)).unwrap();
+    let installed = resources::STORAGE_MAP.install(&storage, &|resource| served(resource.plural)).unwrap();
     let store = installed.store(MutatingWebhookConfigurations::TYPE).unwrap();
     let configuration = json!({"metadata": {"name": "c"}, "webhooks": webhooks});
     let configuration = Object::from_value(configuration).unwrap();

@@ -15,8 +15,8 @@ pub(super) fn aggregated_resources(list: &Value, service: &RemoteService) -> Opt
     let group = groups
         .find(|group| group.pointer("/metadata/name").and_then(Value::as_str) == Some(&service.group))?;
     let mut versions = group.get("versions")?.as_array()?.iter();
-    let version =
-        versions.find(|one| one.get("version").and_then(Value::as_str) == Some(&service.version))?;
+    let version = versions
+        .find(|candidate| candidate.get("version").and_then(Value::as_str) == Some(&service.version))?;
     let resources = version.get("resources").and_then(Value::as_array).into_iter().flatten();
     Some(resources.filter_map(resource).collect())
 }
@@ -53,29 +53,29 @@ fn subresource(found: &Value) -> Option<Value> {
 pub(super) fn plain_resources(list: &Value) -> Option<Value> {
     let listed = list.get("resources")?.as_array()?;
     let mut resources: Vec<Map<String, Value>> = Vec::new();
-    for one in listed {
-        let Some(own) = name(one, "name").filter(|own| !own.contains('/')) else { continue };
-        let is_namespaced = one.get("namespaced").and_then(Value::as_bool).unwrap_or_default();
+    for found in listed {
+        let Some(own) = name(found, "name").filter(|own| !own.contains('/')) else { continue };
+        let is_namespaced = found.get("namespaced").and_then(Value::as_bool).unwrap_or_default();
         let mut entry = Map::new();
         entry.insert("resource".to_owned(), own.into());
-        entry.insert("responseKind".to_owned(), kind(one));
+        entry.insert("responseKind".to_owned(), kind(found));
         entry.insert("scope".to_owned(), scope(is_namespaced).into());
-        entry.insert("singularResource".to_owned(), text(one, "singularName").into());
-        entry.insert("verbs".to_owned(), texts(one, "verbs").into());
-        copy_lists(one, &mut entry);
+        entry.insert("singularResource".to_owned(), text(found, "singularName").into());
+        entry.insert("verbs".to_owned(), texts(found, "verbs").into());
+        copy_lists(found, &mut entry);
         resources.push(entry);
     }
     let positions: std::collections::HashMap<String, usize> = (resources.iter().enumerate().rev())
         .filter_map(|(position, entry)| Some((entry.get("resource")?.as_str()?.to_owned(), position)))
         .collect();
-    for one in listed {
-        let Some((parent, subresource)) = name(one, "name").and_then(|own| own.split_once('/')) else {
+    for found in listed {
+        let Some((parent, subresource)) = name(found, "name").and_then(|own| own.split_once('/')) else {
             continue;
         };
         let parent = positions.get(parent).and_then(|position| resources.get_mut(*position));
         let Some(parent) = parent else { continue };
         let entry = json!({
-            "subresource": subresource, "responseKind": kind(one), "verbs": texts(one, "verbs"),
+            "subresource": subresource, "responseKind": kind(found), "verbs": texts(found, "verbs"),
         });
         let others = parent.entry("subresources").or_insert_with(|| json!([]));
         if let Some(others) = others.as_array_mut() {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_as_it_should_be_is_left_out() {
+    fn malformed_resources_are_left_out() {
         let list = json!({ "resources": [7, { "name": 7 }, { "name": "" }, { "name": "x", "verbs": ["get", 7, {}] }] });
         let resources = plain_resources(&list).unwrap();
         assert_eq!(resources.as_array().unwrap().len(), 1);

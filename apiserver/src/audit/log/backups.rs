@@ -93,7 +93,7 @@ impl Backups {
     pub(super) fn tidy_now(&self, now: Timestamp) -> io::Result<()> {
         let mut files = self.list()?;
         // The newest first.
-        files.sort_unstable_by(|one, other| other.cmp(one));
+        files.sort_unstable_by(|file, other| other.cmp(file));
         let mut kept: Option<Timestamp> = None;
         let mut count = 0;
         for (time, path) in files {

@@ -34,7 +34,7 @@ impl PolicyRule {
         let urls = path.child("nonResourceURLs");
         non_resource_urls(&self.non_resource_urls, &urls, errors);
         let resources = path.child("resources");
-        self.resources.iter().for_each(|one| one.validate(&resources, errors));
+        self.resources.iter().for_each(|resource| resource.validate(&resources, errors));
         omit_stages(&self.omit_stages, &path.child("omitStages"), errors);
         let has_resources = !self.resources.is_empty() || !self.namespaces.is_empty();
         if !self.non_resource_urls.is_empty() && has_resources {

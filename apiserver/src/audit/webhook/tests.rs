@@ -66,8 +66,8 @@ async fn start(truncate: Option<TruncateConfig>) -> (Arc<Webhook>, WebhookBacken
 #[tokio::test]
 async fn events_are_sent_as_lists_and_again_after_failures() {
     let (webhook, backend, metrics) = start(None).await;
-    let one = Arc::new(event(AuditLevel::Metadata));
-    let events = [one.clone(), one.clone(), one];
+    let metadata_event = Arc::new(event(AuditLevel::Metadata));
+    let events = [metadata_event.clone(), metadata_event.clone(), metadata_event];
     assert!(backend.deliver(&events).await);
     *webhook.codes.lock() = vec![500, 429, 404, 503];
     assert!(backend.deliver(&events[..1]).await, "the fifth attempt succeeds");

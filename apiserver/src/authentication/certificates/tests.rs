@@ -74,7 +74,7 @@ fn a_certificate_ends_at_the_beginning_of_its_last_second() {
 }
 
 #[test]
-fn what_is_not_trusted_or_not_readable_is_refused_with_a_reason() {
+fn untrusted_and_unreadable_certificates_are_refused_with_a_reason() {
     let ((issuer, verifier), (stranger, _)) = (authority("ca"), authority("another"));
     let name = || (DnType::CommonName, text("carol"));
     let uid = DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]);

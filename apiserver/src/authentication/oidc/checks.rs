@@ -36,7 +36,7 @@ pub(super) fn check_issuer(issuer: &IssuerConfig, disallowed: &[String], path: &
     }
     errors.append(check_audiences(issuer, path));
     let bundle = issuer.certificate_authority.as_bytes();
-    if !bundle.is_empty() && !CertificateDer::pem_slice_iter(bundle).all(|one| one.is_ok()) {
+    if !bundle.is_empty() && !CertificateDer::pem_slice_iter(bundle).all(|certificate| certificate.is_ok()) {
         let error = FieldError::invalid(
             path.child("certificateAuthority"),
             "",

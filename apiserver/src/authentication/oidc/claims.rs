@@ -40,7 +40,7 @@ pub(super) fn issuer(claims: &Map<String, Value>) -> Option<&str> {
 /// Returns the reason why the token is not valid.
 pub(super) fn check(claims: &Map<String, Value>, wanted: &[String], now: Timestamp) -> Result<(), String> {
     let own = audiences(claims)?;
-    if !own.iter().any(|one| wanted.iter().any(|wanted| wanted == one)) {
+    if !own.iter().any(|audience| wanted.iter().any(|wanted| wanted == audience)) {
         return Err(format!("oidc: expected audience in {wanted:?} got {own:?}"));
     }
     let end = seconds(claims, "exp")?.ok_or("oidc: token has no expiry")?;
@@ -60,8 +60,10 @@ fn audiences(claims: &Map<String, Value>) -> Result<Vec<&str>, String> {
         || "oidc: failed to unmarshal claims: aud is neither a string nor a list of strings".to_owned();
     match claims.get("aud") {
         None | Some(Value::Null) => Ok(Vec::new()),
-        Some(Value::String(one)) => Ok(vec![one]),
-        Some(Value::Array(all)) => all.iter().map(|one| one.as_str().ok_or_else(unreadable)).collect(),
+        Some(Value::String(audience)) => Ok(vec![audience]),
+        Some(Value::Array(all)) => {
+            all.iter().map(|audience| audience.as_str().ok_or_else(unreadable)).collect()
+        }
         Some(_) => Err(unreadable()),
     }
 }

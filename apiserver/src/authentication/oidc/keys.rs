@@ -105,13 +105,13 @@ impl Algorithm {
 
     /// Returns the algorithm with this name.
     pub(in crate::authentication) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
+        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name)
     }
 
     /// Returns the algorithm that a token names, if it is one of these.
     pub(super) fn accepted(name: &str, accepted: &[Self]) -> Result<Self, String> {
-        Self::named(name).filter(|one| accepted.contains(one)).ok_or_else(|| {
-            let names: Vec<&str> = accepted.iter().map(|one| one.name()).collect();
+        Self::named(name).filter(|algorithm| accepted.contains(algorithm)).ok_or_else(|| {
+            let names: Vec<&str> = accepted.iter().map(|algorithm| algorithm.name()).collect();
             format!("oidc: id token signed with unsupported algorithm, expected {names:?} got {name:?}")
         })
     }

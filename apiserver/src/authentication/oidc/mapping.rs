@@ -152,7 +152,7 @@ fn groups(rules: &IssuerRules, claims: &Claims<'_>) -> Result<Vec<String>, Strin
         }
         None => Ok(Vec::new()),
         Some(Value::Array(groups)) => groups.iter().map(prefixed).collect(),
-        Some(one) => Ok(vec![prefixed(one)?]),
+        Some(group) => Ok(vec![prefixed(group)?]),
     }
 }
 
@@ -202,9 +202,9 @@ fn texts(value: Value) -> Result<Vec<String>, String> {
     let failed = || "expression must return a string or a list of strings".to_owned();
     let texts: Vec<String> = match value {
         Value::Null => Vec::new(),
-        Value::String(one) => vec![one],
+        Value::String(text) => vec![text],
         Value::Array(all) => {
-            let text = |one| if let Value::String(one) = one { Ok(one) } else { Err(failed()) };
+            let text = |value| if let Value::String(text) = value { Ok(text) } else { Err(failed()) };
             all.into_iter().map(text).collect::<Result<_, _>>()?
         }
         _ => return Err(failed()),

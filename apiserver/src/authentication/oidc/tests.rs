@@ -88,8 +88,8 @@ fn issuers_follow_the_rules() {
         assert!(refused.contains(reason), "{field}: {refused}");
     }
     let refused = refusal(|whole| {
-        let one = whole["jwt"][0].clone();
-        whole["jwt"] = json!([one, one]);
+        let issuer = whole["jwt"][0].clone();
+        whole["jwt"] = json!([issuer, issuer]);
     });
     assert!(refused.contains("jwt[1].issuer.url: Duplicate value"), "{refused}");
     let refused = refusal(|whole| whole["jwt"] = json!(vec![whole["jwt"][0].clone(); 65]));

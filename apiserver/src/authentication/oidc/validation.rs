@@ -397,5 +397,5 @@ fn both(path: FieldPath, value: &str) -> FieldError {
 }
 
 fn selects(program: &Program, path: &str) -> bool {
-    program.referenced_paths().iter().any(|one| one == path)
+    program.referenced_paths().iter().any(|referenced| referenced == path)
 }

@@ -140,7 +140,7 @@ impl From<&TokenObject> for Reference {
 /// # Errors
 /// Fails if there are none.
 pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>, String> {
-    let both: Vec<String> = own.iter().filter(|one| wanted.contains(one)).cloned().collect();
+    let both: Vec<String> = own.iter().filter(|audience| wanted.contains(audience)).cloned().collect();
     if both.is_empty() {
         let own = quoted(own);
         let wanted = quoted(wanted);

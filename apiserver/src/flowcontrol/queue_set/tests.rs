@@ -69,7 +69,7 @@ fn a_flood_waits_behind_itself() {
     let mut set = set(queues(8, 1, 100), 1);
     let Admission::Executing(first) = set.arrive(millis(0), requests.narrow(1)) else { panic!("it is free") };
     let flood: Vec<_> = (0..50).map(|_| set.arrive(millis(0), requests.narrow(1))).collect();
-    assert!(flood.iter().all(|one| matches!(one, Admission::Waiting(_))));
+    assert!(flood.iter().all(|admission| matches!(admission, Admission::Waiting(_))));
     let Admission::Waiting(quiet) = set.arrive(millis(1), requests.narrow(2)) else { panic!("it is full") };
     let (sender, mut receiver) = oneshot::channel();
     set.wake_by(quiet, sender);
@@ -101,13 +101,13 @@ fn a_flow_with_few_seats_does_not_wait_beside_a_flood() {
     assert!(matches!(flood[2], Admission::Waiting(_)), "14 seats are shared, 2 are reserved: {flood:?}");
     assert!(matches!(set.arrive(millis(0), requests.narrow(1)), Admission::Waiting(_)), "it has 14 seats");
     let quiet = [(); 3].map(|()| set.arrive(millis(1), requests.narrow(2)));
-    let [Admission::Executing(one), Admission::Executing(_), Admission::Waiting(waiting)] = quiet else {
+    let [Admission::Executing(quiet_id), Admission::Executing(_), Admission::Waiting(waiting)] = quiet else {
         panic!("{quiet:?}")
     };
     let (sender, mut receiver) = oneshot::channel();
     set.wake_by(waiting, sender);
     assert!(matches!(set.arrive(millis(1), requests.narrow(3)), Admission::Waiting(_)), "nothing is left");
-    set.leave(millis(2), one);
+    set.leave(millis(2), quiet_id);
     set.leave(millis(2), first);
     assert_eq!(receiver.try_recv(), Ok(()), "it is served before the flood");
     assert!(set.shared_in_use() <= 14 && set.reserve.in_use() <= 2);
@@ -172,7 +172,7 @@ fn exempt_requests_are_counted_and_never_limited() {
     let requests = Requests::new();
     let mut set = set(Response::Exempt, 0);
     let admitted: Vec<_> = (0..100).map(|_| set.arrive(millis(0), requests.narrow(0))).collect();
-    assert!(admitted.iter().all(|one| matches!(one, Admission::Executing(_))));
+    assert!(admitted.iter().all(|admission| matches!(admission, Admission::Executing(_))));
     assert_eq!(set.dump(millis(0)).executing, 100);
 }
 
@@ -212,7 +212,7 @@ fn seats_are_kept_while_watchers_are_informed() {
 }
 
 #[test]
-fn who_gives_up_leaves_nothing_behind() {
+fn a_request_that_gives_up_leaves_nothing_behind() {
     let requests = Requests::new();
     let mut set = set(queues(4, 2, 9), 1);
     let Admission::Executing(first) = set.arrive(millis(0), requests.narrow(0)) else { panic!("it is free") };
@@ -378,7 +378,7 @@ fn check(set: &QueueSet) -> Result<(), TestCaseError> {
     prop_assert_eq!(set.waiting, waiting.len());
     prop_assert_eq!(set.seats_waiting, waiting.iter().map(|entry| entry.seats()).sum::<usize>());
     prop_assert_eq!(set.executing, set.entries.len() - waiting.len());
-    let kept: usize = set.lingering.values().map(|one| one.taken.seats).sum();
+    let kept: usize = set.lingering.values().map(|lingering| lingering.taken.seats).sum();
     prop_assert!(set.entries.iter().all(|(_, entry)| entry.started.is_some() == entry.taken.is_some()));
     let executing = set.entries.iter().filter(|(_, entry)| entry.started.is_some());
     prop_assert_eq!(set.seats_in_use, kept + executing.map(|(_, entry)| entry.seats()).sum::<usize>());
@@ -388,7 +388,7 @@ fn check(set: &QueueSet) -> Result<(), TestCaseError> {
         prop_assert!(!queue.is_unused());
         let own: VecDeque<usize> = queue.ids().collect();
         let work: SeatSeconds =
-            own.iter().filter_map(|id| set.entries.get(*id)).map(|one| one.total_work).sum();
+            own.iter().filter_map(|id| set.entries.get(*id)).map(|entry| entry.total_work).sum();
         prop_assert_eq!(work, queue.waiting_work());
     }
     // Nobody waits for seats that are free.

@@ -54,16 +54,16 @@ mod tests {
     #[test]
     fn the_same_reference_counts_once() {
         let context = RequestContext::default();
-        let one = json!({"name": "a", "uid": "u"});
+        let owner = json!({"name": "a", "uid": "u"});
         let other = json!({"name": "b", "uid": "u"});
-        let metadata = json!({"ownerReferences": [one, other, one]});
+        let metadata = json!({"ownerReferences": [owner, other, owner]});
         let mut object = Object::from_value(json!({"metadata": metadata})).unwrap();
         settle(&context, &mut object);
-        assert_eq!(object.get(&["metadata", "ownerReferences"]), Some(&json!([one, other])));
+        assert_eq!(object.get(&["metadata", "ownerReferences"]), Some(&json!([owner, other])));
         assert!(context.take_warnings()[0].ends_with("duplicate UID(s) observed: u"));
         settle_after_admission(&context, &mut object);
         assert!(context.take_warnings().is_empty());
-        object.0["metadata"]["ownerReferences"] = json!([one, one]);
+        object.0["metadata"]["ownerReferences"] = json!([owner, owner]);
         settle_after_admission(&context, &mut object);
         assert!(
             context.take_warnings()[0].contains("duplicate entries after mutating admission happens; API")

@@ -54,7 +54,7 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
         continue_token: (!asked.token.is_empty()).then_some(asked.token),
         timeout_seconds: timeout_seconds
             .and_then(|seconds| u64::try_from(seconds).ok())
-            .filter(|one| *one > 0),
+            .filter(|seconds| *seconds > 0),
         allow_watch_bookmarks: query.switch("allowWatchBookmarks").unwrap_or_default(),
         send_initial_events: asked.send_initial_events,
     })

@@ -83,7 +83,7 @@ async fn bookmarks_come_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_ready_goes_together() {
+async fn ready_events_are_sent_together() {
     let many: Vec<_> = (0..2_000).map(|n| Ok(WatchEvent::Added(entry(&format!("c{n}"))))).collect();
     let events = stream::iter(many).boxed();
     let mut body = WatchBody::new(events, frames(ItemForm::Whole), Duration::from_mins(1), Ending::default());

@@ -53,7 +53,7 @@ fn complete_schemas_are_published_as_they_are() {
 }
 
 #[test]
-fn what_is_not_set_is_left_out() {
+fn unset_fields_are_left_out() {
     let schema = json!({
         "type": "string", "description": "", "title": null, "nullable": false, "default": null, "example": null,
         "enum": [], "required": [], "pattern": "", "exclusiveMinimum": false, "uniqueItems": false, "allOf": [],

@@ -22,8 +22,8 @@ pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
     let values = headers.get_all(ACCEPT).iter().map(|value| value.to_str().unwrap_or(UNREADABLE));
     let mut clauses: Vec<Clause<'_>> =
         values.flat_map(|value| value.split(',')).map(Clause::parse).filter(Clause::is_wanted).collect();
-    clauses.sort_by(|one, other| {
-        other.quality.total_cmp(&one.quality).then_with(|| one.wildcards().cmp(&other.wildcards()))
+    clauses.sort_by(|clause, other| {
+        other.quality.total_cmp(&clause.quality).then_with(|| clause.wildcards().cmp(&other.wildcards()))
     });
     clauses
 }

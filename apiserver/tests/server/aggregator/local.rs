@@ -88,7 +88,7 @@ async fn versions_and_groups_are_listed_by_priority() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_claims_the_groups_of_others_cannot_lock_administrators_out() {
+async fn a_server_that_claims_the_groups_of_others_cannot_lock_administrators_out() {
     let (_server, mut client, extension) = started().await;
     let spec = api_service(&extension, "wardle")["spec"].clone();
     for group in ["apiregistration.k8s.io", "", "apps"] {

@@ -75,7 +75,7 @@ async fn the_webhook_is_asked_about_tokens_that_nobody_else_knows() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_no_user_and_is_not_kept() {
+async fn an_unreadable_answer_is_no_user_and_is_not_kept() {
     let directory = tempfile::tempdir().unwrap();
     let peer = HttpsPeer::start(|_| (403, "go away".to_owned())).await;
     let (server, mut connection) = start(directory.path(), &peer).await;

@@ -47,7 +47,7 @@ pub struct Definition {
 pub struct Names {
     /// The name in paths.
     pub plural: String,
-    /// The name of one.
+    /// The name of one object.
     pub singular: String,
     /// The kind.
     pub kind: String,

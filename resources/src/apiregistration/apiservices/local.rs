@@ -39,7 +39,7 @@ const OFF_BY_DEFAULT: &[(&str, &str, i64, i64)] = &[
 /// The management of an APIService by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Automanaged {
-    /// The server writes the APIService when it starts. An APIService that is deleted later is not restored before the next start.
+    /// The server writes the APIService when it starts. An APIService that is deleted later is restored at the next start.
     OnStart,
     /// The server keeps the APIService as long as it runs.
     Always,
