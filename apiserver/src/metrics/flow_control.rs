@@ -82,7 +82,7 @@ pub(crate) struct LevelNumbers {
     pub(crate) latest_start: f64,
     pub(crate) next_start: (f64, f64),
     pub(crate) next_discounted_start: (f64, f64),
-    /// Parts of the limit that were taken over time: by waiting and by executing requests, in seats, and by wanted seats.
+    /// The part of the places in queues, or of the seats, that was taken, over time.
     pub(crate) waiting_requests: TimedRatio,
     pub(crate) executing_requests: TimedRatio,
     pub(crate) seats: TimedRatio,
