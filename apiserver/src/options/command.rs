@@ -30,11 +30,15 @@ Examples:
   apiserver --token-auth-file=tokens.csv";
 
 const TEST_EXAMPLES: &str = "\
-The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to a temporary directory.
-The command starts when the server is ready, with KUBECONFIG set to the kubeconfig of an administrator. When it has ended,
-the server ends too, leaves nothing behind, and exits with the code of the command. Namespaces end, owned objects are
-deleted with their owners, and pods find the default account: see --controllers. The log has errors only, unless
---v or RUST_LOG says otherwise. Flags of the server stand before `test`.
+The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to a
+temporary directory. The command starts when the server is ready, with KUBECONFIG set to the kubeconfig
+of an administrator. When it has ended, the server ends too, leaves nothing behind, and exits with the
+code of the command.
+
+Namespaces end, owned objects are deleted with their owners, and pods find the default account: see
+--controllers. The log has errors only, unless --v or RUST_LOG says otherwise.
+
+Flags of the server stand before `test`.
 
 Examples:
   # The tests of a Python project
