@@ -123,26 +123,29 @@ impl<D: Dispatch> Controllers<D> {
 
     /// Runs the controllers whenever kube-controller-manager does not run.
     async fn run_alone(&self) {
-        let Some(manager) = &self.manager else { return self.session().run().await };
+        let Some(manager) = &self.manager else { return self.run_session().await };
         loop {
             manager.free().await;
             tracing::debug!("the controllers of this server run");
-            let session = self.session();
             tokio::select! {
-                () = session.run() => return,
+                () = self.run_session() => return,
                 () = manager.held() => {}
             }
             tracing::info!("kube-controller-manager runs: the controllers of this server do not");
         }
     }
 
-    /// Creates the controllers anew.
-    fn session(&self) -> BoundSession<'_, D> {
+    /// Creates the controllers anew, and runs them until it is dropped.
+    async fn run_session(&self) {
         let mut session = Session { observers: Vec::new(), starts: Vec::new() };
         for controller in &self.setup.running {
             self.add(*controller, &mut session);
         }
-        BoundSession { controllers: self, session }
+        let Session { observers, starts } = session;
+        let client = self.client(garbage_collector::ACCOUNT);
+        let objects = Arc::new(AllObjects::new(self.setup.served.clone(), client, observers));
+        let working = join_all(starts.into_iter().map(|start| start(objects.clone())));
+        tokio::join!(objects.run(), working);
     }
 
     fn add(&self, controller: Controller, session: &mut Session) {
@@ -191,26 +194,6 @@ impl<D: Dispatch> Controllers<D> {
     /// Returns the client of a controller.
     fn client(&self, account: &str) -> Client {
         Client::for_account(self.setup.handler.clone(), account)
-    }
-}
-
-/// A session, with the controllers that it is of.
-struct BoundSession<'c, D> {
-    controllers: &'c Controllers<D>,
-    session: Session,
-}
-
-// === impl BoundSession ===
-
-impl<D: Dispatch> BoundSession<'_, D> {
-    /// Runs the controllers until it is dropped.
-    async fn run(self) {
-        let Session { observers, starts } = self.session;
-        let served = self.controllers.setup.served.clone();
-        let client = self.controllers.client(garbage_collector::ACCOUNT);
-        let objects = Arc::new(AllObjects::new(served, client, observers));
-        let working = join_all(starts.into_iter().map(|start| start(objects.clone())));
-        tokio::join!(objects.run(), working);
     }
 }
 

@@ -6,8 +6,8 @@
 //! | `deletion` | whether an object is deleted, and how |
 //! | `references` | changes of the owners and finalizers of objects |
 //!
-//! What decides is read anew from the server each time; the graph only says what has to be examined, and which dependents an
-//! object has.
+//! A decision rests on objects that are read anew from the server. The graph only selects the objects to examine, and knows their
+//! dependents.
 //!
 //! Kubernetes concept: `pkg/controller/garbagecollector`.
 

@@ -12,11 +12,12 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use parking_lot::{Mutex, MutexGuard};
+use registry_core::backoff::Backoff;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// Shortest and longest time after a failure.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_mins(2));
+/// The times after the failures of a key.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(30), Duration::from_mins(3));
 
 /// A queue.
 pub(super) struct Queue<K> {
@@ -45,7 +46,8 @@ struct State<K> {
     /// The keys that are due later, by time.
     delayed: BTreeSet<(Instant, K)>,
     due: HashMap<K, Instant>,
-    failures: HashMap<K, u32>,
+    /// The keys that failed last.
+    failures: HashMap<K, Backoff>,
 }
 
 // === impl Queue ===
@@ -159,9 +161,7 @@ impl<K: Clone + Eq + Hash + Ord> State<K> {
         self.running.remove(key);
         let is_wanted = self.again.remove(key);
         if outcome == Outcome::Failed {
-            let failures = self.failures.entry(key.clone()).or_default();
-            *failures = failures.saturating_add(1);
-            let pause = jittered(backoff(*failures));
+            let pause = self.failures.entry(key.clone()).or_insert(BACKOFF).next_pause();
             self.add_at(key.clone(), Instant::now() + pause);
             return;
         }
@@ -172,17 +172,6 @@ impl<K: Clone + Eq + Hash + Ord> State<K> {
             self.add_at(key.clone(), Instant::now() + pause);
         }
     }
-}
-
-fn backoff(failures: u32) -> Duration {
-    let doublings = failures.saturating_sub(1).min(20);
-    BACKOFF.0.saturating_mul(1 << doublings).min(BACKOFF.1)
-}
-
-/// Adds up to half of a time, so that what failed together is not repeated together.
-fn jittered(pause: Duration) -> Duration {
-    let thousandths = u32::try_from(uuid::Uuid::new_v4().as_u128() % 500).unwrap_or_default();
-    pause + pause / 1000 * thousandths
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{OptionsError, StorageBackend};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Controllers")]
 pub struct ControllerOptions {
-    /// Controllers that run in the server, while no kube-controller-manager does: `*` for all, NAME for one, -NAME for all but
+    /// Controllers that run in the server unless kube-controller-manager runs: `*` for all, NAME for one, -NAME for all but
     /// one, nothing for none. They are namespace-controller, garbage-collector-controller, serviceaccount-controller,
     /// root-ca-certificate-publisher-controller, resourcequota-controller and ttl-after-finished-controller
     /// [default: none with etcd, else *]
