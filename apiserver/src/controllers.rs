@@ -181,6 +181,8 @@ impl<D: Dispatch> Controllers<D> {
                     TtlAfterFinished::new(client, observed).run().await;
                 });
             }
+            // It runs apart from the others, over stores alone.
+            Controller::ClusterRoleAggregation => {}
             Controller::ResourceQuota => {
                 let (client, observed) = (self.client(resource_quota::ACCOUNT), ObservedQuotas::new());
                 let usage = self.quota_usage.clone();

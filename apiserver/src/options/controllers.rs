@@ -13,8 +13,8 @@ use super::{OptionsError, StorageBackend};
 pub struct ControllerOptions {
     /// Controllers that run in the server unless kube-controller-manager runs: `*` for all, NAME for one, -NAME for all but
     /// one, nothing for none. They are namespace-controller, garbage-collector-controller, serviceaccount-controller,
-    /// root-ca-certificate-publisher-controller, resourcequota-controller and ttl-after-finished-controller
-    /// [default: none with etcd, else *]
+    /// root-ca-certificate-publisher-controller, clusterrole-aggregation-controller, resourcequota-controller and
+    /// ttl-after-finished-controller [default: none with etcd, else *]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', allow_hyphen_values = true)]
     pub controllers: Option<Vec<String>>,
 }
@@ -30,6 +30,8 @@ pub enum Controller {
     ServiceAccount,
     /// Keeps the authority of the server's certificates in every namespace.
     RootCaCertificatePublisher,
+    /// Writes the rules of aggregated cluster roles.
+    ClusterRoleAggregation,
     /// Counts what quotas limit.
     ResourceQuota,
     /// Deletes finished jobs when their time has come.
@@ -40,11 +42,12 @@ pub enum Controller {
 
 impl Controller {
     /// All controllers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Namespace,
         Self::GarbageCollector,
         Self::ServiceAccount,
         Self::RootCaCertificatePublisher,
+        Self::ClusterRoleAggregation,
         Self::ResourceQuota,
         Self::TtlAfterFinished,
     ];
@@ -57,6 +60,9 @@ impl Controller {
             Self::ServiceAccount => &["serviceaccount-controller", "serviceaccount"],
             Self::RootCaCertificatePublisher => {
                 &["root-ca-certificate-publisher-controller", "root-ca-cert-publisher"]
+            }
+            Self::ClusterRoleAggregation => {
+                &["clusterrole-aggregation-controller", "clusterrole-aggregation"]
             }
             Self::ResourceQuota => &["resourcequota-controller", "resourcequota"],
             Self::TtlAfterFinished => &["ttl-after-finished-controller", "ttl-after-finished"],

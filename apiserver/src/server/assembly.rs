@@ -75,9 +75,11 @@ pub(super) fn follow_policy(
     aggregate_roles(options, installed, tasks);
 }
 
-/// Adds the tasks that aggregate cluster roles, if that is enabled.
+/// Adds the tasks that aggregate cluster roles, if that is enabled. They need not rest while kube-controller-manager runs: it
+/// writes the same.
 fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut ServerTasks) {
-    if options.authorization.aggregate_cluster_roles
+    let is_running = options.controllers.runs(Controller::ClusterRoleAggregation, options.storage.backend());
+    if (is_running || options.authorization.aggregate_cluster_roles)
         && let Some((controller, informer)) = RoleAggregation::new(installed)
     {
         tasks.informers.push(informer);
@@ -142,6 +144,8 @@ pub(super) fn run_controllers(
 ) {
     let backend = options.storage.backend();
     let mut running = options.controllers.running(backend);
+    // `follow_policy` starts it.
+    running.retain(|controller| *controller != Controller::ClusterRoleAggregation);
     if !options.storage.enable_garbage_collector {
         running.retain(|controller| *controller != Controller::GarbageCollector);
     }

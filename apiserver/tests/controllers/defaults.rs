@@ -53,6 +53,28 @@ async fn the_writes_are_those_of_upstreams_accounts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn aggregated_cluster_roles_have_rules_that_follow_the_roles_they_select() {
+    let world = World::start().await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    for name in ["admin", "edit", "view"] {
+        world.becomes(&format!("{roles}/{name}"), |role| role["rules"].is_array()).await;
+    }
+    let rule = json!({"apiGroups": ["example.com"], "resources": ["widgets"], "verbs": ["get"]});
+    let widgets = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": [rule],
+        "metadata": {"name": "widgets", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}},
+    });
+    world.create(roles, &widgets).await;
+    let has_rule = |role: &Value| role["rules"].as_array().unwrap().contains(&rule);
+    // `edit` aggregates `view`, and `admin` aggregates `edit`.
+    for name in ["view", "edit", "admin"] {
+        world.becomes(&format!("{roles}/{name}"), has_rule).await;
+    }
+    world.delete(&format!("{roles}/widgets")).await;
+    world.becomes(&format!("{roles}/admin"), |role| !has_rule(role)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_controllers_namespaces_have_nothing_and_stay() {
     let world = World::with(TestServerBuilder::without_controllers).await;
     world.create_namespace("own").await;
