@@ -1,6 +1,7 @@
 //! The project's own commands, `cargo xtask …`.
 
 mod bench;
+mod clients;
 mod codegen;
 mod components;
 mod facts;
@@ -38,6 +39,7 @@ enum Command {
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
     Components(components::Options),
+    Clients(clients::Options),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&options).map_err(Failure::from),
         Command::Replay(options) => replay::run(&options).map_err(Failure::from),
         Command::Components(options) => components::run(&options).map_err(Failure::from),
+        Command::Clients(options) => clients::run(&options).map_err(Failure::from),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

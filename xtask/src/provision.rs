@@ -2,6 +2,8 @@
 //!
 //! Nothing is skipped: a program that can be neither found nor installed is an error with instructions.
 
+pub(crate) mod languages;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,0 +1,3 @@
+module orloptest
+
+go 1.23

