@@ -30,7 +30,7 @@ use registry_core::api::StatusError;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 
-use crate::core::services::ServiceRange;
+use crate::core::services::ServiceRanges;
 
 mod api_services;
 mod client_authorities;
@@ -78,8 +78,8 @@ pub trait PostStartHook: Send + Sync + 'static {
 /// Properties of the server that the objects contain.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {
-    /// The address range of services; the first address is the server's own.
-    pub service_range: ServiceRange,
+    /// The address ranges of services; the first address of the primary one is the server's own.
+    pub service_ranges: ServiceRanges,
     /// The address at which pods reach the server; `None` when this machine only has loopback addresses.
     pub advertise_address: Option<IpAddr>,
     /// The port that the server listens on.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ServiceRange;
+use super::{NodePortRange, ServiceAllocation, ServiceRanges};
 
 /// Addresses and certificates to serve with.
 #[derive(Args, Clone, Debug)]
@@ -44,9 +44,26 @@ pub struct ServingOptions {
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     pub http2_max_streams_per_connection: u32,
 
-    /// Range of service addresses; the first one is the server's own inside the cluster
-    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
-    pub service_cluster_ip_range: ServiceRange,
+    /// Range of service addresses, or one of each family separated by a comma; the first address of the first range is the
+    /// server's own inside the cluster
+    #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.0.0.0/24")]
+    pub service_cluster_ip_range: ServiceRanges,
+
+    /// Range of node ports of services: FIRST-LAST, FIRST+COUNT, or one port
+    #[arg(long, value_name = "RANGE", default_value_t = NodePortRange::default())]
+    pub service_node_port_range: NodePortRange,
+}
+
+// === impl ServingOptions ===
+
+impl ServingOptions {
+    /// Returns the ranges that services get addresses and ports from.
+    pub fn service_allocation(&self) -> ServiceAllocation {
+        ServiceAllocation {
+            addresses: self.service_cluster_ip_range,
+            node_ports: self.service_node_port_range,
+        }
+    }
 }
 
 /// The writer of the endpoints of the Service `kubernetes`.

@@ -151,7 +151,7 @@ pub(super) fn server_facts(
     let given = serving.advertise_address.or(Some(bound.ip()).filter(usable));
     let writes_endpoints = serving.endpoint_reconciler_type == EndpointReconciler::Lease;
     ServerFacts {
-        service_range: serving.service_cluster_ip_range,
+        service_ranges: serving.service_cluster_ip_range,
         // Without an address, no endpoints are written.
         advertise_address: given.or_else(own_address).filter(usable).filter(|_| writes_endpoints),
         secure_port: bound.port(),

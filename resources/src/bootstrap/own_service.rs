@@ -1,4 +1,4 @@
-//! The Service `kubernetes`, by which pods reach this server, with its endpoints; and the address range of services.
+//! The Service `kubernetes`, by which pods reach this server, with its endpoints; and the address ranges of services.
 //!
 //! Kubernetes concept: `bootstrap-controller` (`pkg/controlplane/controller/kubernetesservice`) and
 //! `start-kubernetes-service-cidr-controller` (`…/defaultservicecidr`).
@@ -24,10 +24,11 @@ const NAMESPACE: &str = "default";
 /// The port of the Service.
 const SERVICE_PORT: u16 = 443;
 
-/// Creates the range.
+/// Creates the object of the server's address ranges.
 pub(super) struct DefaultRange {
-    ranges: SystemWriter,
-    range: String,
+    system_writer: SystemWriter,
+    ranges: Vec<String>,
+    is_mismatch_reported: AtomicBool,
 }
 
 /// Creates the service, and keeps its endpoints at the server's address.
@@ -44,9 +45,20 @@ pub(super) struct OwnService {
 // === impl DefaultRange ===
 
 impl DefaultRange {
+    /// Returns the present object with the range of the second family, if that is the only difference.
+    fn with_second_family(&self, present: &Object) -> Option<Object> {
+        let first = self.ranges.first().filter(|_| self.ranges.len() == 2)?;
+        if present.get(&["spec", "cidrs"]) != Some(&json!([first])) {
+            return None;
+        }
+        let mut range = present.clone();
+        range.set(&["spec", "cidrs"], json!(self.ranges));
+        Some(range)
+    }
+
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
-        let ranges = SystemWriter::of::<ServiceCIDRs>(installed)?;
-        Some(Self { ranges, range: server.service_range.to_string() })
+        let system_writer = SystemWriter::of::<ServiceCIDRs>(installed)?;
+        Some(Self { system_writer, ranges: server.service_ranges.all().map(|range| range.to_string()).collect(), is_mismatch_reported: AtomicBool::new(false) })
     }
 }
 
@@ -61,12 +73,20 @@ impl PostStartHook for DefaultRange {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        let range = object(json!({ "metadata": { "name": NAME }, "spec": { "cidrs": [self.range] } }));
-        self.ranges.ensure_one(range, |_, _| None).await?;
-        let Some(present) = self.ranges.get_newest("", NAME).await? else { return Ok(()) };
-        let is_deleted = present.deletion_timestamp().is_some();
-        let is_same = present.get(&["spec", "cidrs"]) == Some(&json!([self.range]));
-        if is_deleted || !is_same || present.get(&["status", "conditions"]).is_some() {
+        let wanted = json!({ "metadata": { "name": NAME }, "spec": { "cidrs": self.ranges } });
+        self.system_writer.ensure_one(object(wanted), |old, _| self.with_second_family(old)).await?;
+        let Some(present) = self.system_writer.get_newest("", NAME).await? else { return Ok(()) };
+        if present.deletion_timestamp().is_some() {
+            return Ok(());
+        }
+        if present.get(&["spec", "cidrs"]) != Some(&json!(self.ranges)) {
+            if !self.is_mismatch_reported.swap(true, Ordering::Relaxed) {
+                let found = present.get(&["spec", "cidrs"]);
+                tracing::warn!(?found, wanted = ?self.ranges, "the default ServiceCIDR does not match the flag");
+            }
+            return Ok(());
+        }
+        if !lacks_readiness(&present) {
             return Ok(());
         }
         let ready = json!([{
@@ -74,15 +94,28 @@ impl PostStartHook for DefaultRange {
             "status": "True",
             "lastTransitionTime": time::now(),
             "reason": "",
-            "message": "Kubernetes Service CIDR is ready",
+            "message": "Kubernetes default Service CIDR is ready",
         }]);
         let with_ready = |present: &Object| {
             let mut range = present.clone();
-            range.set(&["status", "conditions"], ready.clone());
+            if lacks_readiness(present) {
+                range.set(&["status", "conditions"], ready.clone());
+            }
             range
         };
-        self.ranges.change_status("", NAME, with_ready).await
+        self.system_writer.change_status("", NAME, with_ready).await
     }
+}
+
+/// Whether no condition says whether a range is ready.
+fn lacks_readiness(range: &Object) -> bool {
+    let conditions = range.get(&["status", "conditions"]).and_then(Value::as_array);
+    let mut conditions = conditions.into_iter().flatten();
+    let is = |condition: &Value, field: &str, text: &str| {
+        condition.get(field).and_then(Value::as_str) == Some(text)
+    };
+    let ready = conditions.find(|condition| is(condition, "type", "Ready"));
+    ready.is_none_or(|condition| is(condition, "status", "Unknown"))
 }
 
 // === impl OwnService ===
@@ -99,7 +132,7 @@ impl OwnService {
     }
 
     fn service(&self) -> Object {
-        let address = self.server.service_range.first_address();
+        let address = self.server.service_ranges.primary().first_address();
         object(json!({
             "metadata": {
                 "name": NAME,
