@@ -403,6 +403,7 @@ impl Options {
         self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.locations.validate()?;
         self.http.validate()?;
+        self.serving.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;
         self.audit.validate()?;

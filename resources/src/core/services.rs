@@ -8,6 +8,7 @@ mod cluster_ips;
 mod families;
 mod holder;
 mod node_ports;
+mod older;
 mod port_range;
 pub mod proxy;
 mod range;

@@ -136,13 +136,8 @@ impl Allocator {
             choice.fill(service, places)?;
         }
         let range = self.ranges.node_ports;
-        let mut claims = node_ports::Claims {
-            taken: &mut taken,
-            uses: &mut claim.uses,
-            range,
-            dry_run,
-            contended: None,
-        };
+        let mut claims =
+            node_ports::Claims { taken: &mut taken, uses: &mut claim.uses, range, dry_run, contended: None };
         let outcome = node_ports::allocate(service, old, &mut claims);
         let contended = claims.contended.map(Contended::Port);
         drop(taken);
@@ -243,9 +238,8 @@ impl Allocator {
 fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
     const NONE: Range<usize> = 0..0;
     let is_headless = |service: &Object| cluster_ips::is_headless(&Field::of(service, "spec"));
-    let count = |service: &Object| {
-        service.get(&["spec", "ipFamilies"]).and_then(Value::as_array).map_or(0, Vec::len)
-    };
+    let count =
+        |service: &Object| service.get(&["spec", "ipFamilies"]).and_then(Value::as_array).map_or(0, Vec::len);
     if !has_cluster_ip(service) || is_headless(service) {
         return NONE;
     }

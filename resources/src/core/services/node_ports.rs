@@ -10,8 +10,8 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::Services;
-use super::service_type::{has_node_ports, kind, needs_health_check};
 use super::port_range::NodePortRange;
+use super::service_type::{has_node_ports, kind, needs_health_check};
 use super::taken::{NodePort, Taken, Uses, node_port};
 
 const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];

@@ -63,7 +63,8 @@ impl FromStr for NodePortRange {
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let port = |part: &str| -> Result<u32, String> {
-            part.parse().map_err(|_| format!("unable to parse port range: {text:?} is no range such as 30000-32767"))
+            part.parse()
+                .map_err(|_| format!("unable to parse port range: {text:?} is no range such as 30000-32767"))
         };
         let (first, last) = if let Some((first, last)) = text.split_once('-') {
             (port(first)?, port(last)?)
@@ -95,13 +96,18 @@ mod tests {
 
     #[test]
     fn ranges_are_read_in_the_forms_of_kubernetes() {
-        for (text, shown) in
-            [("30000-32767", "30000-32767"), ("20000+9", "20000-20009"), (" 80 ", "80-80"), ("1-65535", "1-65535")]
-        {
+        for (text, shown) in [
+            ("30000-32767", "30000-32767"),
+            ("20000+9", "20000-20009"),
+            (" 80 ", "80-80"),
+            ("1-65535", "1-65535"),
+        ] {
             let range: NodePortRange = text.parse().expect(text);
             assert_eq!(range.to_string(), shown);
         }
-        for text in ["", "x", "30000-", "-1", "10-9", "1-65536", "65535+1", "0-10", "1-2-3", "4294967295+4294967295"] {
+        for text in
+            ["", "x", "30000-", "-1", "10-9", "1-65536", "65535+1", "0-10", "1-2-3", "4294967295+4294967295"]
+        {
             assert!(text.parse::<NodePortRange>().is_err(), "{text}");
         }
     }

@@ -172,7 +172,9 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for text in ["", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "fd00::/129", "10.0.0/8", "x/8"] {
+        for text in
+            ["", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "fd00::/129", "10.0.0/8", "x/8"]
+        {
             assert!(text.parse::<ServiceRange>().is_err(), "{text}");
         }
         let refused = "fd00::/63".parse::<ServiceRange>().expect_err("too large");

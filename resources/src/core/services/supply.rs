@@ -66,7 +66,8 @@ fn entries_of(object: &Object) -> Vec<Entry> {
 /// Whether the object's condition says that it is ready. Without the condition it is: the controller that sets it may not
 /// run.
 fn is_ready(object: &Object) -> bool {
-    let mut conditions = object.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
+    let mut conditions =
+        object.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
     let ready = conditions.find(|condition| is_text(condition, "type", "Ready"));
     ready.is_none_or(|condition| is_text(condition, "status", "True"))
 }
@@ -118,7 +119,11 @@ mod tests {
             ("10.5.0.1", true, false),
             ("fd01::1", false, false),
         ] {
-            assert_eq!((supply.contains(address(text)), supply.gives(address(text))), (contains, gives), "{text}");
+            assert_eq!(
+                (supply.contains(address(text)), supply.gives(address(text))),
+                (contains, gives),
+                "{text}"
+            );
         }
         assert_eq!((supply.ready("IPv4").count(), supply.ready("IPv6").count()), (2, 1));
     }

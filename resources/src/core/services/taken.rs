@@ -254,7 +254,10 @@ impl Taken {
 
 fn random() -> u64 {
     // The letters of generated names are random; no other source of randomness is needed.
-    let names = [registry_core::registry::store::generate_name(""), registry_core::registry::store::generate_name("")];
+    let names = [
+        registry_core::registry::store::generate_name(""),
+        registry_core::registry::store::generate_name(""),
+    ];
     let bytes = names.iter().flat_map(|name| name.bytes());
     bytes.fold(0, |sum: u64, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)))
 }
