@@ -63,7 +63,7 @@ pub use lists::CacheSize;
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
 pub use program::Program;
-pub use resources::core::services::ServiceRange;
+pub use resources::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
 pub use serving::{EndpointReconciler, ServingOptions};
@@ -403,6 +403,7 @@ impl Options {
         self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.locations.validate()?;
         self.http.validate()?;
+        self.serving.validate()?;
         self.authentication.validate()?;
         self.service_accounts.validate()?;
         self.audit.validate()?;

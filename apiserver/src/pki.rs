@@ -132,7 +132,7 @@ impl Identities {
             let chain = read(certificate)?;
             (chain.clone(), read(key)?, chain)
         } else {
-            let purpose = Purpose::serving(serving.bind_address, serving.service_cluster_ip_range);
+            let purpose = Purpose::serving(serving.bind_address, serving.service_cluster_ip_range.primary());
             let leaf = authority.ensure_leaf(&directory, "apiserver", &purpose, now, &mut notes)?;
             (leaf.certificate_pem, leaf.key_pem, authority.trusted_pem.clone())
         };

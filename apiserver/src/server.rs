@@ -44,6 +44,7 @@ mod opening;
 mod post_start;
 mod progress;
 mod renewal;
+mod server_leases;
 mod shutdown;
 mod streams;
 mod tls;

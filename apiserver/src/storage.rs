@@ -158,6 +158,16 @@ impl Engine {
         }
     }
 
+    /// Whether one server uses the store: its directory is locked.
+    pub(crate) fn has_one_server(&self) -> bool {
+        match self {
+            #[cfg(feature = "embedded")]
+            Self::Embedded(_) => true,
+            #[cfg(feature = "etcd3")]
+            Self::Etcd3(_) => false,
+        }
+    }
+
     /// Closes the engine: queued writes are completed, the directory is released.
     pub async fn close(&self) {
         match self {

@@ -16,7 +16,10 @@
 //! | `flow_control` | priority levels and flow schemas |
 //! | `dangling` | whether the level of a flow schema exists |
 //! | `api_services` | one per served version |
-//! | `own_service` | the `kubernetes` Service, its endpoints, and its address range |
+//! | `default_range` | the address ranges of services |
+//! | `own_service` | the `kubernetes` Service |
+//! | `own_endpoints` | its endpoints: the servers that run |
+//! | `identity` | the Lease of the server, and the collection of expired ones |
 //! | `client_authorities` | the ConfigMap by which extension servers verify the clients of this one |
 //! | `token_tracking` | the time since which the use of tokens in Secrets is tracked |
 //!
@@ -30,13 +33,16 @@ use registry_core::api::StatusError;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 
-use crate::core::services::ServiceRange;
+use crate::core::services::ServiceRanges;
 
 mod api_services;
 mod client_authorities;
 mod dangling;
+mod default_range;
 mod flow_control;
 mod gated;
+mod identity;
+mod own_endpoints;
 mod own_service;
 mod roles;
 mod simple;
@@ -47,6 +53,7 @@ mod wanted;
 
 pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
+pub use own_endpoints::{EndpointsOwner, ServerLeases};
 
 /// A task that runs once after the start.
 #[async_trait]
@@ -78,10 +85,14 @@ pub trait PostStartHook: Send + Sync + 'static {
 /// Properties of the server that the objects contain.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {
-    /// The address range of services; the first address is the server's own.
-    pub service_range: ServiceRange,
+    /// The address ranges of services; the first address of the primary one is the server's own.
+    pub service_ranges: ServiceRanges,
     /// The address at which pods reach the server; `None` when this machine only has loopback addresses.
     pub advertise_address: Option<IpAddr>,
+    /// The way in which the servers of the cluster agree on the endpoints of the Service `kubernetes`.
+    pub endpoints_owner: EndpointsOwner,
+    /// The name of the machine; `None` if it is not known.
+    pub host_name: Option<String>,
     /// The port that the server listens on.
     pub secure_port: u16,
     /// The settings by which the server authenticates clients.
@@ -115,8 +126,10 @@ pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<B
     hooks.extend(roles::Roles::new(installed, &server.features).map(boxed));
     hooks.extend(simple::priority_classes(installed).map(boxed));
     hooks.extend(flow_control::FlowControl::new(installed).map(boxed));
-    hooks.extend(own_service::DefaultRange::new(installed, server).map(boxed));
+    hooks.extend(default_range::DefaultRange::new(installed, server).map(boxed));
     hooks.extend(own_service::OwnService::new(installed, server).map(boxed));
+    hooks.extend(identity::IdentityLease::new(installed, server).map(boxed));
+    hooks.extend(identity::IdentityLeaseCollection::new(installed).map(boxed));
     hooks.extend(client_authorities::ClientAuthorities::new(installed, server).map(boxed));
     hooks.extend(token_tracking::TokenTracking::new(installed).map(boxed));
     hooks.extend(api_services::ApiServices::new(installed).map(boxed));

@@ -37,13 +37,13 @@ mod testing;
 
 pub use generated::storage_map::STORAGE_MAP;
 
-/// Attaches hooks to the stores of resources before they are served: services get addresses of this range, and ports.
+/// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges.
 /// Returns the hooks that repair the allocations while the server runs.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
-    service_range: core::services::ServiceRange,
+    ranges: core::services::ServiceAllocation,
 ) -> Vec<Box<dyn bootstrap::PostStartHook>> {
-    let allocator = core::services::allocation::attach(installed, service_range);
+    let allocator = core::services::allocation::attach(installed, ranges);
     let repair = allocator.map(core::services::repair::AllocationRepair);
     repair.into_iter().map(|hook| Box::new(hook) as Box<dyn bootstrap::PostStartHook>).collect()
 }

@@ -1,11 +1,12 @@
 //! Addresses and certificates to serve with.
 
 use std::net::IpAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ServiceRange;
+use super::{NodePortRange, OptionsError, ServiceAllocation, ServiceRanges};
 
 /// Addresses and certificates to serve with.
 #[derive(Args, Clone, Debug)]
@@ -20,9 +21,14 @@ pub struct ServingOptions {
     #[arg(long, value_name = "IP")]
     pub advertise_address: Option<IpAddr>,
 
-    /// Writer of the endpoints of the Service `kubernetes`: `lease` (this server), or `none`, if something else writes them
+    /// Way in which servers agree on the endpoints of the Service `kubernetes`: `lease` (those that run), `master-count` (up to
+    /// --apiserver-count), or `none`, if something else writes them
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = EndpointReconciler::Lease)]
     pub endpoint_reconciler_type: EndpointReconciler,
+
+    /// Number of servers of the cluster, for --endpoint-reconciler-type=master-count
+    #[arg(long, value_name = "COUNT", default_value_t = NonZeroU16::MIN)]
+    pub apiserver_count: NonZeroU16,
 
     /// Port to serve HTTPS on; 0 chooses a free one
     #[arg(long, value_name = "PORT", default_value_t = 6443)]
@@ -44,16 +50,49 @@ pub struct ServingOptions {
     #[arg(long, value_name = "COUNT", default_value_t = 1000)]
     pub http2_max_streams_per_connection: u32,
 
-    /// Range of service addresses; the first one is the server's own inside the cluster
-    #[arg(long, value_name = "CIDR", default_value = "10.0.0.0/24")]
-    pub service_cluster_ip_range: ServiceRange,
+    /// Range of service addresses, or one of each family separated by a comma; the first address of the first range is the
+    /// server's own inside the cluster
+    #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.0.0.0/24")]
+    pub service_cluster_ip_range: ServiceRanges,
+
+    /// Range of node ports of services: FIRST-LAST, FIRST+COUNT, or one port
+    #[arg(long, value_name = "RANGE", default_value_t = NodePortRange::default())]
+    pub service_node_port_range: NodePortRange,
+}
+
+// === impl ServingOptions ===
+
+impl ServingOptions {
+    /// Checks that clients of the Service `kubernetes` can use the published address.
+    pub(super) fn validate(&self) -> Result<(), OptionsError> {
+        let primary = self.service_cluster_ip_range.primary();
+        let is_published = self.endpoint_reconciler_type != EndpointReconciler::None;
+        match self.advertise_address {
+            Some(address) if is_published && address.is_ipv4() != primary.base.is_ipv4() => {
+                Err(OptionsError(format!(
+                    "service IP family \"{primary}\" must match public address family \"{address}\""
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the ranges that services get addresses and ports from.
+    pub fn service_allocation(&self) -> ServiceAllocation {
+        ServiceAllocation {
+            addresses: self.service_cluster_ip_range,
+            node_ports: self.service_node_port_range,
+        }
+    }
 }
 
 /// The writer of the endpoints of the Service `kubernetes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EndpointReconciler {
-    /// The server.
+    /// The servers that have a lease.
     Lease,
+    /// A known number of servers.
+    MasterCount,
     /// Something else.
     None,
 }

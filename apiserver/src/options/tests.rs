@@ -70,7 +70,7 @@ fn contradictions_are_refused_by_name() {
         (&["--runtime-config=api/ga=false"], "--runtime-config=api/ga=false conflicts with"),
         (&["--runtime-config=flowcontrol.apiserver.k8s.io/v1=false"], "--enable-priority-and-fairness=true"),
         (&["--watch-cache-sizes=pods"], "has no #"),
-        (&["--service-cluster-ip-range=10.0.0.0/32"], "leaves no room"),
+        (&["--service-cluster-ip-range=10.0.0.0/32"], "at least 8 IP addresses"),
         (&["--oidc-issuer-url=https://x"], "must be specified together"),
         (&["--oidc-groups-claim=g"], "must be specified together"),
         (&["--oidc-required-claim=g"], "has no ="),

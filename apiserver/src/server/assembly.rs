@@ -59,7 +59,7 @@ pub(super) fn attach_rules(
 ) -> Vec<Box<dyn resources::bootstrap::PostStartHook>> {
     resources::rbac::prevent_escalation(installed, &dependencies.services);
     resources::resource::restrict_access(installed, &dependencies.services);
-    resources::attach_hooks(installed, options.serving.service_cluster_ip_range)
+    resources::attach_hooks(installed, options.serving.service_allocation())
 }
 
 /// Keeps the authorizers up to date with the stores and the file that they follow, and the roles with those that they

@@ -191,7 +191,7 @@ impl ServerBuilder {
         let lifecycle = Lifecycle::new(std::mem::take(&mut self.shutdown));
         let mut authored = std::mem::take(&mut self.authored).within(main.as_ref(), &lifecycle.shutdown);
         let options = &self.options;
-        let facts = post_start::server_facts(options, address, tls.published());
+        let facts = post_start::server_facts(options, address, tls.published(), &engine);
         let flow_control = flow_control(options, &metrics);
         let mut attached = attach_rules(options, &installed, &dependencies);
         let kinds = main.as_ref().map(|main| &main.kinds);

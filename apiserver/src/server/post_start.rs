@@ -2,7 +2,7 @@
 //!
 //! Kubernetes concept: post-start hooks.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +10,18 @@ use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::backoff::{Backoff, jittered_period};
 use registry_core::registry::{InformerTask, InstalledApi, Synced};
-use resources::bootstrap::{PostStartHook, PublishedAuthentication, ServerFacts, post_start_hooks};
+use resources::bootstrap::{
+    EndpointsOwner, PostStartHook, PublishedAuthentication, ServerFacts, post_start_hooks,
+};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::flowcontrol::FlowSchemaInformer;
 use crate::health::{Check, Completion};
-use crate::options::{EndpointReconciler, Options};
+use crate::options::{EndpointReconciler, Options, ServingOptions};
+use crate::storage::Engine;
+
+use super::server_leases::StoredServerLeases;
 
 /// The times before retries.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
@@ -145,28 +150,68 @@ pub(super) fn server_facts(
     options: &Options,
     bound: SocketAddr,
     authentication: PublishedAuthentication,
+    engine: &Engine,
 ) -> ServerFacts {
     let serving = &options.serving;
-    let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
-    let given = serving.advertise_address.or(Some(bound.ip()).filter(usable));
-    let writes_endpoints = serving.endpoint_reconciler_type == EndpointReconciler::Lease;
+    let endpoints_owner = match serving.endpoint_reconciler_type {
+        EndpointReconciler::MasterCount => EndpointsOwner::Count(serving.apiserver_count.get().into()),
+        EndpointReconciler::Lease | EndpointReconciler::None if engine.has_one_server() => {
+            EndpointsOwner::Alone
+        }
+        EndpointReconciler::Lease | EndpointReconciler::None => {
+            let prefix = options.storage.key_prefix();
+            EndpointsOwner::Leases(Arc::new(StoredServerLeases::new(engine.mvcc(), &prefix)))
+        }
+    };
     ServerFacts {
-        service_range: serving.service_cluster_ip_range,
-        // Without an address, no endpoints are written.
-        advertise_address: given.or_else(own_address).filter(usable).filter(|_| writes_endpoints),
+        service_ranges: serving.service_cluster_ip_range,
+        advertise_address: advertised_address(serving, bound),
+        endpoints_owner,
+        host_name: host_name(),
         secure_port: bound.port(),
         authentication,
         features: options.feature_gates().enabled(),
     }
 }
 
-/// Returns the address from which this machine reaches others. Nothing is sent: selecting the route is
+/// Returns the address to be published; `None` if there is none, or no endpoints are written.
+fn advertised_address(serving: &ServingOptions, bound: SocketAddr) -> Option<IpAddr> {
+    if serving.endpoint_reconciler_type == EndpointReconciler::None {
+        return None;
+    }
+    let primary = serving.service_cluster_ip_range.primary();
+    let has_family = |address: &IpAddr| address.is_ipv4() == primary.base.is_ipv4();
+    let usable = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
+    // Clients of the Service could not use an address of another family.
+    let bound = Some(bound.ip()).filter(usable).filter(has_family);
+    let found = serving.advertise_address.or(bound).or_else(|| own_address(primary.base.is_ipv4()));
+    found.filter(usable)
+}
+
+/// Returns the name of this machine.
+fn host_name() -> Option<String> {
+    match std::fs::read_to_string("/proc/sys/kernel/hostname") {
+        Ok(name) => Some(name.trim().to_owned()).filter(|name| !name.is_empty()),
+        Err(error) => {
+            tracing::warn!("the name of this machine is not known, so that the server has no Lease: {error}");
+            None
+        }
+    }
+}
+
+/// Returns the address of a family from which this machine reaches others. Nothing is sent: selecting the route is
 /// enough.
-fn own_address() -> Option<IpAddr> {
-    // An address that is not this machine's (reserved for documentation).
-    const ELSEWHERE: (Ipv4Addr, u16) = (Ipv4Addr::new(192, 0, 2, 1), 9);
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    socket.connect(ELSEWHERE).ok()?;
+fn own_address(is_ipv4: bool) -> Option<IpAddr> {
+    // Addresses that are not this machine's (reserved for documentation).
+    const ELSEWHERE_IPV4: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+    const ELSEWHERE_IPV6: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1));
+    let (any, elsewhere): (IpAddr, IpAddr) = if is_ipv4 {
+        (Ipv4Addr::UNSPECIFIED.into(), ELSEWHERE_IPV4)
+    } else {
+        (Ipv6Addr::UNSPECIFIED.into(), ELSEWHERE_IPV6)
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((elsewhere, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }
 

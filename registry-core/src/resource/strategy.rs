@@ -83,6 +83,12 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// Converts an accepted object to its canonical form.
     fn canonicalize(&self, _object: &mut Object) {}
 
+    /// Returns the whole object of a stored value that lacks fields, because a server stored it before they existed; `None`
+    /// if it lacks none. Called once for every stored value that is read, with its JSON.
+    fn completed(&self, _stored: &[u8]) -> Option<Object> {
+        None
+    }
+
     /// Returns the format rule of `metadata.name`.
     fn name_rule(&self) -> NameRule {
         NameRule::DnsSubdomain

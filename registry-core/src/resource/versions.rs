@@ -174,6 +174,22 @@ impl AttributesOf for Versions {
     }
 
     fn canonical(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
+        let form = self.converted(value, written)?;
+        let json = match &form {
+            CanonicalForm::Same => value,
+            CanonicalForm::Other(json) => json,
+            // Only custom resources are converted elsewhere, and no strategy completes those.
+            CanonicalForm::Awaited(_) => return Ok(form),
+        };
+        let completed = self.hub.strategy.completed(json);
+        let encode = |object: Object| stored::encode(&object, self.hub.schema().field_order());
+        Ok(completed.map_or(form, |object| CanonicalForm::Other(encode(object))))
+    }
+}
+
+impl Versions {
+    /// Returns the encoding of a stored value as JSON of the hub's version.
+    fn converted(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
         if !value.starts_with(protobuf::MAGIC) {
             return self.current_form(value, written);
         }

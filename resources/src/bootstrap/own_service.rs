@@ -1,88 +1,36 @@
-//! The Service `kubernetes`, by which pods reach this server, with its endpoints; and the address range of services.
+//! The Service `kubernetes`, by which pods reach the servers of this cluster.
 //!
-//! Kubernetes concept: `bootstrap-controller` (`pkg/controlplane/controller/kubernetesservice`) and
-//! `start-kubernetes-service-cidr-controller` (`…/defaultservicecidr`).
+//! Kubernetes concept: `bootstrap-controller` (`pkg/controlplane/controller/kubernetesservice`).
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use registry_core::api::{Object, StatusError, time};
+use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::InstalledApi;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::own_endpoints::OwnEndpoints;
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
-use crate::core::endpoints::Endpoints;
 use crate::core::services::Services;
-use crate::discovery::endpointslices::EndpointSlices;
-use crate::networking::servicecidrs::ServiceCIDRs;
 use crate::support::system_writer::SystemWriter;
 
-const NAME: &str = "kubernetes";
-const NAMESPACE: &str = "default";
+pub(super) const NAME: &str = "kubernetes";
+pub(super) const NAMESPACE: &str = "default";
 /// The port of the Service.
 const SERVICE_PORT: u16 = 443;
 
-/// Creates the range.
-pub(super) struct DefaultRange {
-    ranges: SystemWriter,
-    range: String,
-}
-
-/// Creates the service, and keeps its endpoints at the server's address.
+/// Creates the service, and keeps the server among its endpoints.
 pub(super) struct OwnService {
     services: SystemWriter,
-    endpoints: Option<SystemWriter>,
-    slices: Option<SystemWriter>,
-    server: ServerFacts,
-    /// Whether the objects were updated to fit this server. From then on they are only created when missing, because
-    /// another server of the cluster may have updated them for itself.
+    endpoints: Option<OwnEndpoints>,
+    /// The first address of the primary range.
+    address: IpAddr,
+    secure_port: u16,
+    /// Whether the service was updated to fit this server. From then on it is only created when missing, because another
+    /// server of the cluster may have updated it for itself.
     is_settled: AtomicBool,
-}
-
-// === impl DefaultRange ===
-
-impl DefaultRange {
-    pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
-        let ranges = SystemWriter::of::<ServiceCIDRs>(installed)?;
-        Some(Self { ranges, range: server.service_range.to_string() })
-    }
-}
-
-#[async_trait]
-impl PostStartHook for DefaultRange {
-    fn name(&self) -> &'static str {
-        "start-kubernetes-service-cidr-controller"
-    }
-
-    fn period(&self) -> Option<Duration> {
-        Some(OWN_SERVICE_PERIOD)
-    }
-
-    async fn run(&self) -> Result<(), StatusError> {
-        let range = object(json!({ "metadata": { "name": NAME }, "spec": { "cidrs": [self.range] } }));
-        self.ranges.ensure_one(range, |_, _| None).await?;
-        let Some(present) = self.ranges.get_newest("", NAME).await? else { return Ok(()) };
-        let is_deleted = present.deletion_timestamp().is_some();
-        let is_same = present.get(&["spec", "cidrs"]) == Some(&json!([self.range]));
-        if is_deleted || !is_same || present.get(&["status", "conditions"]).is_some() {
-            return Ok(());
-        }
-        let ready = json!([{
-            "type": "Ready",
-            "status": "True",
-            "lastTransitionTime": time::now(),
-            "reason": "",
-            "message": "Kubernetes Service CIDR is ready",
-        }]);
-        let with_ready = |present: &Object| {
-            let mut range = present.clone();
-            range.set(&["status", "conditions"], ready.clone());
-            range
-        };
-        self.ranges.change_status("", NAME, with_ready).await
-    }
 }
 
 // === impl OwnService ===
@@ -91,65 +39,58 @@ impl OwnService {
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
         Some(Self {
             services: SystemWriter::of::<Services>(installed)?,
-            endpoints: SystemWriter::of::<Endpoints>(installed),
-            slices: SystemWriter::of::<EndpointSlices>(installed),
-            server: server.clone(),
+            endpoints: OwnEndpoints::new(installed, server),
+            address: server.service_ranges.primary().first_address(),
+            secure_port: server.secure_port,
             is_settled: AtomicBool::new(false),
         })
     }
 
     fn service(&self) -> Object {
-        let address = self.server.service_range.first_address();
-        object(json!({
+        let service = json!({
             "metadata": {
                 "name": NAME,
                 "namespace": NAMESPACE,
                 "labels": { "component": "apiserver", "provider": "kubernetes" },
             },
             "spec": {
-                "clusterIP": address,
-                "clusterIPs": [address],
-                "ipFamilies": [family(address)],
+                "clusterIP": self.address,
+                "clusterIPs": [self.address],
+                "ipFamilies": [family(self.address)],
                 "ipFamilyPolicy": "SingleStack",
                 "ports": [{
                     "name": "https",
                     "port": SERVICE_PORT,
                     "protocol": "TCP",
-                    "targetPort": self.server.secure_port,
+                    "targetPort": self.secure_port,
                 }],
                 "sessionAffinity": "None",
                 "type": "ClusterIP",
             },
-        }))
+        });
+        Object::from_value(service).unwrap_or_default()
     }
 
-    fn port(&self) -> Value {
-        json!({ "name": "https", "port": self.server.secure_port, "protocol": "TCP" })
+    async fn ensure_service(&self) -> Result<(), StatusError> {
+        let is_settled = self.is_settled.load(Ordering::Relaxed);
+        let mend = |old: &Object, new: &Object| {
+            let mut mended = old.clone();
+            mended.copy_field(new, &["spec", "ports"]);
+            (!is_settled && mended != *old).then_some(mended)
+        };
+        match self.services.ensure_one(self.service(), mend).await {
+            // A service of a family that the server is not started with keeps its port.
+            Err(failure) if failure.reason == Reason::Invalid && self.is_present().await? => {
+                tracing::warn!("the Service {NAME} keeps its port: {failure}");
+            }
+            outcome => outcome?,
+        }
+        self.is_settled.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
-    fn endpoints(&self, address: IpAddr) -> Object {
-        object(json!({
-            "metadata": {
-                "name": NAME,
-                "namespace": NAMESPACE,
-                // The slice is created directly, not mirrored from it.
-                "labels": { "endpointslice.kubernetes.io/skip-mirror": "true" },
-            },
-            "subsets": [{ "addresses": [{ "ip": address }], "ports": [self.port()] }],
-        }))
-    }
-
-    fn slice(&self, address: IpAddr) -> Object {
-        object(json!({
-            "metadata": {
-                "name": NAME,
-                "namespace": NAMESPACE,
-                "labels": { "kubernetes.io/service-name": NAME },
-            },
-            "addressType": family(address),
-            "endpoints": [{ "addresses": [address], "conditions": { "ready": true } }],
-            "ports": [self.port()],
-        }))
+    async fn is_present(&self) -> Result<bool, StatusError> {
+        Ok(self.services.get_newest(NAMESPACE, NAME).await?.is_some())
     }
 }
 
@@ -164,78 +105,22 @@ impl PostStartHook for OwnService {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        let is_settled = self.is_settled.load(Ordering::Relaxed);
-        let mend = |old: &Object, new: &Object, fields: &[&[&str]]| {
-            // A server that has stopped leaves lists without an address.
-            let is_withdrawn = fields.iter().all(|field| *field == ["ports"] || is_empty(old, field));
-            if is_settled && !is_withdrawn { None } else { moved(old, new, fields) }
-        };
-        self.services.ensure_one(self.service(), |old, new| mend(old, new, &[&["spec", "ports"]])).await?;
-        // Endpoints must not be loopback addresses: without another address there are none.
-        if let Some(address) = self.server.advertise_address {
-            if let Some(system_writer) = &self.endpoints {
-                system_writer
-                    .ensure_one(self.endpoints(address), |old, new| mend(old, new, &[&["subsets"]]))
-                    .await?;
-            }
-            if let Some(system_writer) = &self.slices {
-                let fields: [&[&str]; 2] = [&["endpoints"], &["ports"]];
-                system_writer.ensure_one(self.slice(address), |old, new| mend(old, new, &fields)).await?;
-            }
+        self.ensure_service().await?;
+        match &self.endpoints {
+            Some(endpoints) => endpoints.reconcile().await,
+            None => Ok(()),
         }
-        self.is_settled.store(true, Ordering::Relaxed);
-        Ok(())
     }
 
-    /// Removes the address of this server, if it is the one that is published, so that clients do not connect to it any
-    /// more.
     async fn withdraw(&self) -> Result<(), StatusError> {
-        let Some(address) = self.server.advertise_address else { return Ok(()) };
-        let parts: [(&Option<SystemWriter>, Object, &[&str]); 2] = [
-            (&self.endpoints, self.endpoints(address), &["subsets"]),
-            (&self.slices, self.slice(address), &["endpoints"]),
-        ];
-        for (system_writer, own, field) in parts {
-            let Some(system_writer) = system_writer else { continue };
-            // Defaults are part of what is stored.
-            let own = system_writer.with_defaults(own);
-            let withdrawn = |present: &Object| {
-                let mut object = present.clone();
-                if object.get(field) == own.get(field) {
-                    object.set(field, Value::Null);
-                    object = system_writer.with_defaults(object);
-                }
-                object
-            };
-            match system_writer.change(NAMESPACE, NAME, withdrawn).await {
-                Err(failure) if !failure.is_not_found() => return Err(failure),
-                _ => {}
-            }
+        match &self.endpoints {
+            Some(endpoints) => endpoints.withdraw().await,
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
-fn is_empty(object: &Object, field: &[&str]) -> bool {
-    match object.get(field) {
-        None | Some(Value::Null) => true,
-        Some(value) => value.as_array().is_some_and(Vec::is_empty),
-    }
-}
-
-/// Returns the present object with the wanted one's fields; `None` when they are equal.
-fn moved(present: &Object, wanted: &Object, fields: &[&[&str]]) -> Option<Object> {
-    let mut object = present.clone();
-    for field in fields {
-        object.copy_field(wanted, field);
-    }
-    (object != *present).then_some(object)
-}
-
-fn family(address: IpAddr) -> &'static str {
+/// Returns the family of an address.
+pub(super) fn family(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "IPv4" } else { "IPv6" }
-}
-
-fn object(value: Value) -> Object {
-    Object::from_value(value).unwrap_or_default()
 }

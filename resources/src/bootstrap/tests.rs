@@ -5,7 +5,7 @@ use registry_core::storage::mvcc::Mvcc as _;
 use super::*;
 use crate::core::endpoints::Endpoints;
 use crate::core::namespaces::Namespaces;
-use crate::core::services::Services;
+use crate::core::services::{NodePortRange, ServiceAllocation, Services};
 use crate::flowcontrol::flowschemas::FlowSchemas;
 use crate::networking::servicecidrs::ServiceCIDRs;
 use crate::support::system_writer::SystemWriter;
@@ -19,13 +19,17 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
     let plurals = ["services", "endpoints", "flowschemas", "prioritylevelconfigurations", "servicecidrs"];
     let installed = crate::testing::installed(&plurals);
     let facts = ServerFacts {
-        service_range: "10.0.0.0/24".parse().unwrap(),
+        service_ranges: "10.0.0.0/24".parse().unwrap(),
         advertise_address: Some("192.0.2.7".parse().unwrap()),
+        endpoints_owner: EndpointsOwner::Count(2),
+        host_name: None,
         secure_port: 6443,
         authentication: PublishedAuthentication::default(),
         features: Vec::new(),
     };
-    let mut hooks = crate::attach_hooks(&installed, facts.service_range);
+    let node_ports = NodePortRange::default();
+    let ranges = ServiceAllocation { addresses: facts.service_ranges, node_ports };
+    let mut hooks = crate::attach_hooks(&installed, ranges);
     hooks.extend(post_start_hooks(&installed, &facts));
     for hook in &hooks {
         hook.run().await.unwrap();
@@ -37,7 +41,8 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
     remove(SystemWriter::of::<FlowSchemas>(&installed), "", "catch-all").await;
     remove(SystemWriter::of::<ServiceCIDRs>(&installed), "", "kubernetes").await;
     let endpoints = SystemWriter::of::<Endpoints>(&installed).unwrap();
-    let of_another_server = serde_json::json!([{ "addresses": [{ "ip": "192.0.2.8" }], "ports": [] }]);
+    let of_another_server =
+        serde_json::json!([{ "addresses": [{ "ip": "192.0.2.8" }], "ports": [{ "port": 1 }] }]);
     endpoints
         .change("default", "kubernetes", |present| {
             let mut changed = present.clone();
@@ -54,7 +59,8 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
     assert!(exists::<ServiceCIDRs>(&installed, "", "kubernetes").await);
     let present = endpoints.get_newest("default", "kubernetes").await.unwrap().unwrap();
     let subsets = present.get(&["subsets"]).unwrap();
-    assert_eq!(subsets[0]["addresses"][0]["ip"], "192.0.2.8");
+    let both = serde_json::json!([{ "ip": "192.0.2.7" }, { "ip": "192.0.2.8" }]);
+    assert_eq!((&subsets[0]["addresses"], &subsets[0]["ports"][0]["port"]), (&both, &1.into()));
 }
 
 #[tokio::test]

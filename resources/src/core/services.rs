@@ -2,15 +2,21 @@
 
 mod addresses;
 pub(crate) mod allocation;
+mod choice;
 mod claim;
 mod cluster_ips;
 mod families;
+mod holder;
 mod node_ports;
+mod older;
+mod port_range;
 pub mod proxy;
 mod range;
+mod ranges;
 pub(crate) mod repair;
 mod service_type;
 mod strategy;
+mod supply;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -18,7 +24,10 @@ mod transitions;
 mod validation;
 mod warnings;
 
+pub use allocation::ServiceAllocation;
+pub use port_range::NodePortRange;
 pub use range::ServiceRange;
+pub use ranges::ServiceRanges;
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

@@ -129,11 +129,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "tokens are signed by the server itself",
         "use --service-account-signing-key-file",
     ),
-    accepted(
-        "service-node-port-range",
-        Values::Only(&["30000-32767"]),
-        "the allocator of node ports has this range",
-    ),
     accepted("show-hidden-metrics-for-version", Values::Text, "no metric is hidden"),
     accepted(
         "storage-initialization-timeout",

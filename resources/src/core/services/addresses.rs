@@ -16,6 +16,8 @@ use registry_core::registry::Store;
 use serde_json::json;
 use tokio::sync::Notify;
 
+use super::holder::Holder;
+use super::range::family_of;
 use super::taken::{Taken, Uses};
 use crate::support::system_writer::{self, SystemWriter};
 
@@ -28,15 +30,6 @@ const REMOVAL_WAIT: Duration = Duration::from_secs(1);
 const REMOVAL_BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
 /// Maximum number of concurrent removals.
 const CONCURRENT_REMOVALS: usize = 32;
-/// The service of the server itself, whose address may be taken over from an earlier attempt.
-const OWN_SERVICE: (&str, &str) = ("default", "kubernetes");
-
-/// The service that an address belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Holder {
-    pub(super) namespace: String,
-    pub(super) name: String,
-}
 
 /// The result of claiming an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,25 +69,6 @@ struct Removal {
     holder: Holder,
     /// The uid of the object that was found first: a later object of the same name has another owner.
     uid: Option<String>,
-}
-
-// === impl Holder ===
-
-impl Holder {
-    pub(super) fn of(service: &Object) -> Self {
-        Self { namespace: service.namespace().to_owned(), name: service.name().to_owned() }
-    }
-
-    /// Returns the service that an IPAddress object refers to; `None` if it refers to something else.
-    pub(super) fn of_address(object: &Object) -> Option<Self> {
-        let field = |name| object.get_str(&["spec", "parentRef", name]).unwrap_or_default();
-        let is_service = field("group").is_empty() && field("resource") == "services";
-        is_service.then(|| Self { namespace: field("namespace").to_owned(), name: field("name").to_owned() })
-    }
-
-    fn is_own_service(&self) -> bool {
-        (self.namespace.as_str(), self.name.as_str()) == OWN_SERVICE
-    }
 }
 
 // === impl AddressObjects ===
@@ -215,7 +189,7 @@ impl AddressObjects {
     }
 
     /// Whether the service has the address; if so, creates the object if it is missing.
-    async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
+    pub(super) async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
         // Unknown is not "no": the service may have been stored with the address.
         let gone = || StatusError::internal("the server has ended");
         let services = self.services.upgrade().ok_or_else(gone)?;
@@ -225,7 +199,7 @@ impl AddressObjects {
             return Ok(false);
         }
         self.system_writer.create(object_of(address, holder)).await?;
-        self.taken.lock().added(&uses);
+        self.taken.lock().added(&uses, holder);
         Ok(true)
     }
 
@@ -259,7 +233,7 @@ pub(super) fn is_managed(object: &Object) -> bool {
 
 /// Whether an IPAddress object has the labels that the allocator sets.
 pub(super) fn has_labels(object: &Object, address: IpAddr) -> bool {
-    is_managed(object) && object.labels().any(|label| label == (FAMILY_LABEL, family(address)))
+    is_managed(object) && object.labels().any(|label| label == (FAMILY_LABEL, family_of(address)))
 }
 
 /// Returns the object of an address of a service.
@@ -267,15 +241,11 @@ pub(super) fn object_of(address: IpAddr, holder: &Holder) -> Object {
     let object = json!({
         "metadata": {
             "name": address,
-            "labels": { FAMILY_LABEL: family(address), MANAGED_BY_LABEL: MANAGER },
+            "labels": { FAMILY_LABEL: family_of(address), MANAGED_BY_LABEL: MANAGER },
         },
         "spec": {
             "parentRef": { "resource": "services", "namespace": holder.namespace, "name": holder.name },
         },
     });
     Object::from_value(object).unwrap_or_default()
-}
-
-fn family(address: IpAddr) -> &'static str {
-    if address.is_ipv4() { "IPv4" } else { "IPv6" }
 }

@@ -1,18 +1,18 @@
 //! Allocation of addresses and node ports to Services: each belongs to at most one service.
 //!
-//! The allocations are read from the stored services, updated with every write of this server, and read again by every
-//! repair.
+//! An address belongs to the service that its IPAddress object names. What this server keeps in memory, it reads from the
+//! stored services, updates with every write, and reads again when another server may have changed it and by every repair.
 //!
 //! Kubernetes concept: `pkg/registry/core/service/storage/alloc.go`.
 
 use std::net::IpAddr;
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::RequestContext;
-use registry_core::api::validation::{ErrorList, FieldPath};
-use registry_core::api::{FieldError, Object, Reason, StatusError};
+use registry_core::api::{Object, StatusError};
 use registry_core::codec::stored;
 use registry_core::registry::{FinishHook, InstalledApi, Store, StoreHooks};
 use registry_core::resource::Resource;
@@ -20,24 +20,40 @@ use registry_core::storage::StoredObject;
 use serde_json::{Value, json};
 
 use super::Services;
-use super::addresses::{AddressObjects, Holder};
+use super::addresses::AddressObjects;
+use super::choice::{AddressChoice, Contended, Refusal};
 use super::claim::Claim;
-use super::range::ServiceRange;
+use super::holder::Holder;
+use super::port_range::NodePortRange;
+use super::ranges::ServiceRanges;
 use super::service_type::{has_cluster_ip, is_external_name};
-use super::taken::{Taken, Uses};
-use super::{families, node_ports};
-use crate::core::address;
+use super::supply::Supply;
+use super::taken::{NodePort, Taken, Uses};
+use super::{cluster_ips, families, node_ports};
 use crate::networking::ipaddresses::IPAddresses;
+use crate::networking::servicecidrs::ServiceCIDRs;
 use crate::support::defaulting::is_empty_at;
+use crate::support::field::Field;
 use crate::support::semantic;
 use crate::support::system_writer::SystemWriter;
 
-/// Maximum number of addresses that are tried for one service if other servers claim them first.
-const ADDRESS_ATTEMPTS: usize = 16;
+/// Maximum number of attempts for one service if other servers claim its addresses first, or have released them.
+const ATTEMPTS: usize = 24;
+/// Number of attempts after which the allocations are read again, because those in memory seem to be old.
+const ATTEMPTS_WITH_MEMORY: usize = 4;
 
-/// Attaches an allocator for this range to the installed services, and returns it; `None` if services are not served,
+/// The ranges that addresses and node ports are allocated from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceAllocation {
+    /// The ranges of addresses (`--service-cluster-ip-range`).
+    pub addresses: ServiceRanges,
+    /// The range of node ports (`--service-node-port-range`).
+    pub node_ports: NodePortRange,
+}
+
+/// Attaches an allocator for these ranges to the installed services, and returns it; `None` if services are not served,
 /// or their store has other hooks.
-pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Arc<Allocator>> {
+pub(crate) fn attach(installed: &InstalledApi, ranges: ServiceAllocation) -> Option<Arc<Allocator>> {
     let store = installed.store(Services::TYPE)?;
     let taken: Arc<Mutex<Taken>> = Arc::default();
     // If IPAddresses are not served, no objects are created.
@@ -46,7 +62,8 @@ pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Ar
     });
     let allocator = Arc::new(Allocator {
         store: Arc::downgrade(&store),
-        range,
+        ranges,
+        service_cidrs: SystemWriter::of::<ServiceCIDRs>(installed),
         objects,
         taken,
         refreshing: tokio::sync::Mutex::default(),
@@ -59,7 +76,9 @@ pub(crate) fn attach(installed: &InstalledApi, range: ServiceRange) -> Option<Ar
 /// Allocates addresses and node ports to services.
 pub(crate) struct Allocator {
     pub(super) store: Weak<Store>,
-    pub(super) range: ServiceRange,
+    ranges: ServiceAllocation,
+    /// The ServiceCIDR objects, which have the ranges of addresses; `None` if they are not served.
+    service_cidrs: Option<SystemWriter>,
     /// The IPAddress objects, by which servers on the same store coordinate.
     pub(super) objects: Option<Arc<AddressObjects>>,
     taken: Arc<Mutex<Taken>>,
@@ -84,32 +103,52 @@ impl Allocator {
         }
     }
 
+    /// Returns the ranges that addresses are allocated from now.
+    pub(super) async fn supply(&self) -> Result<Supply, StatusError> {
+        let objects = match &self.service_cidrs {
+            Some(service_cidrs) => service_cidrs.list_newest(|object| object).await?,
+            None => Vec::new(),
+        };
+        Ok(Supply::new(&objects, &self.ranges.addresses))
+    }
+
     /// Allocates what a service needs; requested addresses and ports are claimed for it. `old` is the service before an
     /// update.
-    fn allocate(
+    async fn allocate(
         self: &Arc<Self>,
         service: &mut Object,
         holder: &Holder,
         old: Option<&Object>,
         dry_run: bool,
-    ) -> Result<Claim, StatusError> {
-        let mut claim = Claim::new(self.clone(), holder.clone());
-        let errors = families::set(service, old, self.range);
+    ) -> Result<Claim, Refusal> {
+        let errors = families::set(service, old, &self.ranges.addresses);
         if !errors.is_empty() {
-            return Err(invalid(service, &errors));
+            return Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors).into());
         }
+        let mut claim = Claim::new(self.clone(), holder.clone());
+        let places = places_to_fill(service, old);
+        let supply = if places.is_empty() { None } else { Some(self.supply().await?) };
         let mut taken = self.taken();
-        if has_cluster_ip(service) && old.is_none_or(is_external_name) {
-            self.take_address(service, dry_run, &mut taken, &mut claim.uses)?;
+        if let Some(supply) = supply {
+            let objects = self.objects.as_deref();
+            let uses = &mut claim.uses;
+            let mut choice = AddressChoice { supply: &supply, objects, taken: &mut taken, uses, dry_run };
+            choice.fill(service, places)?;
         }
-        let mut claims = node_ports::Claims { taken: &mut taken, uses: &mut claim.uses, dry_run };
+        let range = self.ranges.node_ports;
+        let mut claims =
+            node_ports::Claims { taken: &mut taken, uses: &mut claim.uses, range, dry_run, contended: None };
         let outcome = node_ports::allocate(service, old, &mut claims);
+        let contended = claims.contended.map(Contended::Port);
         drop(taken);
-        outcome.map(|()| claim)
+        match outcome {
+            Ok(()) => Ok(claim),
+            Err(failure) => Err(Refusal { failure, contended }),
+        }
     }
 
     /// Allocates, and creates the address objects: if another server created one, this server did not know of that
-    /// allocation.
+    /// allocation. Before a service is refused because something is in use, it is checked that it still is.
     async fn allocate_objects(
         self: &Arc<Self>,
         service: &mut Object,
@@ -117,90 +156,106 @@ impl Allocator {
         old: Option<&Object>,
     ) -> Result<Claim, StatusError> {
         let asked = service.clone();
-        for _ in 0..ADDRESS_ATTEMPTS {
-            let claim = self.allocate(service, holder, old, false)?;
-            let made = claim.make_objects().await;
-            let (claim, foreign) = made.map_err(|failure| match failure.reason {
-                // The service has no name, so that the address object has no valid parent.
-                Reason::Invalid => not_allocated(&asked, "", &failure.message),
-                _ => failure,
-            })?;
+        for attempt in 1..=ATTEMPTS {
+            if attempt == ATTEMPTS_WITH_MEMORY {
+                self.relearn().await?;
+            }
+            let claim = match self.allocate(service, holder, old, false).await {
+                Ok(claim) => claim,
+                Err(refusal) => {
+                    if !self.was_released(refusal.contended).await? {
+                        return Err(refusal.failure);
+                    }
+                    service.clone_from(&asked);
+                    continue;
+                }
+            };
+            let (claim, foreign) = claim.make_objects(&asked).await?;
             let Some(address) = foreign else { return Ok(claim) };
-            let was_chosen = asked.get(&["spec", "clusterIP"]) != service.get(&["spec", "clusterIP"]);
             self.taken().add_foreign(address);
-            if !was_chosen {
-                return Err(not_allocated(
-                    service,
-                    &format!(" {address}"),
-                    "provided IP is already allocated",
-                ));
+            if has_address(&asked, address) {
+                return Err(Refusal::already_allocated(service, &address.to_string()).failure);
             }
             service.clone_from(&asked);
         }
         Err(StatusError::internal("failed to allocate IP: other servers take each one first"))
     }
 
-    fn free_address(&self, taken: &Taken) -> Option<IpAddr> {
-        let is_being_removed = |address| match &self.objects {
-            Some(objects) => objects.is_being_removed(address),
-            None => false,
-        };
-        taken.free_address(self.range, is_being_removed)
+    /// Whether something that is in use according to this server's memory is not any more. Corrects the memory.
+    async fn was_released(&self, contended: Option<Contended>) -> Result<bool, StatusError> {
+        match contended {
+            None => Ok(false),
+            Some(Contended::Address(address)) => self.is_address_free(address).await,
+            Some(Contended::Port(port)) => self.is_port_free(port).await,
+            Some(Contended::All) => self.relearn().await,
+        }
     }
 
-    fn take_address(
-        &self,
-        service: &mut Object,
-        dry_run: bool,
-        taken: &mut Taken,
-        claimed: &mut Uses,
-    ) -> Result<(), StatusError> {
-        let wanted = service.get(&["spec", "clusterIPs"]).and_then(|ips| ips.get(0)).and_then(Value::as_str);
-        let Some(wanted) = wanted else {
-            let Some(address) = self.free_address(taken).filter(|address| taken.claim_address(*address))
-            else {
-                return Err(not_allocated(service, "", "range is full"));
-            };
-            claimed.addresses.insert(address);
-            service.set(&["spec", "clusterIP"], address.to_string().into());
-            service.set(&["spec", "clusterIPs"], json!([address.to_string()]));
-            return Ok(());
+    async fn is_address_free(&self, address: IpAddr) -> Result<bool, StatusError> {
+        let Some(objects) = self.objects.as_ref().filter(|_| self.taken().is_stored(address)) else {
+            return Ok(false);
         };
-        // A headless service has none.
-        let Some(address) = address::parse_loosely(wanted) else { return Ok(()) };
-        let what = format!(" {wanted}");
-        if !self.range.gives(address) {
-            let detail = if dry_run {
-                format!(
-                    "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {}",
-                    self.range
-                )
-            } else {
-                "the provided network does not match the current range".to_owned()
+        let is_free = objects.system_writer.get_newest("", &address.to_string()).await?.is_none();
+        if is_free {
+            self.taken().removed(&Uses { addresses: [address].into(), ..Uses::default() });
+        }
+        Ok(is_free)
+    }
+
+    async fn is_port_free(&self, port: NodePort) -> Result<bool, StatusError> {
+        let Some(holder) = self.taken().port_holder(port) else { return Ok(false) };
+        let Some(store) = self.store.upgrade() else { return Ok(false) };
+        let service = SystemWriter::new(store).get_newest(&holder.namespace, &holder.name).await?;
+        let is_free = !service.is_some_and(|service| Uses::of(&service).node_ports.contains(&port));
+        if is_free {
+            self.taken().removed(&Uses { node_ports: [port].into(), ..Uses::default() });
+        }
+        Ok(is_free)
+    }
+
+    /// Creates, in the background, the objects of addresses that a service has had for long, if they are missing: it was
+    /// stored before there were such objects.
+    pub(super) fn adopt(self: &Arc<Self>, addresses: Vec<IpAddr>, holder: Holder) {
+        let Some(objects) = self.objects.clone() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let allocator = self.clone();
+        runtime.spawn(async move {
+            let adopted = async {
+                let supply = allocator.supply().await?;
+                for address in addresses.into_iter().filter(|address| supply.contains(*address)) {
+                    objects.keeps_if_held(address, &holder).await?;
+                }
+                Ok::<(), StatusError>(())
             };
-            return Err(not_allocated(service, &what, &detail));
-        }
-        // A dry run does not look whether the address is in use.
-        if dry_run {
-            return Ok(());
-        }
-        if !taken.claim_address(address) {
-            return Err(not_allocated(service, &what, "provided IP is already allocated"));
-        }
-        claimed.addresses.insert(address);
-        Ok(())
+            if let Err(failure) = adopted.await {
+                tracing::warn!("cannot create the IPAddress object of a service, the repair will: {failure}");
+            }
+        });
     }
 }
 
-fn invalid(service: &Object, errors: &ErrorList) -> StatusError {
-    StatusError::invalid(Services::TYPE.kind, service.name(), errors)
+/// Returns the places of the families for which a service needs another address.
+fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
+    const NONE: Range<usize> = 0..0;
+    let is_headless = |service: &Object| cluster_ips::is_headless(&Field::of(service, "spec"));
+    let count =
+        |service: &Object| service.get(&["spec", "ipFamilies"]).and_then(Value::as_array).map_or(0, Vec::len);
+    if !has_cluster_ip(service) || is_headless(service) {
+        return NONE;
+    }
+    match old {
+        None => 0..count(service),
+        Some(old) if families::prefers_both_still(service, old) => NONE,
+        Some(old) if is_external_name(old) => 0..count(service),
+        Some(old) if is_headless(old) => NONE,
+        Some(old) if count(old) == 1 && count(service) == 2 => 1..2,
+        Some(_) => NONE,
+    }
 }
 
-fn not_allocated(service: &Object, what: &str, why: &str) -> StatusError {
-    let wanted = service.get(&["spec", "clusterIPs"]).cloned().unwrap_or_else(|| json!([""]));
-    let path = FieldPath::new("spec").child("clusterIPs");
-    let error = FieldError::invalid(path, wanted, format!("failed to allocate IP{what}: {why}"));
-    invalid(service, &error.into())
+/// Whether a service asks for an address.
+fn has_address(service: &Object, address: IpAddr) -> bool {
+    Uses::of(service).addresses.contains(&address)
 }
 
 /// Copies the older field to the newer, plural one.
@@ -252,7 +307,7 @@ impl StoreHooks for Allocation {
         mirror_address(object);
         let holder = Holder { namespace: context.namespace.clone(), name: object.name().to_owned() };
         if dry_run {
-            drop(self.0.allocate(object, &holder, None, true)?);
+            self.0.allocate(object, &holder, None, true).await.map_err(|refusal| refusal.failure)?;
             return Ok(None);
         }
         let claim = self.0.allocate_objects(object, &holder, None).await?;
@@ -270,12 +325,13 @@ impl StoreHooks for Allocation {
         keep_allocated(new, old);
         let holder = Holder::of(old);
         if dry_run {
-            drop(self.0.allocate(new, &holder, Some(old), true)?);
+            self.0.allocate(new, &holder, Some(old), true).await.map_err(|refusal| refusal.failure)?;
             return Ok(None);
         }
         let claim = self.0.allocate_objects(new, &holder, Some(old)).await?;
-        let given_up = Uses::of(old).without(&Uses::after_change(new));
-        Ok(Some(Box::new(claim.giving_up(given_up))))
+        let kept = Uses::after_change(new);
+        let given_up = Uses::of(old).without(&kept);
+        Ok(Some(Box::new(claim.giving_up(given_up).keeping(&kept))))
     }
 
     fn after_delete(&self, object: &StoredObject) {

@@ -4,11 +4,13 @@ use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use registry_core::api::StatusError;
+use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::FinishHook;
 
-use super::addresses::{Claimed, Holder};
+use super::addresses::Claimed;
 use super::allocation::Allocator;
+use super::choice::{not_allocated, texts};
+use super::holder::Holder;
 use super::taken::Uses;
 
 /// Addresses and node ports that are reserved for a write. Dropping the claim releases them.
@@ -21,6 +23,8 @@ pub(super) struct Claim {
     made: HashSet<IpAddr>,
     /// The addresses and ports that the service stops using when the write is committed.
     given_up: Uses,
+    /// The addresses that the service keeps, and of which this server has not seen the objects.
+    unseen: Vec<IpAddr>,
 }
 
 // === impl Claim ===
@@ -30,7 +34,7 @@ impl Claim {
     pub(super) fn new(allocator: Arc<Allocator>, holder: Holder) -> Self {
         let uses = Uses::default();
         let given_up = Uses::default();
-        Self { allocator, holder, uses, made: HashSet::new(), given_up }
+        Self { allocator, holder, uses, made: HashSet::new(), given_up, unseen: Vec::new() }
     }
 
     /// Sets the addresses and ports that the service stops using when the write is committed.
@@ -39,16 +43,35 @@ impl Claim {
         self
     }
 
-    /// Creates the objects of the claimed addresses. Returns the claim, and an address that has another owner.
+    /// Sets what the service uses after the write.
+    pub(super) fn keeping(mut self, kept: &Uses) -> Self {
+        let taken = self.allocator.taken();
+        let known = |address: &IpAddr| self.uses.addresses.contains(address) || taken.is_stored(*address);
+        let unseen = kept.addresses.iter().copied().filter(|address| !known(address)).collect();
+        drop(taken);
+        self.unseen = unseen;
+        self
+    }
+
+    /// Creates the objects of the claimed addresses. Returns the claim, and an address that has another owner. `asked` is
+    /// the service as the client wrote it.
     ///
     /// Runs to its end even if the request is abandoned: otherwise a write could be committed after the claim was
     /// released.
-    pub(super) async fn make_objects(self) -> Result<(Self, Option<IpAddr>), StatusError> {
+    pub(super) async fn make_objects(self, asked: &Object) -> Result<(Self, Option<IpAddr>), StatusError> {
         if self.allocator.objects.is_none() || self.uses.addresses.is_empty() {
             return Ok((self, None));
         }
         let made = tokio::spawn(self.make_all());
-        made.await.map_err(StatusError::internal)?
+        made.await.map_err(StatusError::internal)?.map_err(|failure| match failure.reason {
+            // The service has no name, so that the address object has no valid parent.
+            Reason::Invalid => {
+                let mut shown = texts(asked);
+                shown.resize(shown.len().max(1), String::new());
+                not_allocated(asked, &shown, "", &failure.message)
+            }
+            _ => failure,
+        })
     }
 
     async fn make_all(mut self) -> Result<(Self, Option<IpAddr>), StatusError> {
@@ -78,8 +101,12 @@ impl FinishHook for Claim {
         if committed {
             self.made.clear();
             let claimed = std::mem::take(&mut self.uses);
-            self.allocator.taken().commit(&claimed, &self.given_up);
+            self.allocator.taken().commit(&claimed, &self.given_up, &self.holder);
             self.allocator.release(&self.given_up, &self.holder);
+            let unseen = std::mem::take(&mut self.unseen);
+            if !unseen.is_empty() {
+                self.allocator.adopt(unseen, self.holder.clone());
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The families of a Service's addresses, on a cluster with one range of addresses.
+//! The families of a Service's addresses.
 //!
 //! Kubernetes concept: `initIPFamilyFields` of `pkg/registry/core/service/storage/alloc.go`.
 
@@ -7,7 +7,7 @@ use registry_core::api::{FieldError, Object};
 use serde_json::{Value, json};
 
 use super::cluster_ips::{self, family_of};
-use super::range::ServiceRange;
+use super::ranges::ServiceRanges;
 use super::service_type::is_external_name;
 use crate::support::defaulting::is_empty_at;
 use crate::support::field::Field;
@@ -19,7 +19,7 @@ const ADDRESSES: [&str; 2] = ["spec", "clusterIPs"];
 const SINGLE: &str = "SingleStack";
 
 /// Sets the policy and the families where they are unset, and checks that this cluster has them.
-pub(super) fn set(service: &mut Object, old: Option<&Object>, range: ServiceRange) -> ErrorList {
+pub(super) fn set(service: &mut Object, old: Option<&Object>, ranges: &ServiceRanges) -> ErrorList {
     let mut errors = ErrorList::default();
     if is_external_name(service) || old.is_some_and(|old| prefers_both_still(service, old)) {
         return errors;
@@ -32,7 +32,7 @@ pub(super) fn set(service: &mut Object, old: Option<&Object>, range: ServiceRang
         return errors;
     }
     check_policy(service, old, &mut errors);
-    add_families(service, range, &mut errors);
+    add_families(service, ranges, &mut errors);
     if !errors.is_empty() {
         return errors;
     }
@@ -40,20 +40,30 @@ pub(super) fn set(service: &mut Object, old: Option<&Object>, range: ServiceRang
     if is_free {
         // A headless service whose endpoints are given by others may have families that the cluster has not.
         if families.is_empty() {
-            families.push(range.family().to_owned());
+            families.push(ranges.family().to_owned());
         }
-        if families.len() < 2 && policy(service) != SINGLE {
-            let other = if families.iter().any(|family| family == "IPv4") { "IPv6" } else { "IPv4" };
-            families.push(other.to_owned());
-        }
+        add_other(&mut families, policy(service));
     } else {
-        check_configured(service, range, &mut errors);
+        check_configured(service, ranges, &mut errors);
         if families.is_empty() {
-            families.push(range.family().to_owned());
+            families.push(ranges.family().to_owned());
+        }
+        if ranges.are_dual() {
+            add_other(&mut families, policy(service));
         }
     }
     service.set(&FAMILIES, json!(families));
     errors
+}
+
+/// Adds the other family to a single one, unless the policy is to have one.
+fn add_other(families: &mut Vec<String>, policy: &str) {
+    if let [only] = families.as_slice()
+        && policy != SINGLE
+    {
+        let other = if only == "IPv4" { "IPv6" } else { "IPv4" };
+        families.push(other.to_owned());
+    }
 }
 
 fn policy(service: &Object) -> &str {
@@ -66,7 +76,7 @@ fn families_of(service: &Object) -> Vec<String> {
 }
 
 /// Whether a service preferred both families before and does so with the same addresses and families.
-fn prefers_both_still(service: &Object, old: &Object) -> bool {
+pub(super) fn prefers_both_still(service: &Object, old: &Object) -> bool {
     const PREFERS: &str = "PreferDualStack";
     let is_same = |path: &[&str]| semantic::equal(service.get(path), old.get(path));
     policy(service) == PREFERS
@@ -115,7 +125,7 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
 }
 
 /// Adds the families of addresses that have none.
-fn add_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorList) {
+fn add_families(service: &mut Object, ranges: &ServiceRanges, errors: &mut ErrorList) {
     let mut families = families_of(service);
     let spec = Field::of(service, "spec");
     let ips = spec.get("clusterIPs");
@@ -127,7 +137,7 @@ fn add_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorLis
         if index < families.len() {
             continue;
         }
-        if family == range.family() {
+        if ranges.has_family(family) {
             families.push(family.to_owned());
         } else {
             let detail = format!("{family} is not configured on this cluster");
@@ -140,14 +150,14 @@ fn add_families(service: &mut Object, range: ServiceRange, errors: &mut ErrorLis
     }
 }
 
-fn check_configured(service: &Object, range: ServiceRange, errors: &mut ErrorList) {
+fn check_configured(service: &Object, ranges: &ServiceRanges, errors: &mut ErrorList) {
     let spec = Field::of(service, "spec");
     let policy = spec.get("ipFamilyPolicy");
-    if policy.text() == "RequireDualStack" {
+    if policy.text() == "RequireDualStack" && !ranges.are_dual() {
         errors.push(policy.invalid("this cluster is not configured for dual-stack services"));
     }
     for family in spec.get("ipFamilies").elements() {
-        if family.text() != range.family() {
+        if !ranges.has_family(family.text()) {
             errors.push(family.invalid("not configured on this cluster"));
         }
     }

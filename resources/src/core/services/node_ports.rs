@@ -10,8 +10,9 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::Services;
+use super::port_range::NodePortRange;
 use super::service_type::{has_node_ports, kind, needs_health_check};
-use super::taken::{FIRST_NODE_PORT, LAST_NODE_PORT, NodePort, Taken, Uses, node_port};
+use super::taken::{NodePort, Taken, Uses, node_port};
 
 const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
 const ALLOCATED: &str = "provided port is already allocated";
@@ -22,19 +23,24 @@ pub(super) struct Claims<'a> {
     pub(super) taken: &'a mut Taken,
     /// The claims of the write.
     pub(super) uses: &'a mut Uses,
+    /// The range of the ports.
+    pub(super) range: NodePortRange,
     /// Whether nothing will be stored: then ports outside of the range are accepted too.
     pub(super) dry_run: bool,
+    /// The first port that was refused because it is in use.
+    pub(super) contended: Option<NodePort>,
 }
 
 impl Claims<'_> {
     fn claim(&mut self, number: NodePort) -> Result<(), String> {
-        let is_in_range = (FIRST_NODE_PORT..=LAST_NODE_PORT).contains(&number);
-        if !is_in_range && !self.dry_run {
+        if !self.range.gives(number) && !self.dry_run {
             return Err(format!(
-                "provided port is not in the valid range. The range of valid ports is {FIRST_NODE_PORT}-{LAST_NODE_PORT}"
+                "provided port is not in the valid range. The range of valid ports is {}",
+                self.range
             ));
         }
         if !self.taken.claim_node_port(number) {
+            self.contended = self.contended.or(Some(number));
             return Err(ALLOCATED.to_owned());
         }
         self.uses.node_ports.insert(number);
@@ -42,7 +48,7 @@ impl Claims<'_> {
     }
 
     fn claim_free(&mut self) -> Result<NodePort, StatusError> {
-        let number = self.taken.free_node_port();
+        let number = self.taken.free_node_port(self.range);
         let number =
             number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
         self.claim(number).map_err(StatusError::internal)?;
@@ -171,9 +177,10 @@ fn set_ports(service: &mut Object, ports: Vec<Value>) {
 }
 
 /// Keeps the node ports that an update leaves out: a port takes the node port of the old port with the same name, unless
-/// another port has that node port now.
+/// another port has that node port now. A load balancer that allocates none keeps none.
 pub(super) fn keep(new: &mut Object, old: &Object) {
-    if has_node_ports(old) && has_node_ports(new) {
+    let keeps = |service: &Object| has_node_ports(service) && wants_ports(service);
+    if keeps(old) && keeps(new) {
         let before = ports(old);
         let mut after = ports(new);
         let given: HashSet<NodePort> = after.iter().filter_map(node_port).collect();

@@ -1,14 +1,16 @@
-//! The address range of services.
+//! A range of service addresses.
+//!
+//! Kubernetes concept: `ipallocator.Allocator`.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Maximum number of addresses that are allocated from a large range.
-const MAX_ADDRESSES: u128 = 1 << 20;
+/// Minimum length of the prefix of a range of IPv6 addresses.
+const SHORTEST_IPV6_PREFIX: u8 = 64;
 
-/// The address range of services (`--service-cluster-ip-range`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A range of service addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceRange {
     /// The range's base address, host bits cleared.
     pub base: IpAddr,
@@ -26,16 +28,16 @@ impl ServiceRange {
 
     /// Returns the family of the range.
     pub(super) fn family(self) -> &'static str {
-        let [own, _] = self.families();
-        own
+        family_of(self.base)
     }
 
-    /// Returns both families, the family of the range first.
-    pub(super) fn families(self) -> [&'static str; 2] {
-        if self.base.is_ipv4() { ["IPv4", "IPv6"] } else { ["IPv6", "IPv4"] }
+    /// Returns the number of addresses, the unusable ones included.
+    pub(super) fn size(self) -> u128 {
+        // The prefix of IPv6 ranges has at least 64 bits.
+        1_u128.checked_shl(self.host_bits()).unwrap_or(u128::MAX)
     }
 
-    /// Whether a service may have the address: neither the network address nor the broadcast address.
+    /// Whether a service may have the address: neither the network address nor, for IPv4, the broadcast address.
     pub(super) fn gives(self, address: IpAddr) -> bool {
         let offset = match (self.base, address) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
@@ -49,9 +51,9 @@ impl ServiceRange {
 
     /// Returns the addresses to try for a service without a requested address: the upper part of the range from a
     /// random start, then the lower part, which is meant for requested addresses.
-    pub(super) fn candidates(self, start: u32) -> impl Iterator<Item = IpAddr> {
+    pub(super) fn candidates(self, start: u64) -> impl Iterator<Item = IpAddr> {
         let reserved = self.reserved();
-        let count = self.last_offset().min(MAX_ADDRESSES) - reserved;
+        let count = self.last_offset() - reserved;
         let upper = (0..count).map(move |step| 1 + reserved + (u128::from(start) + step) % count.max(1));
         upper.chain(1..=reserved).map(move |offset| self.address(offset))
     }
@@ -60,14 +62,19 @@ impl ServiceRange {
     fn reserved(self) -> u128 {
         const FEWEST: u128 = 16;
         const MOST: u128 = 256;
-        let size = self.last_offset() + 2;
+        let size = self.size();
         if size <= FEWEST { 0 } else { (size / 16).clamp(FEWEST, MOST) }
     }
 
+    /// Returns the offset of the last usable address; 0 if there is none.
     fn last_offset(self) -> u128 {
+        let unusable = if self.base.is_ipv4() { 2 } else { 1 };
+        self.size().saturating_sub(unusable)
+    }
+
+    fn host_bits(self) -> u32 {
         let bits = if self.base.is_ipv4() { 32 } else { 128 };
-        // The parser requires at least two host bits; more than 64 are not used.
-        (1_u128 << (bits - u32::from(self.prefix_bits)).min(64)) - 2
+        bits - u32::from(self.prefix_bits)
     }
 
     fn address(self, offset: u128) -> IpAddr {
@@ -94,38 +101,83 @@ impl FromStr for ServiceRange {
         let invalid = || format!("\"{text}\" is no range of addresses such as 10.0.0.0/24");
         let (address, bits) = text.split_once('/').ok_or_else(invalid)?;
         let address: IpAddr = address.parse().map_err(|_| invalid())?;
-        let prefix_bits: u8 = bits.parse().map_err(|_| invalid())?;
+        let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+        let prefix_bits: u8 = bits.parse().ok().filter(|_| is_number).ok_or_else(invalid)?;
         let base = match address {
-            IpAddr::V4(v4) if (1..=30).contains(&prefix_bits) => {
-                IpAddr::V4((u32::from(v4) & !(u32::MAX >> prefix_bits)).into())
+            IpAddr::V4(v4) if prefix_bits <= 32 => {
+                let hosts = u32::MAX.checked_shr(prefix_bits.into()).unwrap_or_default();
+                IpAddr::V4((u32::from(v4) & !hosts).into())
             }
-            IpAddr::V6(v6) if (1..=126).contains(&prefix_bits) => {
-                IpAddr::V6((u128::from(v6) & !(u128::MAX >> prefix_bits)).into())
+            IpAddr::V6(_) if prefix_bits < SHORTEST_IPV6_PREFIX => {
+                return Err(format!(
+                    "shortest allowed prefix length for service CIDR is {SHORTEST_IPV6_PREFIX}, got {prefix_bits}"
+                ));
             }
-            _ => return Err(format!("\"{text}\" leaves no room for services")),
+            IpAddr::V6(v6) if prefix_bits <= 128 => {
+                let hosts = u128::MAX.checked_shr(prefix_bits.into()).unwrap_or_default();
+                IpAddr::V6((u128::from(v6) & !hosts).into())
+            }
+            _ => return Err(invalid()),
         };
         Ok(Self { base, prefix_bits })
     }
+}
+
+/// Returns the family of an address.
+pub(super) fn family_of(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "IPv4" } else { "IPv6" }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn range(text: &str) -> ServiceRange {
+        text.parse().expect("a range")
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
     #[test]
     fn a_range_gives_its_hosts_and_reserves_the_first() {
-        let range: ServiceRange = "10.0.0.0/24".parse().expect("a range");
-        let all: Vec<IpAddr> = range.candidates(1_000_000).collect();
+        let small = range("10.0.0.0/24");
+        let all: Vec<IpAddr> = small.candidates(1_000_000).collect();
         assert_eq!(all.len(), 254);
-        assert!(all.iter().all(|address| range.gives(*address)));
-        assert!(
-            all[..238].iter().all(|address| *address >= "10.0.0.17".parse::<IpAddr>().expect("an address"))
-        );
+        assert!(all.iter().all(|address| small.gives(*address)));
+        assert!(all[..238].iter().all(|candidate| *candidate >= address("10.0.0.17")));
         for outside in ["10.0.0.0", "10.0.0.255", "10.0.1.1", "fd00::1"] {
-            assert!(!range.gives(outside.parse().expect("an address")), "{outside}");
+            assert!(!small.gives(address(outside)), "{outside}");
         }
-        let six: ServiceRange = "fd00::/112".parse().expect("a range");
-        assert!(six.gives("fd00::1".parse().expect("an address")) && six.candidates(7).count() > 60_000);
-        assert_eq!(range.to_string(), "10.0.0.0/24");
+        let six = range("fd00::/112");
+        assert!(six.gives(address("fd00::1")) && six.candidates(7).count() == 65_535);
+        assert!(six.gives(address("fd00::ffff")) && !six.gives(address("fd00::1:0")));
+        assert_eq!(small.to_string(), "10.0.0.0/24");
+    }
+
+    #[test]
+    fn large_and_tiny_ranges_are_used_whole() {
+        let large = range("2001:db8::/64");
+        assert!(large.gives(address("2001:db8::ffff:ffff:ffff:ffff")));
+        assert!(!large.gives(address("2001:db8::")) && !large.gives(address("2001:db8:0:1::")));
+        let far = large.candidates(u64::MAX).next().expect("a candidate");
+        assert!(large.gives(far), "{far}");
+        for (text, count) in
+            [("10.0.0.0/32", 0), ("10.0.0.0/31", 0), ("10.0.0.0/30", 2), ("fd00::/128", 0), ("fd00::/127", 1)]
+        {
+            assert_eq!(range(text).candidates(3).count(), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_range_is_refused() {
+        for text in
+            ["", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "fd00::/129", "10.0.0/8", "x/8"]
+        {
+            assert!(text.parse::<ServiceRange>().is_err(), "{text}");
+        }
+        let refused = "fd00::/63".parse::<ServiceRange>().expect_err("too large");
+        assert_eq!(refused, "shortest allowed prefix length for service CIDR is 64, got 63");
     }
 }

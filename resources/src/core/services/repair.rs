@@ -13,14 +13,17 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use registry_core::api::{Object, StatusError};
 
-use super::addresses::{AddressObjects, Holder, has_labels, is_managed, object_of};
+use super::addresses::{AddressObjects, has_labels, is_managed, object_of};
 use super::allocation::Allocator;
+use super::holder::Holder;
 use super::taken::Uses;
 use crate::bootstrap::PostStartHook;
 use crate::support::system_writer::SystemWriter;
 
 /// Interval between two repairs.
 const PERIOD: Duration = Duration::from_mins(3);
+/// Minimum age of the allocations in memory before they are read again for a request.
+const SHORTEST_AGE: Duration = Duration::from_secs(1);
 /// Minimum age of an address object without a service before it is removed: the service may be about to be created.
 const GRACE: Duration = Duration::from_mins(1);
 /// Minimum age of an address object that its service does not use: it may belong to an attempt to recreate the service.
@@ -76,17 +79,27 @@ impl Allocator {
         self.refresh().await.map(drop)
     }
 
+    /// Reads the allocations again, because other servers may have changed them; `false` if that was done just now.
+    pub(super) async fn relearn(&self) -> Result<bool, StatusError> {
+        let _one_at_a_time = self.refreshing.lock().await;
+        if self.taken().age().is_some_and(|age| age < SHORTEST_AGE) {
+            return Ok(false);
+        }
+        self.refresh().await.map(|_| true)
+    }
+
     /// Reads the allocations, and repairs the objects.
     async fn repair(&self) -> Result<(), StatusError> {
         let _one_at_a_time = self.refreshing.lock().await;
         let listed = self.refresh().await?;
         let Some(objects) = &self.objects else { return Ok(()) };
+        let supply = self.supply().await?;
         let by_address: HashMap<IpAddr, &KnownAddress> =
             listed.addresses.iter().map(|known| (known.address, known)).collect();
         let by_holder: ByHolder<'_> =
             listed.services.iter().map(|service| (&service.holder, service)).collect();
         for service in &listed.services {
-            for address in service.uses.addresses.iter().filter(|address| self.range.gives(**address)) {
+            for address in service.uses.addresses.iter().filter(|address| supply.contains(**address)) {
                 let present = by_address.get(address).copied();
                 repair_service(objects, *address, service, present, &by_holder).await?;
             }
@@ -115,15 +128,12 @@ impl Allocator {
         };
         let addresses: Vec<KnownAddress> = addresses.into_iter().flatten().collect();
         let services = SystemWriter::new(store).list_newest(|service| Known::of(&service)).await?;
-        let mut listed = Uses::default();
-        for service in &services {
-            listed.addresses.extend(&service.uses.addresses);
-            listed.node_ports.extend(&service.uses.node_ports);
-        }
+        let used: HashSet<IpAddr> =
+            services.iter().flat_map(|service| &service.uses.addresses).copied().collect();
         let others = addresses.iter().map(|known| known.address);
-        let foreign: HashSet<IpAddr> = others
-            .filter(|address| !listed.addresses.contains(address) && !self.is_in_progress(*address))
-            .collect();
+        let foreign: HashSet<IpAddr> =
+            others.filter(|address| !used.contains(address) && !self.is_in_progress(*address)).collect();
+        let listed = services.iter().map(|service| (&service.uses, &service.holder));
         self.taken().finish_refresh(listed, foreign);
         drop(refresh);
         Ok(Listed { services, addresses })

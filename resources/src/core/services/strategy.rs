@@ -8,7 +8,7 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::core::v1::ServiceMut;
 
 use super::service_type::{has_cluster_ip, is_externally_accessible, kind};
-use super::{transitions, validation, warnings};
+use super::{older, transitions, validation, warnings};
 
 const AFFINITY_SECONDS: i64 = 10_800;
 
@@ -58,6 +58,10 @@ impl ObjectStrategy for ServiceStrategy {
                 ingress.ip_mode().or_if_absent("VIP");
             }
         }
+    }
+
+    fn completed(&self, stored: &[u8]) -> Option<Object> {
+        older::completed(stored)
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -2,19 +2,18 @@
 //!
 //! Kubernetes concept: the bitmaps of `pkg/registry/core/service/allocator`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::time::Duration;
 
 use registry_core::api::Object;
 use serde_json::Value;
+use tokio::time::Instant;
 
+use super::holder::Holder;
+use super::port_range::NodePortRange;
 use super::range::ServiceRange;
 use super::service_type::{has_cluster_ip, has_node_ports, needs_health_check};
-
-pub(super) const FIRST_NODE_PORT: i64 = 30_000;
-pub(super) const LAST_NODE_PORT: i64 = 32_767;
-/// Node ports below this one are only allocated on request.
-const FIRST_FREE_NODE_PORT: i64 = 30_086;
 
 /// A node port. One number is one port for all protocols.
 pub(super) type NodePort = i64;
@@ -29,10 +28,12 @@ pub(super) struct Uses {
 /// Allocations in use.
 #[derive(Default)]
 pub(super) struct Taken {
-    /// Whether the stored services have been read.
-    known: bool,
+    /// The time at which the stored services were read; `None` before the first time.
+    read_at: Option<Instant>,
     /// The allocations of stored services.
     stored: Uses,
+    /// The services that have the stored node ports.
+    port_holders: HashMap<NodePort, Holder>,
     /// The claims of pending writes.
     claimed: Uses,
     /// Addresses whose IPAddress objects do not belong to a known service.
@@ -43,7 +44,7 @@ pub(super) struct Taken {
 
 /// A committed change of what stored services use.
 enum Change {
-    Added(Uses),
+    Added(Uses, Holder),
     Removed(Uses),
 }
 
@@ -117,7 +118,12 @@ fn health_check_port(service: &Object) -> Option<NodePort> {
 impl Taken {
     /// Whether the stored services have been read.
     pub(super) fn is_known(&self) -> bool {
-        self.known
+        self.read_at.is_some()
+    }
+
+    /// Returns the time since the stored services were read; `None` before the first time.
+    pub(super) fn age(&self) -> Option<Duration> {
+        self.read_at.map(|read_at| read_at.elapsed())
     }
 
     /// Claims an address for a write; `false` if it is in use. Creating the object shows whether a foreign address
@@ -137,18 +143,23 @@ impl Taken {
     }
 
     /// Records a committed write: its claims are stored, and what it gave up is no longer in use.
-    pub(super) fn commit(&mut self, claimed: &Uses, given_up: &Uses) {
+    pub(super) fn commit(&mut self, claimed: &Uses, given_up: &Uses, holder: &Holder) {
         self.claimed.remove(claimed);
         self.removed(given_up);
-        self.added(claimed);
+        self.added(claimed, holder);
     }
 
     /// Records what a stored service uses.
-    pub(super) fn added(&mut self, uses: &Uses) {
-        self.stored.add(uses);
+    pub(super) fn added(&mut self, uses: &Uses, holder: &Holder) {
+        self.store(uses, holder);
         if let Some(journal) = &mut self.journal {
-            journal.push(Change::Added(uses.clone()));
+            journal.push(Change::Added(uses.clone(), holder.clone()));
         }
+    }
+
+    fn store(&mut self, uses: &Uses, holder: &Holder) {
+        self.stored.add(uses);
+        self.port_holders.extend(uses.node_ports.iter().map(|port| (*port, holder.clone())));
     }
 
     /// Records what no stored service uses any more.
@@ -175,17 +186,35 @@ impl Taken {
     }
 
     /// Replaces the allocations by the listed ones and the changes since the list was started.
-    pub(super) fn finish_refresh(&mut self, listed: Uses, mut foreign: HashSet<IpAddr>) {
-        self.stored = listed;
+    pub(super) fn finish_refresh<'s>(
+        &mut self,
+        listed: impl Iterator<Item = (&'s Uses, &'s Holder)>,
+        mut foreign: HashSet<IpAddr>,
+    ) {
+        self.stored = Uses::default();
+        self.port_holders.clear();
+        for (uses, holder) in listed {
+            self.store(uses, holder);
+        }
         for change in self.journal.take().unwrap_or_default() {
             match change {
-                Change::Added(uses) => self.stored.add(&uses),
+                Change::Added(uses, holder) => self.store(&uses, &holder),
                 Change::Removed(uses) => self.stored.remove(&uses),
             }
         }
         foreign.retain(|address| !self.stored.addresses.contains(address));
         self.foreign = foreign;
-        self.known = true;
+        self.read_at = Some(Instant::now());
+    }
+
+    /// Whether a stored service is known to have the address.
+    pub(super) fn is_stored(&self, address: IpAddr) -> bool {
+        self.stored.addresses.contains(&address)
+    }
+
+    /// Returns the stored service that has a node port; `None` if a pending write has claimed it.
+    pub(super) fn port_holder(&self, port: NodePort) -> Option<Holder> {
+        self.port_holders.get(&port).filter(|_| self.stored.node_ports.contains(&port)).cloned()
     }
 
     /// Whether a pending write has claimed this address.
@@ -210,12 +239,11 @@ impl Taken {
     }
 
     /// Returns a free node port.
-    pub(super) fn free_node_port(&self) -> Option<i64> {
-        let span = LAST_NODE_PORT - FIRST_FREE_NODE_PORT + 1;
-        let start = i64::from(random()) % span;
-        let is_taken =
-            |number: &i64| [&self.stored, &self.claimed].iter().any(|uses| uses.node_ports.contains(number));
-        (0..span).map(|step| FIRST_FREE_NODE_PORT + (start + step) % span).find(|number| !is_taken(number))
+    pub(super) fn free_node_port(&self, range: NodePortRange) -> Option<NodePort> {
+        let is_taken = |number: &NodePort| {
+            [&self.stored, &self.claimed].iter().any(|uses| uses.node_ports.contains(number))
+        };
+        range.candidates(random()).find(|number| !is_taken(number))
     }
 
     fn has_address(&self, address: IpAddr) -> bool {
@@ -224,8 +252,12 @@ impl Taken {
     }
 }
 
-fn random() -> u32 {
-    // The letters of a generated name are random; no other source of randomness is needed.
-    let name = registry_core::registry::store::generate_name("");
-    name.bytes().fold(0, |sum: u32, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)))
+fn random() -> u64 {
+    // The letters of generated names are random; no other source of randomness is needed.
+    let names = [
+        registry_core::registry::store::generate_name(""),
+        registry_core::registry::store::generate_name(""),
+    ];
+    let bytes = names.iter().flat_map(|name| name.bytes());
+    bytes.fold(0, |sum: u64, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)))
 }

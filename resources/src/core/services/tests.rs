@@ -14,9 +14,10 @@ use registry_core::storage::testing::{Call, EngineHooks, FaultPlan, FaultyMvcc, 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::addresses::{Holder, object_of};
+use super::addresses::object_of;
+use super::holder::Holder;
 use super::repair::AllocationRepair;
-use super::{ServiceRange, Services};
+use super::{NodePortRange, ServiceAllocation, ServiceRanges, Services};
 use crate::bootstrap::PostStartHook as _;
 use crate::networking::ipaddresses::IPAddresses;
 use crate::support::system_writer::SystemWriter;
@@ -36,8 +37,13 @@ struct Cluster {
 
 impl Cluster {
     fn new(installed: InstalledApi) -> Self {
-        let range: ServiceRange = RANGE.parse().unwrap();
-        let repair = AllocationRepair(super::allocation::attach(&installed, range).unwrap());
+        Self::of_ranges(installed, RANGE)
+    }
+
+    fn of_ranges(installed: InstalledApi, ranges: &str) -> Self {
+        let addresses: ServiceRanges = ranges.parse().unwrap();
+        let ranges = ServiceAllocation { addresses, node_ports: NodePortRange::default() };
+        let repair = AllocationRepair(super::allocation::attach(&installed, ranges).unwrap());
         let services = installed.store(Services::TYPE).unwrap();
         Self { installed, services, repair }
     }

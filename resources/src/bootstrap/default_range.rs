@@ -1,0 +1,106 @@
+//! The ServiceCIDR object of the address ranges that the server is started with.
+//!
+//! Kubernetes concept: `start-kubernetes-service-cidr-controller` (`pkg/controlplane/controller/defaultservicecidr`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use registry_core::api::{Object, StatusError, time};
+use registry_core::registry::InstalledApi;
+use serde_json::{Value, json};
+
+use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
+use crate::networking::servicecidrs::ServiceCIDRs;
+use crate::support::system_writer::SystemWriter;
+
+const NAME: &str = "kubernetes";
+
+/// Creates the object of the server's address ranges.
+pub(super) struct DefaultRange {
+    system_writer: SystemWriter,
+    ranges: Vec<String>,
+    is_mismatch_reported: AtomicBool,
+}
+
+// === impl DefaultRange ===
+
+impl DefaultRange {
+    /// Returns the present object with the range of the second family, if that is the only difference.
+    fn with_second_family(&self, present: &Object) -> Option<Object> {
+        let first = self.ranges.first().filter(|_| self.ranges.len() == 2)?;
+        if present.get(&["spec", "cidrs"]) != Some(&json!([first])) {
+            return None;
+        }
+        let mut range = present.clone();
+        range.set(&["spec", "cidrs"], json!(self.ranges));
+        Some(range)
+    }
+
+    pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
+        let system_writer = SystemWriter::of::<ServiceCIDRs>(installed)?;
+        Some(Self {
+            system_writer,
+            ranges: server.service_ranges.all().map(|range| range.to_string()).collect(),
+            is_mismatch_reported: AtomicBool::new(false),
+        })
+    }
+}
+
+#[async_trait]
+impl PostStartHook for DefaultRange {
+    fn name(&self) -> &'static str {
+        "start-kubernetes-service-cidr-controller"
+    }
+
+    fn period(&self) -> Option<Duration> {
+        Some(OWN_SERVICE_PERIOD)
+    }
+
+    async fn run(&self) -> Result<(), StatusError> {
+        let wanted = json!({ "metadata": { "name": NAME }, "spec": { "cidrs": self.ranges } });
+        self.system_writer
+            .ensure_one(Object::from_value(wanted).unwrap_or_default(), |old, _| self.with_second_family(old))
+            .await?;
+        let Some(present) = self.system_writer.get_newest("", NAME).await? else { return Ok(()) };
+        if present.deletion_timestamp().is_some() {
+            return Ok(());
+        }
+        if present.get(&["spec", "cidrs"]) != Some(&json!(self.ranges)) {
+            if !self.is_mismatch_reported.swap(true, Ordering::Relaxed) {
+                let found = present.get(&["spec", "cidrs"]);
+                tracing::warn!(?found, wanted = ?self.ranges, "the default ServiceCIDR does not match the flag");
+            }
+            return Ok(());
+        }
+        if !lacks_readiness(&present) {
+            return Ok(());
+        }
+        let ready = json!([{
+            "type": "Ready",
+            "status": "True",
+            "lastTransitionTime": time::now(),
+            "reason": "",
+            "message": "Kubernetes default Service CIDR is ready",
+        }]);
+        let with_ready = |present: &Object| {
+            let mut range = present.clone();
+            if lacks_readiness(present) {
+                range.set(&["status", "conditions"], ready.clone());
+            }
+            range
+        };
+        self.system_writer.change_status("", NAME, with_ready).await
+    }
+}
+
+/// Whether no condition says whether a range is ready.
+fn lacks_readiness(range: &Object) -> bool {
+    let conditions = range.get(&["status", "conditions"]).and_then(Value::as_array);
+    let mut conditions = conditions.into_iter().flatten();
+    let is = |condition: &Value, field: &str, text: &str| {
+        condition.get(field).and_then(Value::as_str) == Some(text)
+    };
+    let ready = conditions.find(|condition| is(condition, "type", "Ready"));
+    ready.is_none_or(|condition| is(condition, "status", "Unknown"))
+}

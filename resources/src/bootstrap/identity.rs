@@ -1,0 +1,241 @@
+//! The Lease by which a server shows that it runs, and the collection of those that have expired.
+//!
+//! Kubernetes concept: `APIServerIdentity`; `apiserverleasegc`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
+use registry_core::RequestContext;
+use registry_core::api::{ListOptions, Object, StatusError};
+use registry_core::registry::{InstalledApi, Store};
+use registry_core::resource::Resource as _;
+use registry_core::rest::Lister as _;
+use serde_json::json;
+
+use super::{PostStartHook, ServerFacts};
+use crate::coordination::leases::Leases;
+use crate::support::system_writer::SystemWriter;
+
+const NAMESPACE: &str = "kube-system";
+/// The label of the leases of servers, and its value.
+const LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
+const HOST_LABEL: &str = "kubernetes.io/hostname";
+/// Time after its last renewal at which a lease expires, in seconds.
+const DURATION_SECONDS: i64 = 3600;
+const RENEWAL_PERIOD: Duration = Duration::from_secs(10);
+/// Interval between two looks for expired leases, in the cache.
+const COLLECTION_PERIOD: Duration = Duration::from_secs(3);
+const RENEW_TIME: [&str; 2] = ["spec", "renewTime"];
+
+/// Creates and renews the lease of this server.
+pub(super) struct IdentityLease {
+    leases: SystemWriter,
+    name: String,
+    host_name: String,
+    /// The name of this process.
+    holder: String,
+    /// Whether the lease is this process's, not the one that an earlier process left behind.
+    is_own: AtomicBool,
+}
+
+/// Removes the expired leases of servers.
+pub(super) struct IdentityLeaseCollection {
+    store: Arc<Store>,
+    leases: SystemWriter,
+}
+
+// === impl IdentityLease ===
+
+impl IdentityLease {
+    /// Returns `None` if leases are not served, or the name of this machine is not known.
+    pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
+        let host_name = server.host_name.clone()?;
+        let name = identity(&host_name);
+        let holder = format!("{name}_{}", registry_core::registry::store::new_uid());
+        let leases = SystemWriter::of::<Leases>(installed)?;
+        Some(Self { leases, name, host_name, holder, is_own: AtomicBool::new(false) })
+    }
+
+    fn lease(&self) -> Object {
+        let now = micro_time(Timestamp::now());
+        let lease = json!({
+            "metadata": {
+                "name": self.name,
+                "namespace": NAMESPACE,
+                "labels": { LABEL.0: LABEL.1, HOST_LABEL: self.host_name },
+            },
+            "spec": {
+                "holderIdentity": self.holder,
+                "leaseDurationSeconds": DURATION_SECONDS,
+                "renewTime": now,
+            },
+        });
+        Object::from_value(lease).unwrap_or_default()
+    }
+}
+
+/// Returns the identity of a server on this machine: servers on one machine share it.
+fn identity(host_name: &str) -> String {
+    let mut hashed = Vec::new();
+    for part in [host_name, "kube-apiserver"] {
+        // Longer names of machines do not exist.
+        hashed.extend(u16::try_from(part.len()).unwrap_or(u16::MAX).to_be_bytes());
+        hashed.extend(part.as_bytes());
+    }
+    let digest = ring::digest::digest(&ring::digest::SHA256, &hashed);
+    let hash = digest.as_ref().get(..16).unwrap_or_default();
+    format!("apiserver-{}", base32(hash))
+}
+
+/// Encodes bytes in base 32, in small letters and without padding.
+fn base32(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let bits: Vec<u8> = bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
+    let letter = |group: &[u8]| {
+        let value = (0..5).fold(0_usize, |value, bit| {
+            value << 1 | usize::from(group.get(bit).copied().unwrap_or_default())
+        });
+        LETTERS.get(value).copied().map(char::from)
+    };
+    bits.chunks(5).filter_map(letter).collect()
+}
+
+fn micro_time(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+#[async_trait]
+impl PostStartHook for IdentityLease {
+    fn name(&self) -> &'static str {
+        "start-kube-apiserver-identity-lease-controller"
+    }
+
+    fn period(&self) -> Option<Duration> {
+        Some(RENEWAL_PERIOD)
+    }
+
+    async fn run(&self) -> Result<(), StatusError> {
+        if !self.is_own.load(Ordering::Relaxed) {
+            self.leases.remove(NAMESPACE, &self.name).await?;
+        }
+        let renewed = |present: &Object| {
+            let mut lease = present.clone();
+            let own = self.lease();
+            for field in [&RENEW_TIME[..], &["spec", "holderIdentity"], &["spec", "leaseDurationSeconds"]] {
+                lease.copy_field(&own, field);
+            }
+            for label in [LABEL.0, HOST_LABEL] {
+                lease.copy_field(&own, &["metadata", "labels", label]);
+            }
+            lease
+        };
+        match self.leases.change(NAMESPACE, &self.name, renewed).await {
+            Err(failure) if failure.is_not_found() => self.leases.create(self.lease()).await?,
+            outcome => outcome?,
+        }
+        self.is_own.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn withdraw(&self) -> Result<(), StatusError> {
+        self.leases.remove(NAMESPACE, &self.name).await
+    }
+}
+
+// === impl IdentityLeaseCollection ===
+
+impl IdentityLeaseCollection {
+    /// Returns `None` if leases are not served.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        let store = installed.store(Leases::TYPE)?;
+        Some(Self { leases: SystemWriter::new(store.clone()), store })
+    }
+}
+
+/// Whether a lease is one of a server and has expired. A lease without its times is invalid.
+fn is_expired(lease: &Object, now: Timestamp) -> bool {
+    if !lease.labels().any(|label| label == LABEL) {
+        return false;
+    }
+    let renewed = lease.get_str(&RENEW_TIME).and_then(|time| time.parse::<Timestamp>().ok());
+    let (Some(renewed), Some(seconds)) = (renewed, lease.get_i64(&["spec", "leaseDurationSeconds"])) else {
+        return true;
+    };
+    now.duration_since(renewed) > SignedDuration::from_secs(seconds)
+}
+
+#[async_trait]
+impl PostStartHook for IdentityLeaseCollection {
+    fn name(&self) -> &'static str {
+        "start-kube-apiserver-identity-lease-garbage-collector"
+    }
+
+    fn period(&self) -> Option<Duration> {
+        Some(COLLECTION_PERIOD)
+    }
+
+    async fn run(&self) -> Result<(), StatusError> {
+        let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
+        let page = self.store.list(&RequestContext::system(NAMESPACE), &options).await?;
+        for entry in &page.items {
+            let lease = self.store.read(entry)?;
+            if !is_expired(&lease, Timestamp::now()) {
+                continue;
+            }
+            // The cache may lack the latest renewal.
+            let newest = self.leases.get_newest(NAMESPACE, lease.name()).await?;
+            if newest.is_some_and(|newest| is_expired(&newest, Timestamp::now())) {
+                self.leases.remove(NAMESPACE, lease.name()).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_identity_is_that_of_kubernetes() {
+        // RFC 4648.
+        for (text, encoded) in
+            [("", ""), ("f", "my"), ("fo", "mzxq"), ("foo", "mzxw6"), ("foobar", "mzxw6ytboi")]
+        {
+            assert_eq!(base32(text.as_bytes()), encoded);
+        }
+        let name = identity("a-machine");
+        assert_eq!((name.len(), name.starts_with("apiserver-")), (36, true), "{name}");
+        assert_ne!(name, identity("a-machin"));
+    }
+
+    #[test]
+    fn leases_of_servers_expire_and_others_do_not() {
+        let now: Timestamp = "2026-01-01T12:00:00Z".parse().expect("a time");
+        let lease = |label: bool, renewed: Option<&str>, seconds: i64| {
+            let mut lease = Object::from_value(json!({
+                "metadata": { "name": "a" }, "spec": { "leaseDurationSeconds": seconds, "renewTime": renewed },
+            }))
+            .expect("a lease");
+            if label {
+                lease.set(&["metadata", "labels", LABEL.0], LABEL.1.into());
+            }
+            lease
+        };
+        for (lease, expired) in [
+            (lease(true, Some("2026-01-01T10:59:59.000000Z"), 3600), true),
+            (lease(true, Some("2026-01-01T11:00:01.000000Z"), 3600), false),
+            (lease(true, Some("2027-01-01T11:00:01.000000Z"), 3600), false),
+            (lease(true, None, 3600), true),
+            (lease(true, Some("zork"), 3600), true),
+            (lease(true, Some("2026-01-01T11:59:59.000000Z"), i64::MAX), false),
+            (lease(false, Some("2020-01-01T10:00:00.000000Z"), 1), false),
+        ] {
+            assert_eq!(is_expired(&lease, now), expired, "{lease:?}");
+        }
+        assert_eq!(micro_time(now), "2026-01-01T12:00:00.000000Z");
+    }
+}

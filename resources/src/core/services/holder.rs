@@ -1,0 +1,32 @@
+//! The service that addresses and node ports belong to.
+
+use registry_core::api::Object;
+
+/// The service of the server itself, whose address may be taken over from an earlier attempt.
+const OWN_SERVICE: (&str, &str) = ("default", "kubernetes");
+
+/// The service that addresses and node ports belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Holder {
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+// === impl Holder ===
+
+impl Holder {
+    pub(super) fn of(service: &Object) -> Self {
+        Self { namespace: service.namespace().to_owned(), name: service.name().to_owned() }
+    }
+
+    /// Returns the service that an IPAddress object refers to; `None` if it refers to something else.
+    pub(super) fn of_address(object: &Object) -> Option<Self> {
+        let field = |name| object.get_str(&["spec", "parentRef", name]).unwrap_or_default();
+        let is_service = field("group").is_empty() && field("resource") == "services";
+        is_service.then(|| Self { namespace: field("namespace").to_owned(), name: field("name").to_owned() })
+    }
+
+    pub(super) fn is_own_service(&self) -> bool {
+        (self.namespace.as_str(), self.name.as_str()) == OWN_SERVICE
+    }
+}

@@ -1,0 +1,139 @@
+//! The ranges from which addresses are allocated now: those of all ServiceCIDR objects.
+//!
+//! They are read for each allocation, so that every server sees a new or a deleted range at once.
+//!
+//! Kubernetes concept: `ipallocator.MetaAllocator`.
+
+use std::net::IpAddr;
+
+use registry_core::api::Object;
+use serde_json::Value;
+
+use super::range::{ServiceRange, family_of};
+use super::ranges::ServiceRanges;
+
+/// The ranges of the ServiceCIDR objects.
+pub(super) struct Supply {
+    entries: Vec<Entry>,
+}
+
+/// A range of an object.
+#[derive(Clone, Copy)]
+struct Entry {
+    range: ServiceRange,
+    /// Whether the object is ready and not being deleted.
+    is_ready: bool,
+}
+
+// === impl Supply ===
+
+impl Supply {
+    /// Returns the ranges of these objects, and those of the server as long as there is no object: the server is about to
+    /// create the first one.
+    pub(super) fn new(objects: &[Object], of_server: &ServiceRanges) -> Self {
+        if objects.is_empty() {
+            let entries = of_server.all().map(|range| Entry { range, is_ready: true });
+            return Self { entries: entries.collect() };
+        }
+        Self { entries: objects.iter().flat_map(entries_of).collect() }
+    }
+
+    /// Whether a range has the address, ready or not.
+    pub(super) fn contains(&self, address: IpAddr) -> bool {
+        self.entries.iter().any(|entry| entry.range.gives(address))
+    }
+
+    /// Whether a ready range has the address.
+    pub(super) fn gives(&self, address: IpAddr) -> bool {
+        self.ready(family_of(address)).any(|range| range.gives(address))
+    }
+
+    /// Returns the ready ranges of a family.
+    pub(super) fn ready(&self, family: &str) -> impl Iterator<Item = ServiceRange> {
+        let ready = self.entries.iter().filter(move |entry| entry.is_ready && entry.range.family() == family);
+        ready.map(|entry| entry.range)
+    }
+}
+
+fn entries_of(object: &Object) -> Vec<Entry> {
+    let is_ready = object.deletion_timestamp().is_none() && is_ready(object);
+    let ranges = object.get(&["spec", "cidrs"]).and_then(Value::as_array).into_iter().flatten();
+    // A range that no server can use, such as one of more than 64 host bits, gives nothing.
+    let ranges = ranges.filter_map(|range| range.as_str()?.parse().ok());
+    ranges.map(|range| Entry { range, is_ready }).collect()
+}
+
+/// Whether the object's condition says that it is ready. Without the condition it is: the controller that sets it may not
+/// run.
+fn is_ready(object: &Object) -> bool {
+    let mut conditions =
+        object.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
+    let ready = conditions.find(|condition| is_text(condition, "type", "Ready"));
+    ready.is_none_or(|condition| is_text(condition, "status", "True"))
+}
+
+fn is_text(condition: &Value, field: &str, text: &str) -> bool {
+    condition.get(field).and_then(Value::as_str) == Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(cidrs: &Value, status: Option<&str>, is_deleted: bool) -> Object {
+        let mut object = Object::from_value(json!({ "spec": { "cidrs": cidrs } })).expect("an object");
+        if let Some(status) = status {
+            object.set(&["status", "conditions"], json!([{ "type": "Ready", "status": status }]));
+        }
+        if is_deleted {
+            object.set(&["metadata", "deletionTimestamp"], "2026-01-01T00:00:00Z".into());
+        }
+        object
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn ready_objects_give_addresses_and_others_only_own_theirs() {
+        let server: ServiceRanges = "10.0.0.0/24".parse().expect("ranges");
+        let objects = [
+            object(&json!(["10.1.0.0/24", "fd00::/64"]), None, false),
+            object(&json!(["10.2.0.0/24"]), Some("True"), false),
+            object(&json!(["10.3.0.0/24"]), Some("False"), false),
+            object(&json!(["10.4.0.0/24"]), Some("Unknown"), false),
+            object(&json!(["10.5.0.0/24"]), Some("True"), true),
+            object(&json!(["zork", 7, "fd01::/8"]), None, false),
+        ];
+        let supply = Supply::new(&objects, &server);
+        for (text, contains, gives) in [
+            ("10.0.0.1", false, false),
+            ("10.1.0.1", true, true),
+            ("fd00::1", true, true),
+            ("10.2.0.1", true, true),
+            ("10.3.0.1", true, false),
+            ("10.4.0.1", true, false),
+            ("10.5.0.1", true, false),
+            ("fd01::1", false, false),
+        ] {
+            assert_eq!(
+                (supply.contains(address(text)), supply.gives(address(text))),
+                (contains, gives),
+                "{text}"
+            );
+        }
+        assert_eq!((supply.ready("IPv4").count(), supply.ready("IPv6").count()), (2, 1));
+    }
+
+    #[test]
+    fn a_range_of_two_objects_is_ready_if_either_is() {
+        let server: ServiceRanges = "10.0.0.0/24".parse().expect("ranges");
+        let ranges = json!(["10.1.0.0/24"]);
+        let objects = [object(&ranges, Some("False"), true), object(&ranges, None, false)];
+        assert!(Supply::new(&objects, &server).gives(address("10.1.0.9")));
+        assert!(Supply::new(&[], &server).gives(address("10.0.0.9")), "before the first object exists");
+    }
+}
