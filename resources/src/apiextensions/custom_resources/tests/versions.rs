@@ -29,7 +29,7 @@ fn in_version(version: &str, name: &str, spec: &Value) -> Value {
 async fn only_the_api_version_differs() {
     let engine = Embedded::in_memory();
     let versions = json!([version("v1", false, &open()), version("v2", true, &open())]);
-    let widgets = Fixture::over(engine.clone(), &definition(&versions), 0);
+    let widgets = Fixture::over(engine.clone(), &definition(&versions));
     let created = widgets.create("v1", &in_version("v1", "a", &json!({"x": 1}))).await.unwrap();
     assert_eq!((&created["apiVersion"], &created["spec"]), (&json!("example.com/v1"), &json!({"x": 1})));
     let stored = engine.get(KEY).await.unwrap().key_value.unwrap().value;
@@ -65,7 +65,7 @@ async fn the_hub_need_not_be_served() {
     let engine = Embedded::in_memory();
     let mut hub = version("v2", true, &open());
     hub["served"] = false.into();
-    let widgets = Fixture::over(engine.clone(), &definition(&json!([version("v1", false, &open()), hub])), 0);
+    let widgets = Fixture::over(engine.clone(), &definition(&json!([version("v1", false, &open()), hub])));
     assert_eq!(widgets.paths.len(), 1);
     widgets.create("v1", &in_version("v1", "a", &json!({"x": 1}))).await.unwrap();
     let stored = engine.get(KEY).await.unwrap().key_value.unwrap().value;
@@ -75,11 +75,11 @@ async fn the_hub_need_not_be_served() {
 #[tokio::test]
 async fn objects_of_an_earlier_storage_version_are_readable() {
     let engine = Embedded::in_memory();
-    let before = Fixture::over(engine.clone(), &definition(&json!([version("v1", true, &open())])), 0);
+    let before = Fixture::over(engine.clone(), &definition(&json!([version("v1", true, &open())])));
     before.create("v1", &in_version("v1", "a", &json!({"x": 1}))).await.unwrap();
     let mut old = version("v1", false, &open());
     old["served"] = false.into();
-    let after = Fixture::over(engine, &definition(&json!([old, version("v2", true, &open())])), 0);
+    let after = Fixture::over(engine, &definition(&json!([old, version("v2", true, &open())])));
     let read = after.get(("v2", None), "a").await.unwrap();
     assert_eq!((&read["apiVersion"], &read["spec"]), (&json!("example.com/v2"), &json!({"x": 1})));
 }
