@@ -87,6 +87,40 @@ async fn malformed_metadata_of_earlier_servers_is_dropped() {
 }
 
 #[tokio::test]
+async fn what_another_server_wrote_is_repaired_whenever_it_is_read() {
+    let engine = Embedded::in_memory();
+    let widgets = Fixture::over(engine.clone(), &after());
+    for (round, generation) in [json!(null), json!(0), json!("x"), json!(7)].into_iter().enumerate() {
+        let stored = json!({"apiVersion": "example.com/v1", "kind": "Widget", "garbage": 1, "metadata": {
+            "name": "a", "namespace": "default", "uid": "u", "unknown": 42, "generation": generation,
+            "labels": {"invalid": "x y"}, "annotations": {"a": 42, "b": "c"}, "creationTimestamp": null,
+        }, "spec": {"kept": "k", "gone": {"x": 1}}});
+        let present = engine.get(KEY).await.unwrap().key_value.map_or(0, |found| found.mod_revision);
+        engine.put_if(KEY, present, stored.to_string().into(), None).await.unwrap();
+        let mut read = widgets.get(("v1", None), "a").await.unwrap();
+        let revision = read["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+        assert!(revision.is_some());
+        let generation = if round == 3 { 7 } else { 1 };
+        let expected = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {
+            "name": "a", "namespace": "default", "uid": "u", "generation": generation, "labels": {"invalid": "x y"},
+        }, "spec": {"kept": "k", "new": "set"}});
+        assert_eq!(read, expected);
+    }
+}
+
+#[tokio::test]
+async fn metadata_that_is_no_object_is_an_error_of_that_object_alone() {
+    let engine = Embedded::in_memory();
+    let widgets = Fixture::over(engine.clone(), &after());
+    widgets.create("v1", &widget("b", &json!({}))).await.unwrap();
+    let stored = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": [1]});
+    engine.put_if(KEY, 0, stored.to_string().into(), None).await.unwrap();
+    let error = widgets.get(("v1", None), "a").await.unwrap_err();
+    assert_eq!(error.code, 500, "{error:?}");
+    widgets.get(("v1", None), "b").await.unwrap();
+}
+
+#[tokio::test]
 async fn they_are_read_without_defaults_that_are_too_large() {
     let engine = Embedded::in_memory();
     let with_items = |item: &Value| {

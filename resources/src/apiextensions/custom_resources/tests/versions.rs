@@ -131,3 +131,51 @@ async fn a_server_without_webhooks_says_so() {
     // The stored version needs no conversion.
     widgets.create("v2", &in_version("v2", "a", &json!({}))).await.unwrap();
 }
+
+/// Returns a version whose schema has a field for each version, and a default for its own.
+fn defaulting(name: &str, is_storage: bool) -> Value {
+    let field = |version: &str| {
+        let mut field = json!({"type": "boolean"});
+        if version == name {
+            field["default"] = true.into();
+        }
+        field
+    };
+    let fields = json!({"v1": field("v1"), "v2": field("v2")});
+    let mut version = version(name, is_storage, &json!({"type": "object", "properties": fields}));
+    version["selectableFields"] = json!([{"jsonPath": ".spec.v2"}]);
+    version
+}
+
+#[tokio::test]
+async fn defaults_of_the_stored_version_are_seen_but_not_stored() {
+    let engine = Embedded::in_memory();
+    let versions = json!([defaulting("v1", false), defaulting("v2", true)]);
+    let widgets = Fixture::over(engine.clone(), &definition(&versions));
+    let created = widgets.create("v1", &in_version("v1", "a", &json!({}))).await.unwrap();
+    let both = json!({"v1": true, "v2": true});
+    assert_eq!(created["spec"], both);
+    let stored = engine.get(KEY).await.unwrap().key_value.unwrap();
+    assert!(!String::from_utf8_lossy(&stored.value).contains("v2\":true"), "{stored:?}");
+    for version in ["v1", "v2"] {
+        assert_eq!(widgets.get((version, None), "a").await.unwrap()["spec"], both);
+        assert_eq!(widgets.select(version, "spec.v2=true").await.unwrap(), ["a"], "selected by what is seen");
+    }
+    // Without the default again: nothing is written, and the object has it nevertheless.
+    let replaced =
+        widgets.change(("v1", None), "a", |object| object["spec"] = json!({"v1": true})).await.unwrap();
+    assert_eq!((&replaced["spec"], &replaced["metadata"]["generation"]), (&both, &json!(2)));
+    let created = widgets.create("v2", &in_version("v2", "b", &json!({}))).await.unwrap();
+    assert_eq!(created["spec"], json!({"v2": true}), "the default of another version is never set");
+    assert_eq!(widgets.get(("v1", None), "b").await.unwrap()["spec"], json!({"v2": true}));
+}
+
+#[tokio::test]
+async fn an_object_of_an_earlier_storage_version_has_the_defaults_of_that_version() {
+    let engine = Embedded::in_memory();
+    let stored = in_version("v1", "a", &json!({"unknown": 1}));
+    engine.put_if(KEY, 0, stored.to_string().into(), None).await.unwrap();
+    let versions = json!([defaulting("v1", false), defaulting("v2", true)]);
+    let widgets = Fixture::over(engine, &definition(&versions));
+    assert_eq!(widgets.get(("v2", None), "a").await.unwrap()["spec"], json!({"v1": true}));
+}
