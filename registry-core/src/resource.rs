@@ -38,6 +38,7 @@ pub use description::ResourceDescription;
 pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub use versions::Versions;
+pub(crate) use versions::with_unstored_defaults;
 pub use write_rules::WriteRules;
 
 use conversion::Conversion;

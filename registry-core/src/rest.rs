@@ -111,6 +111,11 @@ pub trait Watcher: Storage {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError>;
+
+    /// Whether events wait for a conversion outside of this process.
+    fn is_converting(&self) -> bool {
+        false
+    }
 }
 
 /// Creates objects.

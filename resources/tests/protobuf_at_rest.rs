@@ -72,7 +72,7 @@ impl TryUpdate for Same {
         let current = current.unwrap();
         let schema = (Pods::TYPE.schema)();
         let bytes = stored::encode(&stored::decode(current.json()).unwrap(), schema.field_order());
-        let value = NewValue { bytes, attributes: current.attributes.clone() };
+        let value = NewValue { bytes, shown: None, attributes: current.attributes.clone() };
         Ok(UpdateAction::Write { value, ttl: None })
     }
 }

@@ -1,5 +1,6 @@
 //! Bodies: read within bounds, decoded, brought into the schema's form.
 
+mod custom;
 mod declared;
 pub(super) mod owners;
 
@@ -145,6 +146,9 @@ fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declarat
         Value::Null => Map::new(),
         other => return Err(unrecognized(&no_struct(&other))),
     };
+    if custom::is_custom_object(call) {
+        custom::check_type(call, &fields, bytes, format)?;
+    }
     let declared = Declared::of(&fields, call).map_err(|why| unrecognized(&why))?;
     declared.check(call)?;
     Ok((declared, fields, decoded.duplicates))

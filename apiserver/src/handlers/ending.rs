@@ -94,7 +94,8 @@ impl Ending {
         self.cancelled.clone().cancelled_owned()
     }
 
-    fn is_removed(&self) -> bool {
+    /// Returns whether the resource is no longer served.
+    pub(super) fn is_removed(&self) -> bool {
         self.is_removed.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire))
     }
 }

@@ -150,7 +150,10 @@ impl Served {
             return Self::custom_route(group, info, request);
         }
         let version = group.version(&request.version).ok_or(Missing::Resource)?;
-        let route = version.route(&request.resource, &request.subresource).ok_or(Missing::Resource)?;
+        // A definition in a version that the server serves itself is hidden by it, as in Kubernetes.
+        let is_hidden = |route: &Arc<Route>| route.is_custom() && version.has_built_in();
+        let route = version.route(&request.resource, &request.subresource);
+        let route = route.filter(|route| !is_hidden(route)).ok_or(Missing::Resource)?;
         route.check_shape(info, request)?;
         Ok(route)
     }

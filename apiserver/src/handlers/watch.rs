@@ -58,7 +58,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
         Err(failure) => return Err(failure),
     };
 
-    let body = WatchBody::new(events, frames, timeout, call.route.ending.clone());
+    let body = WatchBody::new(events, frames, timeout, call.route.ending.clone()).drained(watcher.clone());
     let mut response = Response::new(Delivery::Watch(Box::new(body)).into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     Ok(response)

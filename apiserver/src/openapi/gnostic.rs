@@ -8,6 +8,7 @@
 
 use serde_json::Value;
 
+mod any;
 mod v2;
 mod v3;
 
@@ -38,7 +39,7 @@ enum Kind {
     Bool,
     Integer,
     Double,
-    /// Any value, as the text of its JSON.
+    /// Any value, as the text of its YAML.
     Any,
     /// A repeated field.
     List(&'static Kind),
@@ -88,7 +89,7 @@ impl Kind {
                 key(out, number, 1);
                 out.extend_from_slice(&value.as_f64().unwrap_or_default().to_le_bytes());
             }
-            Self::Any => nested(out, number, |any| text(any, YAML, &value.to_string())),
+            Self::Any => nested(out, number, |inner| text(inner, YAML, &any::to_yaml(value))),
             Self::List(element) => {
                 for value in value.as_array().into_iter().flatten() {
                     element.write(out, number, value);

@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use crate::client::Connection;
 use crate::custom_resources::Client;
 
+mod failures;
+mod selection;
 mod webhook;
 
 use webhook::{Behavior, TIMEOUT, Webhook};

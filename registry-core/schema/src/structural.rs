@@ -9,7 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use registry_meta::budget::{Budget, Exhausted};
 use registry_meta::{ErrorList, FieldPath};
@@ -18,6 +18,7 @@ use super::{ConformError, FieldIssue};
 
 mod compile;
 mod correlate;
+mod default_values;
 mod defaults;
 mod formats;
 mod go;
@@ -133,6 +134,12 @@ impl StructuralSchema {
     pub fn apply_defaults(&self, value: &mut Value, budget: &Budget) -> Result<(), Exhausted> {
         self.prune_nulls(value);
         defaults::apply(&self.tree, self.root, value, budget)
+    }
+
+    /// Whether [`apply_defaults`](Self::apply_defaults) would set defaults in an object.
+    pub fn lacks_defaults(&self, object: &Map<String, Value>) -> bool {
+        let root = self.node();
+        root.is(node::Flags::HAS_DEFAULTS) && defaults::are_lacking(&self.tree, root, object)
     }
 
     /// Validates a value: types, formats, enums, ranges, lengths, patterns, required properties, and the combinations

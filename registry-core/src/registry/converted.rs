@@ -11,11 +11,12 @@ use std::sync::Arc;
 use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::resource::conversion::{Conversion, ConversionError, Converter, only};
 use crate::resource::{ResourceType, TableColumns};
-use crate::rest::{Answer, Capabilities, Storage};
+use crate::rest::{Answer, Capabilities, GracefulDeleter, Lister, Storage};
 use crate::schema::Schema;
 use crate::storage::EncodingBudget;
 
 mod read;
+mod selection;
 mod under_way;
 mod write;
 
@@ -29,7 +30,7 @@ struct Converted<T: ?Sized> {
 
 /// Converts objects between a spoke and its hub.
 #[derive(Clone)]
-struct VersionAdapter {
+pub(super) struct VersionAdapter {
     spoke: Arc<ResourceType>,
     conversion: Arc<Conversion>,
     /// Whether this is the `status` subresource, which has separate rules.
@@ -38,6 +39,15 @@ struct VersionAdapter {
     kept: Arc<EncodingBudget>,
     /// The remote conversions for watchers that are under way.
     under_way: Arc<UnderWay>,
+    /// The hub's storage, for selections by the spoke's fields.
+    hub: HubPath,
+}
+
+/// What a selection by the spoke's fields needs of the hub's storage.
+#[derive(Clone, Default)]
+struct HubPath {
+    lister: Option<Arc<dyn Lister>>,
+    deleter: Option<Arc<dyn GracefulDeleter>>,
 }
 
 /// Returns the capabilities of a hub's path for the same path of a spoke. A path that accepts another kind than its
@@ -52,11 +62,9 @@ pub(super) fn capabilities(
     if hub.storage.kind() != conversion.hub.kind {
         return hub;
     }
-    let is_status = subresource == Some("status");
-    let kept = kept.clone();
-    let under_way = Arc::default();
-    let (spoke, conversion) = (spoke.clone(), conversion.clone());
-    let adapter = VersionAdapter { spoke, conversion, is_status, kept, under_way };
+    let mut adapter = VersionAdapter::new(spoke, conversion, kept);
+    adapter.is_status = subresource == Some("status");
+    adapter.hub = HubPath { lister: hub.lister.clone(), deleter: hub.deleter.clone() };
     macro_rules! converted {
         ($($capability:ident),*) => {
             Capabilities {
@@ -102,6 +110,22 @@ impl<T: Storage + ?Sized> Storage for Converted<T> {
 // === impl VersionAdapter ===
 
 impl VersionAdapter {
+    /// Creates the adapter of a spoke's main resource.
+    pub(super) fn new(
+        spoke: &Arc<ResourceType>,
+        conversion: &Arc<Conversion>,
+        kept: &Arc<EncodingBudget>,
+    ) -> Self {
+        Self {
+            spoke: spoke.clone(),
+            conversion: conversion.clone(),
+            is_status: false,
+            kept: kept.clone(),
+            under_way: Arc::default(),
+            hub: HubPath::default(),
+        }
+    }
+
     /// Converts a client's object to the hub.
     async fn to_hub(&self, object: Object) -> Result<Object, StatusError> {
         let converted = self.spoke.to_stored(vec![object]).await.and_then(only);
@@ -121,7 +145,8 @@ impl VersionAdapter {
         converted.map_err(|error| self.conversion_failed(&error))
     }
 
-    async fn answer(&self, answer: Answer) -> Result<Answer, StatusError> {
+    /// Converts the hub's answer to the spoke.
+    pub(super) async fn answer(&self, answer: Answer) -> Result<Answer, StatusError> {
         Ok(match answer {
             Answer::Stored(entry) => Answer::Stored(self.read(&entry).await?),
             Answer::Object(object) => Answer::Object(self.to_spoke(object).await?),

@@ -13,10 +13,12 @@ use crate::api::{
 };
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
-use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ScalePaths, TableColumns};
+use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ResourceType, ScalePaths, TableColumns};
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidateObject};
 use crate::schema::{Schema, TypeTable};
+use crate::storage::EncodingBudget;
 
+use super::converted::VersionAdapter;
 use super::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
 use super::store::{MainRules, Store};
 use super::subresource::PresentOnly;
@@ -31,6 +33,8 @@ const SCALE: GroupVersionKind = GroupVersionKind { group: "autoscaling", version
 pub struct ScaleStore {
     parent: Arc<Store>,
     kind: ScaleKind,
+    /// The version of the parent that is scaled, if it is not the stored one.
+    version: Option<VersionAdapter>,
 }
 
 /// The kind of the scaled resource.
@@ -86,12 +90,19 @@ const UNSET_REPLICAS: i64 = i32::MIN as i64;
 impl ScaleStore {
     /// Creates the `scale` subresource of this store.
     pub fn new(parent: Arc<Store>) -> Arc<Self> {
-        Arc::new(Self { parent, kind: ScaleKind::Declared })
+        Arc::new(Self { parent, kind: ScaleKind::Declared, version: None })
     }
 
-    /// Creates the `scale` subresource of a custom resource in one version.
-    pub fn custom(parent: Arc<Store>, paths: ScalePaths) -> Arc<Self> {
-        Arc::new(Self { parent, kind: ScaleKind::Custom(paths) })
+    /// Creates the `scale` subresource of a custom resource in one version. Other versions than the stored one are
+    /// converted; `kept` is the memory budget of what is kept of that.
+    pub fn custom(
+        parent: Arc<Store>,
+        resource: &Arc<ResourceType>,
+        paths: ScalePaths,
+        kept: &Arc<EncodingBudget>,
+    ) -> Arc<Self> {
+        let version = resource.hub.as_ref().map(|hub| VersionAdapter::new(resource, hub, kept));
+        Arc::new(Self { parent, kind: ScaleKind::Custom(paths), version })
     }
 
     /// Returns the parent's store.
@@ -113,7 +124,11 @@ impl ScaleStore {
         matches!(self.kind, ScaleKind::Custom(_))
     }
 
-    fn answer(&self, parent: Answer) -> Result<Answer, StatusError> {
+    async fn answer(&self, parent: Answer) -> Result<Answer, StatusError> {
+        let parent = match &self.version {
+            Some(version) => version.answer(parent).await?,
+            None => parent,
+        };
         let object = match parent {
             Answer::Stored(entry) => self.parent.read(&entry)?,
             Answer::Object(object) => object,
@@ -153,7 +168,7 @@ impl Getter for ScaleStore {
         name: &str,
         options: &GetOptions,
     ) -> Result<Answer, StatusError> {
-        self.answer(self.parent.get(context, name, options).await?)
+        self.answer(self.parent.get(context, name, options).await?).await
     }
 }
 
@@ -172,9 +187,17 @@ impl Updater for ScaleStore {
         let mut present = PresentOnly(update);
         let mut rescaled = AdaptedUpdate { adapter: &adapter, external: &mut present };
         let admission = AdaptedAdmission { adapter: &adapter, external: admission };
-        let (answer, created) =
-            self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?;
-        Ok((self.answer(answer)?, created))
+        let (answer, created) = match &self.version {
+            None => {
+                self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?
+            }
+            Some(version) => {
+                let mut update = AdaptedUpdate { adapter: version, external: &mut rescaled };
+                let admission = AdaptedAdmission { adapter: version, external: &admission };
+                self.parent.update_by(context, name, &mut update, &admission, options, &MainRules).await?
+            }
+        };
+        Ok((self.answer(answer).await?, created))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Sco
 use crate::codec::json::Parts;
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
-use crate::resource::{ObjectStrategy, ResourceType, TableColumns, WrittenValue};
+use crate::resource::{ObjectStrategy, ResourceType, TableColumns, WrittenValue, with_unstored_defaults};
 use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
@@ -146,8 +146,14 @@ impl Store {
 
     /// Prepares an object for storage: encodes it and extracts its attributes once.
     fn new_value(&self, object: &Object) -> NewValue {
-        let bytes = stored::encode(object, self.resource.schema().field_order());
-        NewValue { bytes, attributes: self.resource.attributes(object) }
+        let schema = self.resource.schema();
+        let bytes = stored::encode(object, schema.field_order());
+        let shown = with_unstored_defaults(&self.resource, object, bytes.len());
+        NewValue {
+            shown: shown.as_ref().map(|shown| stored::encode(shown, schema.field_order())),
+            attributes: self.resource.attributes(shown.as_ref().unwrap_or(object)),
+            bytes,
+        }
     }
 
     fn time_to_live(&self) -> Option<Duration> {

@@ -181,7 +181,8 @@ impl Interface for MemoryStorage {
                 let mut object = stored::decode(entry.json()).unwrap();
                 change(&mut object);
                 let bytes = stored::encode(&object, FieldOrder::Usual);
-                let value = NewValue { bytes: bytes.clone(), attributes: entry.attributes.clone() };
+                let value =
+                    NewValue { bytes: bytes.clone(), shown: None, attributes: entry.attributes.clone() };
                 state.write(key, &bytes, value);
                 continue;
             }

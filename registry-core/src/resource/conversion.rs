@@ -159,6 +159,14 @@ impl ResourceType {
         Ok(object)
     }
 
+    /// Returns a converted object of this version as it is stored.
+    fn in_stored_form(&self, object: Object) -> Result<Object, ConversionError> {
+        if self.schema().structural().is_some() {
+            return conformed(self, object);
+        }
+        self.in_current_form(object, &Budget::default())
+    }
+
     /// Converts stored objects to this version, conformed to this version's schema.
     ///
     /// # Errors
@@ -173,7 +181,8 @@ impl ResourceType {
         }
     }
 
-    /// Converts objects of this version to the stored version, ready to be stored.
+    /// Converts objects of this version to the stored version, ready to be stored. A custom resource gets no defaults of
+    /// the stored version: they are not stored, but set whenever it is read.
     ///
     /// # Errors
     /// Fails as [`Spoke::to_hub`] does, or as the remote converter does.
@@ -182,8 +191,7 @@ impl ResourceType {
             Some((conversion, remote)) => {
                 let api_version = conversion.hub.group_version().api_version();
                 let converted = remote.convert(objects, &api_version).await?;
-                let in_form = |object| conversion.hub.in_current_form(object, &Budget::default());
-                converted.into_iter().map(in_form).collect()
+                converted.into_iter().map(|object| conversion.hub.in_stored_form(object)).collect()
             }
             None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
         }
@@ -210,9 +218,7 @@ impl ResourceType {
     pub fn to_stored_blocking(&self, object: Object) -> Result<Object, ConversionError> {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {
-            Converter::Functions { to_hub, .. } => {
-                conversion.hub.in_current_form(to_hub(object)?, &Budget::default())
-            }
+            Converter::Functions { to_hub, .. } => conversion.hub.in_stored_form(to_hub(object)?),
             Converter::Remote(_) => only(blocking::wait_for(self.to_stored(vec![object]))?),
         }
     }

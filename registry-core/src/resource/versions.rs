@@ -11,7 +11,7 @@ use crate::api::Object;
 use crate::budget::Budget;
 use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf, CanonicalForm, Revision};
+use crate::storage::{Attributes, AttributesOf, CanonicalForm};
 
 use super::ResourceType;
 use super::conversion::{ConversionError, only};
@@ -27,8 +27,6 @@ const NEW_DEFAULTS_FACTOR: usize = 16;
 pub struct Versions {
     hub: Arc<ResourceType>,
     spokes: Box<[Arc<ResourceType>]>,
-    /// The revision since which all values are written under the current schema of the hub.
-    current_since: Option<Revision>,
 }
 
 // === impl Versions ===
@@ -41,16 +39,7 @@ impl Versions {
 
     /// Creates the set of a hub and its spokes.
     pub fn new(hub: Arc<ResourceType>, spokes: impl IntoIterator<Item = Arc<ResourceType>>) -> Self {
-        Self { hub, spokes: spokes.into_iter().collect(), current_since: None }
-    }
-
-    /// Brings the values that were written before this revision into the form of the hub's present schema when they are read:
-    /// fields that it does not have are dropped, and its defaults are set. Newer values are trusted, and cost nothing.
-    ///
-    /// For kinds whose schema changes while there are objects: custom resources. By default all values are trusted.
-    #[must_use]
-    pub fn with_current_since(self, revision: Revision) -> Self {
-        Self { current_since: Some(revision), ..self }
+        Self { hub, spokes: spokes.into_iter().collect() }
     }
 
     /// Returns the resource whose objects are stored.
@@ -83,58 +72,60 @@ impl Versions {
         Ok(to.of_stored_blocking(from.to_stored_blocking(object)?)?.0)
     }
 
-    /// Returns the canonical encoding of a JSON value that is not in the hub's version, or that an earlier schema allowed.
+    /// Returns the canonical encoding of a JSON value that is not in the hub's version, or not in the form of the schema.
     /// A value in an unknown version is left as it is.
-    fn current_form(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
+    fn current_form(&self, value: &[u8]) -> Result<CanonicalForm, String> {
         if let Some(converted) = self.other_version(value)? {
             return Ok(converted);
         }
-        if self.current_since.is_none_or(|since| written >= since) {
+        let hub = &self.hub;
+        if hub.schema().structural().is_none() {
             return Ok(CanonicalForm::Same);
         }
         let object = stored::decode(value).map_err(|error| error.to_string())?;
-        if !self.find(object.api_version()).is_some_and(|version| version.is(&self.hub)) {
+        if !self.find(object.api_version()).is_some_and(|version| version.is(hub)) {
             return Ok(CanonicalForm::Same);
         }
-        let mut decoded = object.into_value();
-        if let Some(structural) = self.hub.schema().structural() {
-            // Earlier servers stored metadata without checking it.
-            structural.coerce_metadata(&mut decoded, true, &mut Vec::new()).map_err(|error| error.text)?;
-        }
-        let object =
-            Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
-        let budget = Budget::with_bytes(NEW_DEFAULTS_BYTES + NEW_DEFAULTS_FACTOR.saturating_mul(value.len()));
-        let current = match self.hub.in_current_form(object, &budget) {
-            Ok(current) => current,
-            // A definition may have got defaults for the elements of long lists since. Without them, the object can still be
-            // read, and lists of it too.
-            Err(error) if budget.exhausted().is_some() => {
-                tracing::warn!(
-                    kind = self.hub.kind.kind,
-                    "a stored object is read without its new defaults: {error}"
-                );
-                return Ok(CanonicalForm::Same);
-            }
-            Err(error) => return Err(error.to_string()),
-        };
-        let current = stored::encode(&current, self.hub.schema().field_order());
+        let Some(current) = repaired(hub, object, value.len())? else { return Ok(CanonicalForm::Same) };
+        let current = stored::encode(&current, hub.schema().field_order());
         Ok(if *current == *value { CanonicalForm::Same } else { CanonicalForm::Other(current) })
     }
 
     /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
     /// an unknown version.
     fn other_version(&self, value: &[u8]) -> Result<Option<CanonicalForm>, String> {
-        if self.spokes.is_empty() {
+        let retired = self.hub.strategy.retired_versions();
+        if self.spokes.is_empty() && retired.is_empty() {
             return Ok(None);
         }
         let Some(api_version) = api_version_of(value) else { return Ok(None) };
+        let decoded = || stored::decode(value).map_err(|error| error.to_string());
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        if group == self.hub.kind.group && retired.contains(&version) {
+            return self.renewed(decoded()?).map(Some);
+        }
         match self.find(&api_version) {
             Some(version) if !version.is(&self.hub) => {
-                let object = stored::decode(value).map_err(|error| error.to_string())?;
-                self.in_hub(version, object).map(Some)
+                let object = decoded()?;
+                let current = if version.schema().structural().is_some() {
+                    let original = object.clone();
+                    repaired(version, object, value.len())?.unwrap_or(original)
+                } else {
+                    object
+                };
+                self.in_hub(version, current).map(Some)
             }
             _ => Ok(None),
         }
+    }
+
+    /// Returns an object that is stored in a version that no server serves any more, as the hub.
+    fn renewed(&self, mut object: Object) -> Result<CanonicalForm, String> {
+        let hub = &self.hub;
+        let budget = Budget::default();
+        hub.strategy.renew(&mut object, &budget).map_err(|why| why.to_string())?;
+        let renewed = hub.in_current_form(object, &budget).map_err(|error| error.to_string())?;
+        Ok(CanonicalForm::Other(stored::encode(&renewed, hub.schema().field_order())))
     }
 
     /// Converts a stored object of this version to the hub.
@@ -151,6 +142,60 @@ impl Versions {
         let converting = async move { encoded(version.to_stored(vec![object]).await.and_then(only)) };
         Ok(CanonicalForm::Awaited(converting.boxed()))
     }
+}
+
+/// Returns a stored object in the present form of its schema: without malformed metadata and unknown fields, and with all
+/// defaults. `None` if the defaults are too large for an object of this size.
+fn repaired(version: &ResourceType, object: Object, stored_bytes: usize) -> Result<Option<Object>, String> {
+    let mut decoded = object.into_value();
+    if let Some(structural) = version.schema().structural() {
+        // Earlier servers stored metadata without checking it.
+        structural.coerce_metadata(&mut decoded, true, &mut Vec::new()).map_err(|error| error.text)?;
+    }
+    let mut object =
+        Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
+    if object.metadata().is_some() && object.generation() == 0 {
+        object.set(&["metadata", "generation"], 1.into());
+    }
+    let budget = defaults_budget(stored_bytes);
+    match version.in_current_form(object, &budget) {
+        Ok(current) => Ok(Some(current)),
+        // A definition may have got defaults for the elements of long lists since. Without them, the object can still be
+        // read, and lists of it too.
+        Err(error) if budget.exhausted().is_some() => {
+            let kind = version.kind.kind;
+            tracing::warn!(kind, "a stored object is read without its new defaults: {error}");
+            Ok(None)
+        }
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Returns an object as it will be read, with the defaults that are not stored; `None` if it has all of them, or if they are
+/// too large for an object of this size.
+pub(crate) fn with_unstored_defaults(
+    resource: &ResourceType,
+    object: &Object,
+    stored_bytes: usize,
+) -> Option<Object> {
+    let schema = resource.schema();
+    let structural = schema.structural()?;
+    if !structural.lacks_defaults(&object.0) {
+        return None;
+    }
+    let mut value = Value::Object(object.0.clone());
+    match structural.apply_defaults(&mut value, &defaults_budget(stored_bytes)) {
+        Ok(()) => Object::from_value(value).ok(),
+        Err(why) => {
+            tracing::warn!(kind = resource.kind.kind, "an object is shown without its defaults: {why}");
+            None
+        }
+    }
+}
+
+/// Returns the budget for the defaults of a stored object.
+fn defaults_budget(stored_bytes: usize) -> Budget {
+    Budget::with_bytes(NEW_DEFAULTS_BYTES + NEW_DEFAULTS_FACTOR.saturating_mul(stored_bytes))
 }
 
 /// Returns the value's `apiVersion`. Of a canonical value only the beginning is read.
@@ -173,8 +218,8 @@ impl AttributesOf for Versions {
         self.hub.attributes_of(value)
     }
 
-    fn canonical(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
-        let form = self.converted(value, written)?;
+    fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, String> {
+        let form = self.converted(value)?;
         let json = match &form {
             CanonicalForm::Same => value,
             CanonicalForm::Other(json) => json,
@@ -189,9 +234,9 @@ impl AttributesOf for Versions {
 
 impl Versions {
     /// Returns the encoding of a stored value as JSON of the hub's version.
-    fn converted(&self, value: &[u8], written: Revision) -> Result<CanonicalForm, String> {
+    fn converted(&self, value: &[u8]) -> Result<CanonicalForm, String> {
         if !value.starts_with(protobuf::MAGIC) {
-            return self.current_form(value, written);
+            return self.current_form(value);
         }
         let resolve = |api_version: &str, kind: &str| {
             let version = self.find(api_version).unwrap_or(&self.hub);

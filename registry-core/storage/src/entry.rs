@@ -52,14 +52,12 @@ pub trait AttributesOf: Send + Sync + 'static {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
     /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
-    /// version of the kind, or under an earlier schema.
-    ///
-    /// `written` is the revision that wrote the value; 0 if it is not known.
+    /// version of the kind, under an earlier schema, or by a server with other checks.
     ///
     /// # Errors
     /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what
     /// the default implementation assumes.
-    fn canonical(&self, value: &[u8], _written: Revision) -> Result<CanonicalForm, String> {
+    fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, String> {
         if value.starts_with(MAGIC) {
             return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
         }

@@ -120,7 +120,9 @@ pub trait Interface: Send + Sync + 'static {
 pub struct NewValue {
     /// The canonical encoding, without `resourceVersion`.
     pub bytes: Bytes,
-    /// Its attributes.
+    /// The encoding that readers get, if it differs from the stored one: with defaults that are not stored.
+    pub shown: Option<Bytes>,
+    /// The attributes of what readers get.
     pub attributes: Attributes,
 }
 
@@ -212,6 +214,15 @@ pub enum WatchEvent {
         /// Whether this ends the initial state (`k8s.io/initial-events-end`).
         initial_events_end: bool,
     },
+}
+
+// === impl NewValue ===
+
+impl NewValue {
+    /// Returns the encoding that readers get.
+    pub fn shown(&self) -> &Bytes {
+        self.shown.as_ref().unwrap_or(&self.bytes)
+    }
 }
 
 // === impl Rest ===

@@ -112,9 +112,11 @@ impl Interface for VersionedStore {
         ttl: Option<Duration>,
     ) -> Result<StoredObject, StorageError> {
         let at_rest = self.at_rest(key, value.bytes.clone()).await?;
-        self.recent_writes.note(&value.bytes, &value.attributes);
+        self.recent_writes.note(&value);
         match self.engine.put_if(key, 0, at_rest, whole_seconds(ttl)).await? {
-            Committed::At(revision) => state::entry(key.into(), &value.bytes, revision, value.attributes),
+            Committed::At(revision) => {
+                state::entry(key.into(), value.shown(), revision, value.attributes.clone())
+            }
             Committed::ConditionFailed(_) => Err(StorageError::Exists { key: key.to_owned() }),
         }
     }
@@ -127,8 +129,8 @@ impl Interface for VersionedStore {
         let got = self.engine.get(key).await?;
         not_in_the_future(not_older_than, got.revision)?;
         let Some(key_value) = got.key_value else { return Ok(None) };
-        let plain = self.plain(&key_value.key, key_value.value, key_value.mod_revision).await?;
-        state::entry(key_value.key, &plain.value, key_value.mod_revision, Attributes::default()).map(Some)
+        let value = self.plain(&key_value.key, key_value.value).await?;
+        state::entry(key_value.key, &value, key_value.mod_revision, Attributes::default()).map(Some)
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {

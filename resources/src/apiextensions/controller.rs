@@ -131,8 +131,7 @@ impl CustomResourceController {
                 }
             };
             let is_complete = batch.is_complete;
-            let schema_since = self.schema_since(is_complete).await;
-            let applied = state.apply(&self, batch, schema_since).await;
+            let applied = state.apply(&self, batch).await;
             if !applied.served.is_empty() {
                 self.served.change(applied.served);
             }
@@ -142,15 +141,6 @@ impl CustomResourceController {
                 tasks.spawn(self.clone().perform(task));
             }
         }
-    }
-
-    /// Returns the revision since which no object is written by an earlier schema of a changed definition. At the start no
-    /// request has been served yet, so that the revision of the definition itself is enough.
-    async fn schema_since(&self, is_complete: bool) -> Revision {
-        if is_complete && !self.is_synced() {
-            return 0;
-        }
-        self.definitions.storage().current_revision().await.unwrap_or_default()
     }
 
     /// Whether a storage map has installed the resource that a definition names.

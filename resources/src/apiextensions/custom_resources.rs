@@ -25,7 +25,7 @@ use registry_core::registry::ServedKind;
 use registry_core::resource::conversion::Conversion;
 use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions, WriteRules};
 use registry_core::rest::webhook::WebhookCaller;
-use registry_core::storage::{Revision, StoredObject};
+use registry_core::storage::StoredObject;
 
 use super::customresourcedefinitions::definition::{self, Definition, DefinitionVersion};
 use compiled::Compiled;
@@ -70,10 +70,6 @@ struct Making<'a> {
 impl CustomKinds {
     /// Makes the kinds of a definition that is stored as `stored`, whose names were accepted.
     ///
-    /// Objects that were written before the revision `schema_since` are brought into the form of the present schema when
-    /// they are read. It must be a revision from which on no server writes by an earlier schema; usually, the revision at
-    /// which these kinds begin to be served, or the revision of the change of the definition's spec.
-    ///
     /// `webhooks` calls the webhook that converts between versions, if the definition has one.
     ///
     /// # Errors
@@ -81,7 +77,6 @@ impl CustomKinds {
     pub fn new(
         definition: &Definition,
         stored: &StoredObject,
-        schema_since: Revision,
         webhooks: &Arc<dyn WebhookCaller>,
     ) -> Result<Self, String> {
         let names = &definition.accepted_names;
@@ -106,7 +101,7 @@ impl CustomKinds {
             *slot = Some(if at == hub_at { hub.clone() } else { making.version(at, Some(&hub))? });
         }
         let spokes = made.iter().flatten().filter(|version| version.hub.is_some()).cloned();
-        let versions = Versions::new(hub, spokes).with_current_since(schema_since);
+        let versions = Versions::new(hub, spokes);
         let served = definition.versions.iter().zip(made.into_iter().flatten());
         let served = served.filter(|(version, _)| version.is_served).map(|(version, resource)| ServedKind {
             has_scale: resource.scale.is_some(),

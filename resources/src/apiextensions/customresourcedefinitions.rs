@@ -7,6 +7,7 @@ pub mod definition;
 mod findings;
 mod formats;
 mod go_form;
+mod retired;
 mod schema;
 mod strategy;
 #[cfg(test)]

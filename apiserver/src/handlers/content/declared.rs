@@ -127,7 +127,7 @@ pub(super) fn unrecognized(expected: &str, bytes: &[u8], format: Format, why: &s
 }
 
 /// Returns the beginning of a body: as text if it looks like JSON, else in hexadecimal.
-fn summary(bytes: &[u8]) -> String {
+pub(super) fn summary(bytes: &[u8]) -> String {
     use std::fmt::Write;
     let Some(first) = bytes.first() else { return "<empty>".to_owned() };
     let shown = bytes.get(..SHOWN_BYTES).unwrap_or(bytes);

@@ -182,7 +182,7 @@ impl ServedVersion {
         discovery::Version {
             group: self.id.group,
             name: self.id.version,
-            paths: self.paths(),
+            paths: self.discovered_paths(),
             terminating: &self.terminating,
             remote: None,
         }
@@ -196,6 +196,16 @@ impl ServedVersion {
     /// Returns the version as OpenAPI describes it.
     pub(super) fn openapi(&self) -> openapi::Version<'_> {
         openapi::Version { id: self.id, paths: self.paths(), document: &self.openapi }
+    }
+
+    /// Returns the paths that discovery describes: those of definitions only if the server does not serve the version
+    /// itself, as whose requests it would answer them.
+    fn discovered_paths(&self) -> Vec<&InstalledPath> {
+        let mut paths = self.paths();
+        if self.has_built_in() {
+            paths.retain(|path| !path.resource.schema.is_custom());
+        }
+        paths
     }
 
     /// Returns the paths, by resource and subresource.

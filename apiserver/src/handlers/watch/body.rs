@@ -3,12 +3,14 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Buf as _;
 use futures::StreamExt;
 use http_body::{Body, Frame};
+use registry_core::rest::Watcher;
 use registry_core::storage::WatchStream;
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -23,6 +25,10 @@ use super::initializing::Initializing;
 
 /// Approximate maximum size of one piece.
 const BATCH_BYTES: usize = 64 * 1024;
+/// Time between two checks whether the watch of a removed resource has sent all its events.
+const DRAIN_PAUSE: Duration = Duration::from_millis(50);
+/// Maximum time that the watch of a removed resource continues: somewhat more than one conversion takes.
+const MAX_DRAIN: Duration = Duration::from_secs(35);
 
 /// A watch as a body. Ends at its timeout, at shutdown, or after the stream's first error.
 pub(super) struct WatchBody {
@@ -35,6 +41,11 @@ pub(super) struct WatchBody {
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
     /// The task that is woken at the timeout and at shutdown.
     task: Option<Waker>,
+    /// The source of the events, of which those that are being converted are sent before the watch of a removed resource
+    /// ends.
+    watcher: Option<Arc<dyn Watcher>>,
+    /// The time at which the watch of a removed resource ends, whatever is still being converted.
+    drained_until: Option<Instant>,
     /// Whether `end` is the one of the shutdown.
     is_ending: bool,
     is_done: bool,
@@ -58,10 +69,34 @@ impl WatchBody {
             _running: ending.running(),
             ending,
             task: None,
+            watcher: None,
+            drained_until: None,
             is_ending: false,
             is_done: false,
             initializing: None,
         }
+    }
+
+    /// Returns a body that sends the events of this source that are being converted before it ends because its resource is
+    /// removed: the last ones say that the objects were deleted.
+    pub(super) fn drained(self, watcher: Arc<dyn Watcher>) -> Self {
+        Self { watcher: Some(watcher), ..self }
+    }
+
+    /// Returns whether events have to be sent before the watch of a removed resource ends. The task is woken to look again.
+    fn drains(&mut self, task: &Context<'_>) -> bool {
+        let Some(watcher) = self.watcher.as_ref().filter(|_| self.ending.is_removed()) else { return false };
+        let until = *self.drained_until.get_or_insert_with(|| Instant::now() + MAX_DRAIN);
+        if Instant::now() >= until || !watcher.is_converting() {
+            return false;
+        }
+        // The conversion may be another watcher's.
+        let waker = task.waker().clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(DRAIN_PAUSE).await;
+            waker.wake();
+        });
+        true
     }
 
     /// Returns whether the watch has to end. The task is usually registered already, so that checking the
@@ -85,7 +120,7 @@ impl WatchBody {
     /// continues until its turn comes.
     fn ends_now(&mut self, task: &mut Context<'_>) -> bool {
         if !self.is_ending {
-            let Some(end) = self.ending.end_of_one() else { return true };
+            let Some(end) = self.ending.end_of_one() else { return !self.drains(task) };
             self.is_ending = true;
             self.end = self.end.min(end);
             self.timeout.as_mut().reset(self.end);

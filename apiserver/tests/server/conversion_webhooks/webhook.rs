@@ -18,6 +18,8 @@ use crate::tls_server::TlsServer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     Convert,
+    Slow,
+    Reject,
     Label,
     BadLabel,
     Rename,
@@ -113,6 +115,11 @@ async fn answer(state: Arc<State>, request: Request<Incoming>) -> Result<Respons
         Behavior::Garbage => plain(200, "garbage".to_owned()),
         Behavior::Large => plain(200, "x".repeat(100 << 20)),
         Behavior::Fail => plain(500, "out of order".to_owned()),
+        Behavior::Reject => plain(422, String::new()),
+        Behavior::Slow => {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            plain(200, reviewed(behavior, &review).to_string())
+        }
         Behavior::Nothing => plain(200, "{}".to_owned()),
         Behavior::HangUp => Err("the connection is closed".to_owned()),
         Behavior::Redirect => {

@@ -9,12 +9,12 @@ use crate::definition::{RECURSIVE, SAME_AS};
 use crate::go_regexp::Pattern;
 use crate::types::ListKind;
 
+use super::default_values;
 use super::formats::Format;
 use super::node::{
     Accepted, Additional, Combined, Flags, FormatRule, Kind, Node, NodeId, NumberRules, Rules, SizeRules,
     TextRules, Tree,
 };
-use super::{metadata, prune};
 
 /// Maximum nesting depth of schemas; what is deeper accepts any value. The decoder of requests allows less.
 const MAX_DEPTH: usize = 512;
@@ -44,30 +44,8 @@ fn finish<'a>(mut reader: Reader<'a>, schema: &'a Value) -> (Tree, NodeId) {
     let root = reader.node(schema, MAX_DEPTH);
     let mut tree = reader.tree;
     tree.nodes.shrink_to_fit();
-    normalise_defaults(&mut tree);
+    default_values::normalise(&mut tree);
     (tree, root)
-}
-
-/// Removes from the defaults what the schema does not have.
-fn normalise_defaults(tree: &mut Tree) {
-    for place in 0..tree.len() {
-        let id = NodeId(u32::try_from(place).unwrap_or(u32::MAX));
-        let Some(default) =
-            tree.node(id).default.as_ref().filter(|value| value.is_array() || value.is_object())
-        else {
-            continue;
-        };
-        let mut value = Value::clone(default);
-        // Dropping invalid fields cannot fail, and nobody reads the issues of a schema here.
-        let mut issues = Vec::new();
-        let _ = metadata::coerce_embedded(tree, id, &mut value, true, &mut issues);
-        if !tree.preserves_unknown_fields {
-            prune::prune_part(tree, id, &mut value);
-        }
-        if let Some(node) = tree.nodes.get_mut(place) {
-            node.default = Some(Arc::new(value));
-        }
-    }
 }
 
 // === impl Reader ===

@@ -84,6 +84,26 @@ fn apply_to_member(tree: &Tree, id: NodeId, value: &mut Value, budget: &Budget) 
     apply(tree, id, value, budget)
 }
 
+/// Whether [`apply`] would set a default in an object.
+pub(super) fn are_lacking(tree: &Tree, node: &Node, map: &Map<String, Value>) -> bool {
+    let is_absent = |name: &str, id| tree.node(id).default.is_some() && !map.contains_key(name);
+    let is_lacking = |key: &str, value| node.member(key).is_some_and(|id| is_member_lacking(tree, id, value));
+    node.properties.iter().any(|(name, id)| is_absent(name, *id))
+        || map.iter().any(|(key, value)| is_lacking(key, value))
+}
+
+fn is_member_lacking(tree: &Tree, id: NodeId, value: &Value) -> bool {
+    let node = tree.node(id);
+    match (value, node.items) {
+        (Value::Null, _) => !is_null_allowed(node) && node.default.is_some(),
+        (Value::Object(map), _) => node.is(Flags::HAS_DEFAULTS) && are_lacking(tree, node, map),
+        (Value::Array(list), Some(items)) => {
+            node.is(Flags::HAS_DEFAULTS) && list.iter().any(|item| is_member_lacking(tree, items, item))
+        }
+        _ => false,
+    }
+}
+
 fn is_null_allowed(node: &Node) -> bool {
     node.is(Flags::NULLABLE)
 }

@@ -15,7 +15,7 @@ use super::limited::Limited;
 use super::node::{Flags, NodeId, Tree};
 
 pub(super) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-const METADATA: &str = "metadata";
+pub(super) const METADATA: &str = "metadata";
 const NOT_A_STRING: &str = "must be a string";
 /// Stands for the name of an embedded resource, which need not have one.
 const NO_NAME: &str = "fakename";
@@ -60,6 +60,14 @@ pub(super) fn coerce_embedded(
         added.sort_unstable_by(|FieldIssue::Unknown(left), FieldIssue::Unknown(right)| left.cmp(right));
     }
     Ok(())
+}
+
+/// Drops the fields of metadata that `ObjectMeta` does not have, or has as another type.
+///
+/// # Errors
+/// Fails if it is not an object.
+pub(super) fn drop_malformed(metadata: &mut Value) -> Result<(), ConformError> {
+    coerce(metadata, true, &mut Vec::new())
 }
 
 /// Normalises metadata as Go does by decoding it into `ObjectMeta`; adds the fields that this does not have.

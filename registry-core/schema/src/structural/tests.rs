@@ -390,3 +390,65 @@ fn types_tell_how_parts_are_managed() {
     assert_eq!(ty("when").scalar(), Some(Scalar::IntOrString));
     assert!(ty("pod").field("metadata").is_some() && ty("pod").field("kind").is_some());
 }
+
+#[test]
+fn defaults_in_the_metadata_of_embedded_resources_are_parts_of_object_meta() {
+    let embedded = |metadata: Value| json!({"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"metadata": metadata}});
+    let text = |default: Value| json!({"type": "string", "default": default});
+    let whole = json!({"type": "object", "default": {"name": "Bar", "unknown": "x", "labels": {"a": "b"}}});
+    let parts = object(&json!({
+        "name": text(json!("Bar")), "unknown": text(json!("x")), "generation": text(json!("no number")),
+        "labels": object(&json!({"app": text(json!("web"))})),
+    }));
+    let schema = object(&json!({
+        "whole": embedded(whole), "parts": embedded(parts), "no": embedded(json!({"type": "array", "default": ["x"]})),
+        "plain": object(&json!({"metadata": {"type": "object", "default": {"name": "Bar"}}})),
+    }));
+    let mut value = json!({"spec": {
+        "whole": {}, "parts": {"metadata": {"labels": {}}}, "no": {}, "plain": {},
+    }});
+    let schema = spec(&schema);
+    assert!(schema.lacks_defaults(value.as_object().unwrap()));
+    schema.apply_defaults(&mut value, &Budget::default()).unwrap();
+    assert_eq!(
+        value["spec"],
+        json!({
+            "whole": {"metadata": {"name": "Bar", "labels": {"a": "b"}}},
+            "parts": {"metadata": {"name": "Bar", "labels": {"app": "web"}}},
+            "no": {},
+            "plain": {"metadata": {}},
+        })
+    );
+    assert!(!schema.lacks_defaults(value.as_object().unwrap()));
+}
+
+#[test]
+fn missing_defaults_are_found_wherever_they_would_be_set() {
+    let default = json!({"type": "string", "default": "x"});
+    let item = json!({"type": "object", "properties": {"a": default}});
+    let schema = spec(&object(&json!({
+        "list": {"type": "array", "items": item}, "map": {"type": "object", "additionalProperties": item},
+        "null": {"type": "string", "default": "x"}, "nullable": {"type": "string", "default": "x", "nullable": true},
+    })));
+    let complete =
+        json!({"null": "x", "nullable": null, "list": [{"a": "b"}], "map": {"k": {"a": "b"}}, "other": {}});
+    let lacks = |spec: &Value| schema.lacks_defaults(wrapped("spec", spec.clone()).as_object().unwrap());
+    assert!(!lacks(&complete));
+    for (name, value) in [
+        ("null", json!(null)),
+        ("list", json!([{"a": "b"}, {}])),
+        ("map", json!({"k": {}})),
+        ("list", json!([{"a": null}])),
+    ] {
+        let mut lacking = complete.clone();
+        lacking[name] = value;
+        assert!(lacks(&lacking), "{name}");
+    }
+    for hostile in [json!(1), json!([]), json!({"list": {}, "map": [1], "null": 1, "nullable": 2})] {
+        let mut value = wrapped("spec", hostile.clone());
+        let lacking = lacks(&hostile);
+        let before = value.clone();
+        schema.apply_defaults(&mut value, &Budget::default()).unwrap();
+        assert_eq!(lacking, before != value, "{hostile}");
+    }
+}

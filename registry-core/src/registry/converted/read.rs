@@ -8,11 +8,11 @@ use futures::StreamExt;
 use crate::api::{GetOptions, ListOptions, Object, StatusError};
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
-use crate::registry::store::check_field_selector;
 use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{Entry, ListPage, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
+use crate::storage::{Entry, ListPage, Rest, Revision, StoredObject, WatchError, WatchEvent, WatchStream};
 
+use super::selection::Selection;
 use super::{Converted, VersionAdapter};
 
 /// Number of objects of a list that are converted before yielding to other tasks.
@@ -37,8 +37,15 @@ impl<T: Getter + ?Sized> Getter for Converted<T> {
 #[async_trait]
 impl<T: Lister + ?Sized> Lister for Converted<T> {
     async fn list(&self, context: &RequestContext, options: &ListOptions) -> Result<ListPage, StatusError> {
-        let options = self.adapter.selection(options)?;
-        self.adapter.page(self.hub.list(context, &options).await?).await
+        let Selection { hub, converted } = self.adapter.selection(options)?;
+        match converted {
+            None => self.adapter.page(self.hub.list(context, &hub).await?).await,
+            // Converted objects are selected in parts, whatever the caller can use.
+            Some(predicate) => {
+                let page = self.adapter.selected_page(self.hub.as_ref(), context, &hub, &predicate).await?;
+                whole(page).await
+            }
+        }
     }
 
     async fn list_in_parts(
@@ -46,8 +53,11 @@ impl<T: Lister + ?Sized> Lister for Converted<T> {
         context: &RequestContext,
         options: &ListOptions,
     ) -> Result<ListPage, StatusError> {
-        let options = self.adapter.selection(options)?;
-        self.adapter.page(self.hub.list_in_parts(context, &options).await?).await
+        let Selection { hub, converted } = self.adapter.selection(options)?;
+        match converted {
+            None => self.adapter.page(self.hub.list_in_parts(context, &hub).await?).await,
+            Some(predicate) => self.adapter.selected_page(self.hub.as_ref(), context, &hub, &predicate).await,
+        }
     }
 
     fn list_kind(&self) -> &'static str {
@@ -63,7 +73,11 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
         options: &ListOptions,
     ) -> Result<WatchStream, StatusError> {
         let adapter = self.adapter.clone();
-        let events = self.hub.watch(context, &adapter.selection(options)?).await?;
+        let Selection { hub, converted } = adapter.selection(options)?;
+        if let Some(predicate) = converted {
+            return adapter.selected_watch(self.hub.as_ref(), context, &hub, predicate).await;
+        }
+        let events = self.hub.watch(context, &hub).await?;
         if adapter.is_remote() {
             let converted = events.then(move |event| {
                 let adapter = adapter.clone();
@@ -73,23 +87,15 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
         }
         Ok(events.map(move |event| adapter.event(event?)).boxed())
     }
+
+    fn is_converting(&self) -> bool {
+        self.adapter.under_way.is_busy()
+    }
 }
 
 // === impl VersionAdapter ===
 
 impl VersionAdapter {
-    /// Translates list options for the hub's storage: with the hub's names of selected fields.
-    pub(super) fn selection(&self, options: &ListOptions) -> Result<ListOptions, StatusError> {
-        check_field_selector(&self.spoke, &options.field_selector)?;
-        let mut options = options.clone();
-        for requirement in &mut options.field_selector.requirements {
-            if let Some(field) = self.conversion.hub_field(&self.spoke, &requirement.path) {
-                field.clone_into(&mut requirement.path);
-            }
-        }
-        Ok(options)
-    }
-
     /// Converts a page returned by the hub's storage. Fails if one object cannot be converted, as in Kubernetes.
     pub(super) async fn page(&self, mut page: ListPage) -> Result<ListPage, StatusError> {
         self.convert_all(&mut page.items).await?;
@@ -119,7 +125,7 @@ impl VersionAdapter {
         Ok(entry)
     }
 
-    async fn convert_all(&self, entries: &mut [StoredObject]) -> Result<(), StatusError> {
+    pub(super) async fn convert_all(&self, entries: &mut [StoredObject]) -> Result<(), StatusError> {
         let converted = if self.is_remote() {
             self.convert_remotely(entries).await
         } else {
@@ -190,13 +196,35 @@ impl VersionAdapter {
         Ok(converted)
     }
 
-    /// Returns a converted object as stored. Its key, revision and selectable attributes remain the hub's.
+    /// Converts the last state of an object that a watcher has, with the revision at which it ceased to be selected.
+    pub(super) async fn departed(
+        &self,
+        last: &StoredObject,
+        revision: Revision,
+    ) -> Result<StoredObject, WatchError> {
+        let converted = self.read_remotely(last).await.map_err(|error| corrupt(last, &error))?;
+        let object = decoded(&converted).map_err(|error| corrupt(last, &error))?;
+        self.entry_at(last, revision, &object).map_err(|error| corrupt(last, &error))
+    }
+
+    /// Returns a converted object as stored. Its key and revision remain the hub's.
     fn with_key_of(&self, entry: &StoredObject, object: &Object) -> Result<StoredObject, ConversionError> {
+        self.entry_at(entry, entry.revision, object)
+    }
+
+    /// Returns a converted object as stored at a revision. A remote conversion may move the fields that it is selected by.
+    fn entry_at(
+        &self,
+        entry: &StoredObject,
+        revision: Revision,
+        object: &Object,
+    ) -> Result<StoredObject, ConversionError> {
         let encoded = stored::encode(object, self.spoke.schema().field_order());
         let (line, item_offset) =
-            stored::with_resource_version(&encoded, entry.revision).map_err(|error| unreadable(&error))?;
-        let attributes = entry.attributes.clone();
-        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), entry.revision, line, item_offset, attributes)))
+            stored::with_resource_version(&encoded, revision).map_err(|error| unreadable(&error))?;
+        let attributes =
+            if self.is_remote() { self.spoke.attributes(object) } else { entry.attributes.clone() };
+        Ok(Arc::new(Entry::new(Arc::clone(&entry.key), revision, line, item_offset, attributes)))
     }
 
     /// Converts an event by functions of this process.
@@ -207,12 +235,23 @@ impl VersionAdapter {
     }
 
     /// Converts an event.
-    async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
+    pub(super) async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
         let Some(entry) = event.object() else { return Ok(event) };
         let converted =
             self.under_way.converted(entry, self).await.map_err(|error| corrupt(entry, &error))?;
         Ok(event.with_object(converted))
     }
+}
+
+/// Returns a page with all its objects in memory.
+async fn whole(mut page: ListPage) -> Result<ListPage, StatusError> {
+    if let Some(rest) = page.rest.take() {
+        let mut parts = rest.stream();
+        while let Some(part) = parts.next().await {
+            page.items.extend(part?);
+        }
+    }
+    Ok(page)
 }
 
 /// Returns how many of these entries are converted by the next call: at least one.

@@ -36,6 +36,11 @@ impl UnderWay {
         converted
     }
 
+    /// Whether a watcher waits for a conversion.
+    pub(super) fn is_busy(&self) -> bool {
+        self.0.lock().values().any(|weak| weak.upgrade().is_some())
+    }
+
     fn conversion(&self, entry: &StoredObject, adapter: &VersionAdapter) -> Shared<Conversion> {
         let address = Arc::as_ptr(entry).addr();
         let mut under_way = self.0.lock();

@@ -11,6 +11,7 @@ use crate::rest::{
 };
 use crate::storage::ListPage;
 
+use super::selection::Selection;
 use super::{Converted, VersionAdapter};
 
 #[async_trait]
@@ -89,9 +90,12 @@ impl<T: CollectionDeleter + ?Sized> CollectionDeleter for Converted<T> {
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError> {
         let adapter = &self.adapter;
+        let Selection { hub, converted } = adapter.selection(selection)?;
+        if let Some(predicate) = converted {
+            return adapter.delete_selected(context, admission, options, (&hub, &predicate)).await;
+        }
         let admission = AdaptedAdmission { adapter, external: admission };
-        let selection = adapter.selection(selection)?;
-        adapter.page(self.hub.delete_collection(context, &admission, options, &selection).await?).await
+        adapter.page(self.hub.delete_collection(context, &admission, options, &hub).await?).await
     }
 }
 

@@ -46,7 +46,7 @@ pub fn install_kinds(
             paths.push(path(Some("status"), install_status(&store, &services)));
         }
         if let Some(scale) = kind.resource.scale.filter(|_| kind.has_scale) {
-            let scale = ScaleStore::custom(store.clone(), scale);
+            let scale = ScaleStore::custom(store.clone(), &kind.resource, scale, &storage.encoding_budget());
             paths.push(path(Some("scale"), capabilities!(scale; getter, updater, patcher)));
         }
         paths

@@ -80,7 +80,7 @@ impl Widget {
         );
         let bytes = Bytes::from(text);
         let attributes = WidgetAttributes.attributes_of(&bytes).expect("a widget has attributes");
-        NewValue { bytes, attributes }
+        NewValue { bytes, shown: None, attributes }
     }
 
     /// Decodes an entry, and checks that it contains its own revision.

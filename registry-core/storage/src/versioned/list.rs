@@ -167,8 +167,8 @@ impl Listing<'_> {
         let KeyValue { key, value, mod_revision, .. } = key_value;
         let predicate = &self.request.predicate;
         if predicate.is_everything() && !self.request.with_attributes {
-            let plain = self.store.plain(&key, value, mod_revision).await?;
-            self.push(entry(key, &plain.value, mod_revision, Attributes::default())?);
+            let value = self.store.plain(&key, value).await?;
+            self.push(entry(key, &value, mod_revision, Attributes::default())?);
             return Ok(());
         }
         let object = self.store.entry_with_attributes(key, value, mod_revision).await?;

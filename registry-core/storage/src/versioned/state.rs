@@ -7,6 +7,7 @@ use bytes::Bytes;
 use crate::Revision;
 use crate::entry::{Attributes, CanonicalForm, Entry, StoredObject};
 use crate::error::StorageError;
+use crate::interface::NewValue;
 use crate::mvcc::{Got, KeyValue};
 use crate::transform::Plain;
 use registry_schema::codec::stored::with_resource_version;
@@ -17,8 +18,9 @@ use super::{VersionedStore, metadata};
 pub(super) struct Seen {
     /// The object; `None`: the key is absent.
     pub(super) object: Option<StoredObject>,
-    /// The value as read; `None` for a hint, whose value at rest has not been read.
-    plain: Option<Plain>,
+    /// The value as read, before it is brought into its canonical form; `None` for a hint, whose value at rest has not
+    /// been read.
+    stored: Option<Plain>,
 }
 
 // === impl Seen ===
@@ -26,12 +28,12 @@ pub(super) struct Seen {
 impl Seen {
     /// Creates a state from a caller's hint.
     pub(super) fn hinted(object: StoredObject) -> Self {
-        Self { object: Some(object), plain: None }
+        Self { object: Some(object), stored: None }
     }
 
     /// Whether this was read from the engine. A hint may be stale.
     pub(super) fn is_current(&self) -> bool {
-        self.object.is_none() || self.plain.is_some()
+        self.object.is_none() || self.stored.is_some()
     }
 
     /// Returns the object's revision; 0 if the key is absent.
@@ -41,16 +43,16 @@ impl Seen {
 
     /// Whether exactly these bytes are at rest, in the form in which they would be written today.
     pub(super) fn holds(&self, value: &Bytes) -> bool {
-        self.plain.as_ref().is_some_and(|plain| !plain.stale && plain.value == *value)
+        self.stored.as_ref().is_some_and(|stored| !stored.stale && stored.value == *value)
     }
 
     /// Whether writing these bytes may change nothing, according to [`holds`](Self::holds) or to a hint.
-    pub(super) fn may_hold(&self, value: &Bytes) -> bool {
+    pub(super) fn may_hold(&self, value: &NewValue) -> bool {
         if self.is_current() {
-            return self.holds(value);
+            return self.holds(&value.bytes);
         }
         self.object.as_ref().is_some_and(|object| {
-            with_resource_version(value, object.revision).is_ok_and(|(line, _)| line == object.line())
+            with_resource_version(value.shown(), object.revision).is_ok_and(|(line, _)| line == object.line())
         })
     }
 
@@ -71,31 +73,34 @@ impl VersionedStore {
     /// Converts the engine's result for one key.
     pub(super) async fn seen(&self, key: &str, got: Got) -> Result<Seen, StorageError> {
         let Some(KeyValue { value, mod_revision, .. }) = got.key_value else {
-            return Ok(Seen { object: None, plain: None });
+            return Ok(Seen { object: None, stored: None });
         };
-        let plain = self.plain(key, value, mod_revision).await?;
-        let object = entry(key.into(), &plain.value, mod_revision, Attributes::default())?;
-        Ok(Seen { object: Some(object), plain: Some(plain) })
+        let stored = self.decrypted(key, value).await?;
+        let shown = self.canonical(key, &stored.value).await?;
+        let object = entry(key.into(), &shown, mod_revision, Attributes::default())?;
+        Ok(Seen { object: Some(object), stored: Some(stored) })
     }
 
-    /// Converts a value at rest into plain form: decrypted, and as the stored version's JSON even if kube-apiserver
-    /// wrote it as protobuf or in another version, and with the current schema's fields. A value in another form counts as
-    /// stale, so that the next write stores the current form even if nothing else changes. `written` is the revision that
-    /// wrote the value; 0 if it is not known.
-    pub(super) async fn plain(
-        &self,
-        key: &str,
-        stored: Bytes,
-        written: Revision,
-    ) -> Result<Plain, StorageError> {
-        let plain = self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))?;
+    /// Converts a value at rest into its canonical form: decrypted, and as the stored version's JSON even if kube-apiserver
+    /// wrote it as protobuf or in another version, and with the current schema's fields.
+    pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Bytes, StorageError> {
+        let stored = self.decrypted(key, stored).await?;
+        self.canonical(key, &stored.value).await
+    }
+
+    async fn decrypted(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
+        self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))
+    }
+
+    /// Returns the canonical form of a decrypted value. A write that would store another form than the value is not
+    /// skipped, even if nothing else changes.
+    async fn canonical(&self, key: &str, value: &Bytes) -> Result<Bytes, StorageError> {
         let unreadable = |reason: String| corrupt(key, reason);
-        let value = match self.attributes.canonical(&plain.value, written).map_err(unreadable)? {
-            CanonicalForm::Same => return Ok(plain),
-            CanonicalForm::Other(value) => value,
-            CanonicalForm::Awaited(converting) => converting.await.map_err(unreadable)?,
-        };
-        Ok(Plain { value, stale: true })
+        match self.attributes.canonical(value).map_err(unreadable)? {
+            CanonicalForm::Same => Ok(value.clone()),
+            CanonicalForm::Other(other) => Ok(other),
+            CanonicalForm::Awaited(converting) => converting.await.map_err(unreadable),
+        }
     }
 
     /// Converts a plain value into the form at rest.
@@ -103,39 +108,20 @@ impl VersionedStore {
         self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
     }
 
-    /// Creates an entry with its attributes extracted.
+    /// Creates an entry with its attributes extracted. What this process has just written is known.
     pub(super) async fn entry_with_attributes(
         &self,
         key: Arc<str>,
         stored: Bytes,
         revision: Revision,
     ) -> Result<StoredObject, StorageError> {
-        self.entry_written_at(key, stored, revision, revision).await
-    }
-
-    /// Creates an entry for the state before a change, with the revision of the change.
-    pub(super) async fn entry_before(
-        &self,
-        key: Arc<str>,
-        stored: Bytes,
-        revision: Revision,
-    ) -> Result<StoredObject, StorageError> {
-        self.entry_written_at(key, stored, revision, 0).await
-    }
-
-    async fn entry_written_at(
-        &self,
-        key: Arc<str>,
-        stored: Bytes,
-        revision: Revision,
-        written: Revision,
-    ) -> Result<StoredObject, StorageError> {
-        let plain = self.plain(&key, stored, written).await?;
-        let attributes = match self.recent_writes.take(&plain.value) {
-            Some(known) => known,
-            None => self.attributes.attributes_of(&plain.value).map_err(|reason| corrupt(&key, reason))?,
-        };
-        entry(key, &plain.value, revision, attributes)
+        let stored = self.decrypted(&key, stored).await?;
+        if let Some(written) = self.recent_writes.take(&stored.value) {
+            return entry(key, written.shown(), revision, written.attributes.clone());
+        }
+        let shown = self.canonical(&key, &stored.value).await?;
+        let attributes = self.attributes.attributes_of(&shown).map_err(|reason| corrupt(&key, reason))?;
+        entry(key, &shown, revision, attributes)
     }
 }
 

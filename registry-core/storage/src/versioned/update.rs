@@ -42,7 +42,7 @@ pub(super) async fn guaranteed_update(
                 .await?
                 .map(|object| Updated { object, outcome: UpdateOutcome::Deleted }),
             Ok(UpdateAction::Write { value, ttl }) => {
-                if seen.may_hold(&value.bytes) {
+                if seen.may_hold(&value) {
                     confirm_unchanged(store, key, seen, &value).await?
                 } else {
                     write(store, key, &seen, value, ttl).await?
@@ -148,11 +148,11 @@ async fn write(
     ttl: Option<std::time::Duration>,
 ) -> Result<UpdateStep<Updated>, StorageError> {
     let at_rest = store.at_rest(key, value.bytes.clone()).await?;
-    store.recent_writes.note(&value.bytes, &value.attributes);
+    store.recent_writes.note(&value);
     match store.engine.put_if(key, seen.revision(), at_rest, whole_seconds(ttl)).await? {
         Committed::At(revision) => {
             let key = seen.object.as_ref().map_or_else(|| key.into(), |object| object.key.clone());
-            let object = entry(key, &value.bytes, revision, value.attributes)?;
+            let object = entry(key, value.shown(), revision, value.attributes.clone())?;
             let outcome = if seen.object.is_some() { UpdateOutcome::Changed } else { UpdateOutcome::Created };
             Ok(UpdateStep::Done(Updated { object, outcome }))
         }

@@ -246,14 +246,14 @@ impl Subject {
         {
             let event = if existed { WatchEvent::Modified(object) } else { WatchEvent::Added(object) };
             let previous = match previous.filter(|_| self.with_previous) {
-                Some(value) => Some(self.store.entry_before(key, value, revision).await?),
+                Some(value) => Some(self.store.entry_with_attributes(key, value, revision).await?),
                 None => None,
             };
             return Ok(Some(Changed { event, previous }));
         }
         // The previous state, with the revision of the change: the object of a deletion event.
         let before = match previous {
-            Some(value) => Some(self.store.entry_before(key, value, revision).await?),
+            Some(value) => Some(self.store.entry_with_attributes(key, value, revision).await?),
             None => None,
         };
         let before = before.filter(|object| self.selects(object));

@@ -10,7 +10,7 @@ use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{FinishHook, InstalledPath, Services, Store, StoreHooks, install_kinds};
 use registry_core::resource::{ResourceType, Versions};
 use registry_core::storage::lazy::LazyStorage;
-use registry_core::storage::{EncodingBudget, Interface, Revision, StorageError, StoredObject};
+use registry_core::storage::{EncodingBudget, Interface, StorageError, StoredObject};
 
 use super::super::custom_resources::CustomKinds;
 use super::super::customresourcedefinitions::definition::{Definition, Names};
@@ -58,18 +58,16 @@ impl KindIdentity {
 
 impl ServedKind {
     /// Installs the kinds of a definition, and returns them with their paths. `stored` is the definition's stored state,
-    /// which the schemas are read from when they are needed; objects that were written before `schema_since` are brought
-    /// into the form of the present schema when they are read.
+    /// which the schemas are read from when they are needed.
     ///
     /// # Errors
     /// Fails if the definition cannot be served, with the reason.
     pub(super) fn install(
         definition: &Definition,
         stored: &StoredObject,
-        schema_since: Revision,
         storage: &Arc<dyn OpenStorage>,
     ) -> Result<(Self, Vec<Vec<InstalledPath>>), String> {
-        let kinds = CustomKinds::new(definition, stored, schema_since, &storage.services().webhooks)?;
+        let kinds = CustomKinds::new(definition, stored, &storage.services().webhooks)?;
         let storage = OpenLazily(storage.clone());
         let installed = install_kinds(&kinds.versions, &kinds.served, &storage);
         let (store, paths) = installed.map_err(|error| error.to_string())?;

@@ -55,8 +55,6 @@ pub(super) struct Outcome {
     pub(super) tasks: Vec<Task>,
     /// The applied revision of each definition; `None` if it is gone.
     pub(super) revisions: Vec<(String, Option<Revision>)>,
-    /// See [`State::apply`].
-    schema_since: Revision,
 }
 
 // === impl Task ===
@@ -73,15 +71,9 @@ impl Task {
 // === impl State ===
 
 impl State {
-    /// Applies changes of definitions. `schema_since` is the revision since which no object of a changed kind is written
-    /// by an earlier schema, unless the definition itself is newer.
-    pub(super) async fn apply(
-        &mut self,
-        controller: &CustomResourceController,
-        batch: Batch,
-        schema_since: Revision,
-    ) -> Outcome {
-        let mut applied = Outcome { schema_since, ..Outcome::default() };
+    /// Applies changes of definitions.
+    pub(super) async fn apply(&mut self, controller: &CustomResourceController, batch: Batch) -> Outcome {
+        let mut applied = Outcome::default();
         let mut recheck = BTreeSet::new();
         if batch.is_complete {
             let gone = self.definitions.keys().filter(|name| !batch.changes.contains_key(*name));
@@ -260,8 +252,7 @@ fn serve(
         change.terminating.extend(served.set_terminating(parsed.is_terminating));
         return;
     }
-    let schema_since = applied.schema_since.max(known.object.revision);
-    match ServedKind::install(&parsed, &known.object, schema_since, &controller.storage) {
+    match ServedKind::install(&parsed, &known.object, &controller.storage) {
         Ok((served, paths)) => {
             let before = known.served.take().map(|served| served.resources).unwrap_or_default();
             let is_replaced = |resource: &GroupVersionResource| served.resources.contains(resource);

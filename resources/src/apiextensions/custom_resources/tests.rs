@@ -14,7 +14,7 @@ use registry_core::rest::{AdmitAll, Answer, UpdatedObject};
 use registry_core::schema::FieldOrder;
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc;
-use registry_core::storage::{Attributes, Entry, Revision, StoredObject};
+use registry_core::storage::{Attributes, Entry, StoredObject};
 use serde_json::{Value, json};
 
 use super::CustomKinds;
@@ -79,9 +79,9 @@ fn stored_definition(definition: &Value) -> (Definition, StoredObject) {
     (Definition::parse(&object).unwrap(), Arc::new(entry))
 }
 
-fn kinds(definition: &Value, schema_since: Revision) -> CustomKinds {
+fn kinds(definition: &Value) -> CustomKinds {
     let (definition, stored) = stored_definition(definition);
-    CustomKinds::new(&definition, &stored, schema_since, &no_webhooks()).unwrap()
+    CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap()
 }
 
 fn no_webhooks() -> Arc<dyn WebhookCaller> {
@@ -128,11 +128,11 @@ impl<F: FnMut(&mut Value) + Send> UpdatedObject for Change<F> {
 
 impl Fixture {
     fn new(definition: &Value) -> Self {
-        Self::over(Embedded::in_memory(), definition, 0)
+        Self::over(Embedded::in_memory(), definition)
     }
 
-    fn over(engine: Arc<dyn Mvcc>, definition: &Value, schema_since: Revision) -> Self {
-        let kinds = kinds(definition, schema_since);
+    fn over(engine: Arc<dyn Mvcc>, definition: &Value) -> Self {
+        let kinds = kinds(definition);
         let (_, paths) = install_kinds(&kinds.versions, &kinds.served, &InMemory(engine)).unwrap();
         Self { paths }
     }

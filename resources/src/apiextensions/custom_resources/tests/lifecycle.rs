@@ -18,7 +18,7 @@ fn a_kind_has_the_names_of_its_definition() {
         }},
         "selectableFields": [{"jsonPath": ".spec.color"}],
     });
-    let made = kinds(&definition(&json!([v1(&json!({"type": "object"}), &more)])), 0);
+    let made = kinds(&definition(&json!([v1(&json!({"type": "object"}), &more)])));
     let resource = &made.served[0].resource;
     assert_eq!(format!("{resource:?}"), "example.com/v1/widgets Widget");
     assert_eq!((resource.list_kind, resource.singular), ("WidgetList", "widget"));
@@ -42,7 +42,7 @@ fn names_must_be_accepted() {
     let mut value = definition(&json!([v1(&json!({}), &json!({}))]));
     value["status"]["acceptedNames"]["listKind"] = "".into();
     let (definition, stored) = stored_definition(&value);
-    let error = CustomKinds::new(&definition, &stored, 0, &no_webhooks()).unwrap_err();
+    let error = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap_err();
     assert_eq!(error, "widgets.example.com: status.acceptedNames.listKind is empty");
 }
 
@@ -62,7 +62,7 @@ fn deprecated_versions_warn() {
         version("v3", json!({"served": false})),
         version("v9", json!({"deprecated": true})),
     ]);
-    let made = kinds(&definition(&versions), 0);
+    let made = kinds(&definition(&versions));
     let warnings: Vec<_> = made.served.iter().map(|kind| kind.resource.strategy.deprecation()).collect();
     let expected = [
         Some("example.com/v1beta1 Widget is deprecated; use example.com/v2 Widget"),
@@ -78,7 +78,7 @@ fn deprecated_versions_warn() {
 fn schemas_are_compiled_by_their_first_use_and_once() {
     let (definition, stored) =
         stored_definition(&definition(&json!([v1(&schema(&json!({}), &json!({})), &json!({}))])));
-    let kind = CustomKinds::new(&definition, &stored, 0, &no_webhooks()).unwrap().served[0].resource.kind;
+    let kind = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap().served[0].resource.kind;
     let compiled = Compiled::new(stored, kind, false);
     assert!(!compiled.is_made());
     let places: Vec<usize> = std::thread::scope(|scope| {

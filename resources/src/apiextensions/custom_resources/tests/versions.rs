@@ -29,7 +29,7 @@ fn in_version(version: &str, name: &str, spec: &Value) -> Value {
 async fn only_the_api_version_differs() {
     let engine = Embedded::in_memory();
     let versions = json!([version("v1", false, &open()), version("v2", true, &open())]);
-    let widgets = Fixture::over(engine.clone(), &definition(&versions), 0);
+    let widgets = Fixture::over(engine.clone(), &definition(&versions));
     let created = widgets.create("v1", &in_version("v1", "a", &json!({"x": 1}))).await.unwrap();
     assert_eq!((&created["apiVersion"], &created["spec"]), (&json!("example.com/v1"), &json!({"x": 1})));
     let stored = engine.get(KEY).await.unwrap().key_value.unwrap().value;
@@ -65,7 +65,7 @@ async fn the_hub_need_not_be_served() {
     let engine = Embedded::in_memory();
     let mut hub = version("v2", true, &open());
     hub["served"] = false.into();
-    let widgets = Fixture::over(engine.clone(), &definition(&json!([version("v1", false, &open()), hub])), 0);
+    let widgets = Fixture::over(engine.clone(), &definition(&json!([version("v1", false, &open()), hub])));
     assert_eq!(widgets.paths.len(), 1);
     widgets.create("v1", &in_version("v1", "a", &json!({"x": 1}))).await.unwrap();
     let stored = engine.get(KEY).await.unwrap().key_value.unwrap().value;
@@ -75,11 +75,11 @@ async fn the_hub_need_not_be_served() {
 #[tokio::test]
 async fn objects_of_an_earlier_storage_version_are_readable() {
     let engine = Embedded::in_memory();
-    let before = Fixture::over(engine.clone(), &definition(&json!([version("v1", true, &open())])), 0);
+    let before = Fixture::over(engine.clone(), &definition(&json!([version("v1", true, &open())])));
     before.create("v1", &in_version("v1", "a", &json!({"x": 1}))).await.unwrap();
     let mut old = version("v1", false, &open());
     old["served"] = false.into();
-    let after = Fixture::over(engine, &definition(&json!([old, version("v2", true, &open())])), 0);
+    let after = Fixture::over(engine, &definition(&json!([old, version("v2", true, &open())])));
     let read = after.get(("v2", None), "a").await.unwrap();
     assert_eq!((&read["apiVersion"], &read["spec"]), (&json!("example.com/v2"), &json!({"x": 1})));
 }
@@ -130,4 +130,52 @@ async fn a_server_without_webhooks_says_so() {
     assert_eq!(error.message, expected);
     // The stored version needs no conversion.
     widgets.create("v2", &in_version("v2", "a", &json!({}))).await.unwrap();
+}
+
+/// Returns a version whose schema has a field for each version, and a default for its own.
+fn defaulting(name: &str, is_storage: bool) -> Value {
+    let field = |version: &str| {
+        let mut field = json!({"type": "boolean"});
+        if version == name {
+            field["default"] = true.into();
+        }
+        field
+    };
+    let fields = json!({"v1": field("v1"), "v2": field("v2")});
+    let mut version = version(name, is_storage, &json!({"type": "object", "properties": fields}));
+    version["selectableFields"] = json!([{"jsonPath": ".spec.v2"}]);
+    version
+}
+
+#[tokio::test]
+async fn defaults_of_the_stored_version_are_seen_but_not_stored() {
+    let engine = Embedded::in_memory();
+    let versions = json!([defaulting("v1", false), defaulting("v2", true)]);
+    let widgets = Fixture::over(engine.clone(), &definition(&versions));
+    let created = widgets.create("v1", &in_version("v1", "a", &json!({}))).await.unwrap();
+    let both = json!({"v1": true, "v2": true});
+    assert_eq!(created["spec"], both);
+    let stored = engine.get(KEY).await.unwrap().key_value.unwrap();
+    assert!(!String::from_utf8_lossy(&stored.value).contains("v2\":true"), "{stored:?}");
+    for version in ["v1", "v2"] {
+        assert_eq!(widgets.get((version, None), "a").await.unwrap()["spec"], both);
+        assert_eq!(widgets.select(version, "spec.v2=true").await.unwrap(), ["a"], "selected by what is seen");
+    }
+    // Without the default again: nothing is written, and the object has it nevertheless.
+    let replaced =
+        widgets.change(("v1", None), "a", |object| object["spec"] = json!({"v1": true})).await.unwrap();
+    assert_eq!((&replaced["spec"], &replaced["metadata"]["generation"]), (&both, &json!(2)));
+    let created = widgets.create("v2", &in_version("v2", "b", &json!({}))).await.unwrap();
+    assert_eq!(created["spec"], json!({"v2": true}), "the default of another version is never set");
+    assert_eq!(widgets.get(("v1", None), "b").await.unwrap()["spec"], json!({"v2": true}));
+}
+
+#[tokio::test]
+async fn an_object_of_an_earlier_storage_version_has_the_defaults_of_that_version() {
+    let engine = Embedded::in_memory();
+    let stored = in_version("v1", "a", &json!({"unknown": 1}));
+    engine.put_if(KEY, 0, stored.to_string().into(), None).await.unwrap();
+    let versions = json!([defaulting("v1", false), defaulting("v2", true)]);
+    let widgets = Fixture::over(engine, &definition(&versions));
+    assert_eq!(widgets.get(("v2", None), "a").await.unwrap()["spec"], json!({"v1": true}));
 }

@@ -187,9 +187,9 @@ async fn errors_that_an_update_does_not_cause_do_not_refuse_it() {
     let mut strict = lax.clone();
     strict["properties"]["spec"]["properties"]["a"] =
         json!({"type": "string", "maxLength": 2, "x-kubernetes-validations": [{"rule": "self != 'long'"}]});
-    let before = Fixture::over(engine.clone(), &definition(&json!([v1(&lax, &json!({}))])), 0);
+    let before = Fixture::over(engine.clone(), &definition(&json!([v1(&lax, &json!({}))])));
     before.create("v1", &widget("x", &json!({"spec": {"a": "long"}}))).await.unwrap();
-    let after = Fixture::over(engine, &definition(&json!([v1(&strict, &json!({}))])), 1_000);
+    let after = Fixture::over(engine, &definition(&json!([v1(&strict, &json!({}))])));
     let context = after.context("v1");
     let updated =
         after.change_in(&context, MAIN, "x", |object| object["spec"]["b"] = "new".into()).await.unwrap();
