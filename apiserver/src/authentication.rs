@@ -64,6 +64,7 @@ pub use service_accounts::ServiceAccountTokens;
 pub(crate) use service_accounts::sign_offline;
 pub use tokens::{TokenFileError, TokenTable};
 pub(crate) use trust::{AuthoritySet, ClientTrust, Verifier};
+pub(crate) use websocket::is_websocket;
 
 /// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";

@@ -68,6 +68,8 @@ impl Endpoint {
     pub const ALL: &'static [Self] = &[Self::Healthz, Self::Livez, Self::Readyz];
     /// The endpoints of checks that are about the process.
     pub const ALIVE: &'static [Self] = &[Self::Healthz, Self::Livez];
+    /// The endpoints of checks of other processes, which a restart of this one would not repair.
+    pub const NOT_ALIVE: &'static [Self] = &[Self::Healthz, Self::Readyz];
     /// The endpoint of checks that are about serving requests.
     pub const READY: &'static [Self] = &[Self::Readyz];
 

@@ -20,6 +20,7 @@ use crate::request_info::root_of;
 use crate::responses::Response;
 use crate::responses::{self, Document};
 
+mod above;
 mod actions;
 mod components;
 mod connections;
@@ -86,11 +87,17 @@ impl ServerDocuments {
         if below.is_empty() {
             return Some(Ok(self.index(parts, served, descriptions)));
         }
-        match find(served, below) {
-            Some(version) => Some(version.answer(below, parts, descriptions)),
-            // Below the index, the 404 response has no body, as in Kubernetes.
-            None => Some(Ok(responses::empty(StatusCode::NOT_FOUND))),
+        if let Some(version) = find(served, below) {
+            return Some(version.answer(below, parts, descriptions));
         }
+        Some(match above::document(below, served, &LazyCell::new(descriptions)) {
+            Some(value) => {
+                let document = Document::json(&value);
+                version::answer(below, parts, document.tag(), || document.clone())
+            }
+            // Below the index, the 404 response has no body, as in Kubernetes.
+            None => Ok(responses::empty(StatusCode::NOT_FOUND)),
+        })
     }
 
     fn index(
@@ -108,6 +115,12 @@ impl ServerDocuments {
                     (path.clone(), json!({ "serverRelativeURL": url }))
                 })
                 .collect();
+            for path in above::paths(served) {
+                if let Some(value) = above::document(&path, served, &descriptions) {
+                    let url = hashed_url(&path, Document::json(&value).tag().hash());
+                    paths.insert(path, json!({ "serverRelativeURL": url }));
+                }
+            }
             for (path, url) in served.remote() {
                 paths.insert(path, json!({ "serverRelativeURL": url }));
             }
@@ -120,7 +133,12 @@ impl ServerDocuments {
 
 /// Returns whether there is a document at this path.
 pub(crate) fn serves(path: &str, served: &dyn ServedVersions) -> bool {
-    is_v2(path) || below_index(path).is_some_and(|below| below.is_empty() || find(served, below).is_some())
+    is_v2(path)
+        || below_index(path).is_some_and(|below| {
+            below.is_empty()
+                || find(served, below).is_some()
+                || above::paths(served).iter().any(|path| path == below)
+        })
 }
 
 /// Returns the version at a path below the index, for example `apis/apps/v1`.

@@ -189,7 +189,7 @@ pub trait GracefulDeleter: Storage {
         name: &str,
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
-    ) -> Result<Answer, StatusError>;
+    ) -> Result<Deletion, StatusError>;
 }
 
 /// Deletes many objects.
@@ -218,6 +218,15 @@ pub enum Answer {
     Object(Object),
     /// A success `Status`: of a deletion, or of an action.
     Success(SuccessStatus),
+}
+
+/// The result of a deletion.
+#[derive(Clone, Debug)]
+pub struct Deletion {
+    /// The object as it is now, or its last state, or a success.
+    pub answer: Answer,
+    /// Whether this request removed the object. If not, the object waits for its finalizers or its grace period.
+    pub is_complete: bool,
 }
 
 /// The `Status` of a successful operation.

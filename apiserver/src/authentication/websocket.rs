@@ -63,7 +63,8 @@ fn protocols(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     values.flat_map(|value| value.split(',')).map(str::trim).filter(|protocol| !protocol.is_empty())
 }
 
-fn is_websocket(headers: &HeaderMap) -> bool {
+/// Returns whether a request asks for WebSocket.
+pub(crate) fn is_websocket(headers: &HeaderMap) -> bool {
     let has = |name, wanted: &str| {
         let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
         values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(wanted))

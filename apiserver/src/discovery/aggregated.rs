@@ -42,7 +42,11 @@ pub(super) fn group_list(groups: &[Group<'_>]) -> impl Serialize {
 fn version_entry(version: &Version<'_>) -> Value {
     if let Some(remote) = version.remote {
         let freshness = if remote.is_current { "Current" } else { "Stale" };
-        return json!({ "version": version.name, "freshness": freshness, "resources": &*remote.resources });
+        let mut entry = json!({ "version": version.name, "freshness": freshness });
+        if remote.resources.as_array().is_some_and(|resources| !resources.is_empty()) {
+            put(&mut entry, "resources", (*remote.resources).clone());
+        }
+        return entry;
     }
     let paths = version.listed();
     let resources: Vec<Value> = (paths.iter())

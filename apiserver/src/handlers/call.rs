@@ -1,6 +1,7 @@
 //! One request to a resource, as passed to its handler.
 
 use http::HeaderMap;
+use hyper::upgrade::OnUpgrade;
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 
@@ -29,6 +30,8 @@ pub(super) struct Call<'a> {
     pub(super) headers: &'a HeaderMap,
     /// The request's query.
     pub(super) query: Query<'a>,
+    /// The upgrade of the request's connection, if it asks for one.
+    pub(super) upgrade: Option<&'a OnUpgrade>,
 }
 
 // === impl Call ===

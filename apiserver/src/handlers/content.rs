@@ -123,6 +123,9 @@ fn decode_conforming(
     if is_sorted && is_custom && duplicates.len() > 1 {
         json::sort_as_written(bytes, &mut duplicates);
     }
+    if format == Format::Json && !is_custom {
+        pass_over_unknown(&mut duplicates, &unknown);
+    }
     let unknown = unknown.iter().map(ToString::to_string);
     let mut issues: Vec<String> = duplicates.into_iter().chain(unknown).collect();
     if is_sorted && !is_custom && issues.len() > 1 {
@@ -163,6 +166,25 @@ fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Decl
     let fields = protobuf::decode_message(envelope.message, schema, &Limits::within(&call.context.budget))
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.0))?;
     Ok((declared, fields, Vec::new()))
+}
+
+/// Maximum depth of an unknown field whose duplicates are looked for.
+const MAX_UNKNOWN_DEPTH: usize = 128;
+
+/// Removes the duplicates of unknown fields, and the duplicates below them: Kubernetes' decoder of typed objects passes over
+/// the values of fields that it does not know.
+pub(super) fn pass_over_unknown(duplicates: &mut Vec<String>, unknown: &[FieldIssue]) {
+    if duplicates.is_empty() || unknown.is_empty() {
+        return;
+    }
+    let unknown: HashSet<String> = unknown.iter().map(ToString::to_string).collect();
+    duplicates.retain(|duplicate| {
+        let Some(path) = duplicate.strip_prefix("duplicate field \"") else { return true };
+        let path = path.strip_suffix('"').unwrap_or(path);
+        let ends =
+            path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]).take(MAX_UNKNOWN_DEPTH);
+        !ends.into_iter().any(|end| unknown.contains(&format!("unknown field \"{}\"", &path[..end])))
+    });
 }
 
 /// The issues found by strict validation, as an error words them.

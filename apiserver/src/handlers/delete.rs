@@ -23,8 +23,12 @@ pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let options = options(call, body).await?;
     let attributes = call.attributes(Operation::Delete, call.name, &options);
     let validation = call.api.admission.validation(attributes);
-    let answer = deleter.delete(call.context, call.name, &validation, &options).await?;
-    object_answer(call, &output, answer, StatusCode::OK)
+    let deletion = deleter.delete(call.context, call.name, &validation, &options).await?;
+    // Clients of other forms of the options expect 200.
+    let has_asked_to_wait = options.orphan_dependents == Some(false);
+    let status =
+        if has_asked_to_wait && !deletion.is_complete { StatusCode::ACCEPTED } else { StatusCode::OK };
+    object_answer(call, &output, deletion.answer, status)
 }
 
 /// Handles the deletion of the objects that list options select.

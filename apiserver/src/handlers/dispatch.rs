@@ -77,6 +77,7 @@ impl Api {
             context,
             headers: &parts.headers,
             query: Query::of(&parts.uri),
+            upgrade: parts.extensions.get(),
         };
         if let Some(deprecation) = deprecation {
             audit::deprecated(&call, deprecation);

@@ -117,6 +117,9 @@ impl Route {
             },
             _ => {}
         }
+        if !on_collection && !self.has_objects() {
+            return Err(Missing::Resource);
+        }
         let goes_on = self
             .path
             .capabilities
@@ -127,6 +130,17 @@ impl Route {
             return Err(Missing::Resource);
         }
         Ok(())
+    }
+
+    /// Returns whether anything is served at names. Objects that are only created, such as reviews and bindings, have no
+    /// paths with names.
+    fn has_objects(&self) -> bool {
+        let can = &self.path.capabilities;
+        can.getter.is_some()
+            || can.updater.is_some()
+            || can.deleter.is_some()
+            || can.named_creater.is_some()
+            || can.connecter.is_some()
     }
 
     /// Returns whether the path contains a namespace. (For `namespaces` themselves the namespace is the

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::Buf;
+use bytes::{Buf, Bytes};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use registry_core::api::{Reason, StatusError};
@@ -10,6 +10,7 @@ use registry_core::codec::{self, stored};
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
 use uuid::Uuid;
 
+use crate::authentication::is_websocket;
 use crate::metrics::WatchMetrics;
 use crate::responses::negotiation::{Endpoint, Format, Output};
 use crate::responses::{Delivery, FRAME_END, Pieces, Response, ResponseBody};
@@ -26,6 +27,7 @@ mod body;
 mod initializing;
 #[cfg(test)]
 mod tests;
+mod websocket;
 
 use body::WatchBody;
 
@@ -52,13 +54,24 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
         || default_timeout(call.api.config.watches.minimum),
         |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)),
     );
+    let is_websocket = is_websocket(call.headers);
     let events = match watcher.watch(call.context, &options).await {
         Ok(events) => events,
-        Err(failure) if is_about_version(&failure) => return Ok(ended_response(&output, &frames, &failure)),
+        Err(failure) if is_about_version(&failure) => {
+            let content = ended(&frames, &failure);
+            if is_websocket {
+                let message = websocket::message(content, output.format);
+                return websocket::open(call, futures::stream::iter([message]), output.format);
+            }
+            return Ok(ended_response(&output, content));
+        }
         Err(failure) => return Err(failure),
     };
 
     let body = WatchBody::new(events, frames, timeout, call.route.ending.clone()).drained(watcher.clone());
+    if is_websocket {
+        return websocket::open(call, websocket::messages(body, output.format), output.format);
+    }
     let mut response = Response::new(Delivery::Watch(Box::new(body)).into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     Ok(response)
@@ -70,13 +83,17 @@ fn is_about_version(failure: &StatusError) -> bool {
     failure.reason == Reason::Expired || causes.iter().any(|cause| cause.reason == VERSION_TOO_LARGE)
 }
 
-/// Returns the response to a watch that ends with an event of the type `ERROR` before any other event.
+/// Returns the frame of a watch that ends with an event of the type `ERROR` before any other event.
 ///
-/// Kubernetes concept: the `errWatcher` of the Cacher. The status of the response is 200.
-fn ended_response(output: &Output, frames: &Frames, failure: &StatusError) -> Response {
+/// Kubernetes concept: the `errWatcher` of the Cacher.
+fn ended(frames: &Frames, failure: &StatusError) -> Bytes {
     let mut pieces = Pieces::default();
     frames.write_failure(&mut pieces, failure);
-    let content = pieces.copy_to_bytes(pieces.remaining());
+    pieces.copy_to_bytes(pieces.remaining())
+}
+
+/// Returns the response to a watch that consists of this content. Its status is 200.
+fn ended_response(output: &Output, content: Bytes) -> Response {
     let mut response = Response::new(ResponseBody::from(content));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     response

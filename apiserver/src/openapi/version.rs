@@ -112,7 +112,7 @@ impl Version<'_> {
 }
 
 /// Returns a response with the document with this tag, which `make` returns.
-fn answer(
+pub(super) fn answer(
     path: &str,
     parts: &Parts,
     tag: &EntityTag,

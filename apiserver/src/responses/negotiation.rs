@@ -83,7 +83,7 @@ impl Output {
         }
         Err(StatusError::new(
             Reason::NotAcceptable,
-            format!("only the following media types are accepted: {}", formats.media_types()),
+            format!("only the following media types are accepted: {}", formats.media_types_at(endpoint)),
         ))
     }
 
@@ -173,10 +173,8 @@ fn not_produced(endpoint: Endpoint, formats: Formats) -> StatusError {
     let formats = Formats { protobuf: true, ..formats };
     let mut types = formats.media_types();
     if matches!(endpoint, Endpoint::Collection | Endpoint::Watch) {
-        types += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
-        if formats.cbor {
-            types += ", application/cbor-seq";
-        }
+        types += ", ";
+        types += &formats.media_types_at(Endpoint::Watch);
     }
     let message = format!("406: Not Acceptable\n\nAvailable representations: {types}");
     with_empty_details(StatusError::new(Reason::NotAcceptable, message))

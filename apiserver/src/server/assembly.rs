@@ -205,7 +205,7 @@ pub(super) fn add_checks(
         health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
     }
     if let Some(encryption) = encryption {
-        health.add("kms-providers", Endpoint::ALL, encryption.check());
+        health.add("kms-providers", Endpoint::NOT_ALIVE, encryption.check());
     }
 }
 

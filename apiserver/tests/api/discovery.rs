@@ -98,6 +98,18 @@ async fn documents_for_clients_that_explain_and_validate() {
     }
     let moved = server.get("/openapi/v3/api/v1?hash=OLD").await.expect(301);
     assert!(moved.headers["location"].to_str().unwrap().starts_with("/openapi/v3/api/v1?hash="));
+    for (path, operation) in [
+        ("version", "getCodeVersion"),
+        ("api", "getCoreAPIVersions"),
+        ("apis", "getAPIVersions"),
+        ("apis/zoo.example.dev", "getZooExampleDevAPIGroup"),
+    ] {
+        let url = index["paths"][path]["serverRelativeURL"].as_str().unwrap();
+        let document = server.get(url).await.expect(200).json();
+        assert_eq!(document["paths"][format!("/{path}/")]["get"]["operationId"], operation, "{document}");
+        assert!(!document["components"]["schemas"].as_object().unwrap().is_empty(), "{path}");
+    }
+    server.get("/openapi/v3/apis/zork").await.expect(404);
     let core = server.get("/openapi/v3/api/v1").await.expect(200).json();
     let config_map = &core["components"]["schemas"]["io.k8s.api.core.v1.ConfigMap"];
     assert!(config_map["properties"]["binaryData"].is_object());

@@ -91,6 +91,12 @@ async fn odd_fields_are_told_or_refused() {
         strict.1,
         "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: unknown field \"metadata.zork2\", duplicate field \"data.a\", unknown field \"zork\""
     );
+    // The value of an unknown field is passed over, with its own duplicates.
+    let body = r#"{"metadata":{"name":"a"},"zork":1,"zork":{"b":1,"b":2},"data":{"a":"1","a":"2"}}"#;
+    let strict = format!("{MAPS}?dryRun=All&fieldValidation=Strict");
+    let strict = server.write(Method::POST, &strict, "application/json", body).await.failure();
+    let why = "strict decoding error: unknown field \"zork\", duplicate field \"data.a\"";
+    assert!(strict.1.ends_with(why), "{}", strict.1);
     let yaml = "metadata:\n  name: a\ndata:\n  k: v\n";
     let read = server.write(Method::POST, MAPS, "application/yaml", yaml).await.expect(201);
     assert_eq!(read.json()["data"]["k"], "v");
@@ -153,6 +159,12 @@ async fn selectors_options_and_namespaces_are_checked() {
     assert_eq!(get("limit=zork").await.0, 400);
     assert_eq!(get("resourceVersionMatch=Exact").await.0, 422);
     assert_eq!(get("continue=zork").await.0, 400);
+    // The token is read before it is found to contradict the version.
+    let why = get("continue=zork&resourceVersion=5").await.1;
+    assert!(why.contains("continue key is not valid"), "{why}");
+    let token = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJkZWZhdWx0L2FcdTAwMDAifQ";
+    let why = "specifying resource version is not allowed when using continue".to_owned();
+    assert_eq!(get(&format!("continue={token}&resourceVersion=5")).await, (400, why));
     assert_eq!(get("resourceVersion=99999999&timeoutSeconds=1").await.0, 504);
 
     let missing = server.post("/api/v1/namespaces/none/configmaps", &config_map("a")).await;

@@ -67,6 +67,12 @@ async fn fields_that_operations_do_not_have_are_told_or_refused() {
         "strict decoding error: json patch duplicate field \"[0].op\", json patch unknown field \"[0].form\"";
     assert!(strict.0 == 422 && strict.1.ends_with(why), "{}", strict.1);
     assert!(patch("&fieldValidation=Ignore").await.expect(200).warnings().is_empty());
+    let patch = r#"[{"foo":1,"foo":{"a":1,"a":2},"op":"test","op":"add","path":"/data/j","value":"1"}]"#;
+    let strict = server.write(Method::PATCH, &format!("{MAP}?fieldValidation=Strict"), JSON, patch).await;
+    let why =
+        "strict decoding error: json patch unknown field \"[0].foo\", json patch duplicate field \"[0].op\"";
+    let strict = strict.failure();
+    assert!(strict.1.ends_with(why), "{}", strict.1);
 }
 
 #[tokio::test]

@@ -43,6 +43,25 @@ async fn objects_live_and_die() {
 }
 
 #[tokio::test]
+async fn a_deletion_that_waits_is_accepted_if_the_client_asks_for_its_dependents_in_the_old_form() {
+    let server = Server::start().await;
+    let mut held = config_map("held");
+    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    server.post(MAPS, &held).await.expect(201);
+    server.post(MAPS, &config_map("free")).await.expect(201);
+    let delete = async |path: &str, body: &str| {
+        server.write(Method::DELETE, &format!("{MAPS}/{path}"), "application/json", body.to_owned()).await
+    };
+    let options = r#"{"kind":"DeleteOptions","apiVersion":"v1","orphanDependents":false}"#;
+    delete("held", r#"{"propagationPolicy":"Background"}"#).await.expect(200);
+    delete("held", r#"{"orphanDependents":true}"#).await.expect(200);
+    delete("held", options).await.expect(202);
+    delete("held?orphanDependents=false", "").await.expect(202);
+    delete("free?orphanDependents=false&dryRun=All", "").await.expect(200);
+    delete("free", options).await.expect(200);
+}
+
+#[tokio::test]
 async fn patches_of_every_kind() {
     let server = Server::start().await;
     server.post(MAPS, &config_map("a")).await.expect(201);

@@ -160,6 +160,9 @@ async fn watches_have_forms_and_ends() {
 
     let refused = server.get_as(&url, "application/yaml").await.expect(406);
     assert_eq!(refused.headers["content-type"], "application/yaml");
+    let streamed = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    let why = format!("only the following media types are accepted: {streamed}");
+    assert!(refused.text().contains(&why), "{}", refused.text());
     let bad = server.get(&format!("{MAPS}?watch=1&resourceVersion=zork")).await.failure();
     assert_eq!(
         bad,

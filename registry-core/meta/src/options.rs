@@ -82,6 +82,8 @@ pub struct DeleteOptions {
     pub preconditions: Preconditions,
     /// The treatment of dependents; absent means the kind's default.
     pub propagation_policy: Option<PropagationPolicy>,
+    /// The deprecated form of the policy, if the client used it.
+    pub orphan_dependents: Option<bool>,
     /// Whether to delete the object even if the stored data cannot be decoded.
     pub ignore_store_read_error: bool,
 }

@@ -89,11 +89,9 @@ fn scope(is_namespaced: bool) -> &'static str {
     if is_namespaced { "Namespaced" } else { "Cluster" }
 }
 
-/// Copies the kind that a path responds with, if there is one.
+/// Copies the kind that a path responds with. It is an empty one if there is none, as some clients expect a kind.
 fn copy_kind(found: &Value, entry: &mut Map<String, Value>) {
-    if let Some(found) = found.get("responseKind").filter(|found| found.is_object()) {
-        entry.insert("responseKind".to_owned(), kind(found));
-    }
+    entry.insert("responseKind".to_owned(), kind(found.get("responseKind").unwrap_or(&Value::Null)));
 }
 
 fn copy_lists(found: &Value, entry: &mut Map<String, Value>) {
@@ -155,7 +153,10 @@ mod tests {
         assert_eq!(resources.as_array().unwrap().len(), 1);
         assert_eq!((&resources[0]["resource"], &resources[0]["verbs"]), (&json!("x"), &json!(["get"])));
         let lying = json!({ "resource": "x", "verbs": "get", "more": { "a": "b" }, "subresources": [{ "subresource": 1 }] });
-        let taken = json!({ "resource": "x", "scope": "Cluster", "singularResource": "", "verbs": [] });
+        let kind = json!({ "group": "", "version": "", "kind": "" });
+        let taken = json!({
+            "resource": "x", "responseKind": kind, "scope": "Cluster", "singularResource": "", "verbs": [],
+        });
         assert_eq!(resource(&lying), Some(taken));
     }
 }

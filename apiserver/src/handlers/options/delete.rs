@@ -89,6 +89,7 @@ impl WireOptions {
                 resource_version: preconditions.resource_version,
             },
             propagation_policy,
+            orphan_dependents: self.orphan_dependents,
             ignore_store_read_error: self.ignore_store_read_error.unwrap_or_default(),
         })
     }

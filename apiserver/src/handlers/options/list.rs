@@ -36,11 +36,6 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
         send_initial_events: query.switch("sendInitialEvents"),
     };
     refuse("ListOptions", &asked.faults(purpose))?;
-    if !asked.token.is_empty() && !matches!(asked.version.as_str(), "" | "0") {
-        return Err(StatusError::bad_request(
-            "specifying resource version is not allowed when using continue",
-        ));
-    }
     Ok(ListOptions {
         label_selector,
         field_selector,

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::responses::negotiation::with_empty_details;
 
+use super::super::content::pass_over_unknown;
+
 /// The kinds of patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PatchType {
@@ -65,8 +67,10 @@ impl PatchDocument {
         };
         let mut issues = decoded.duplicates;
         if let Content::Json(patch) = &content {
-            let unknown = patch.unknown_fields().iter().cloned().map(FieldIssue::Unknown);
-            issues.extend(unknown.map(|issue| issue.to_string()));
+            let unknown: Vec<_> = patch.unknown_fields().iter().cloned().map(FieldIssue::Unknown).collect();
+            pass_over_unknown(&mut issues, &unknown);
+            issues.extend(unknown.iter().map(ToString::to_string));
+            json::sort_as_written(bytes, &mut issues);
             for issue in &mut issues {
                 issue.insert_str(0, "json patch ");
             }

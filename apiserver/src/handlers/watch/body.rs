@@ -23,7 +23,7 @@ use super::super::ending::Ending;
 use super::Frames;
 use super::initializing::Initializing;
 
-/// Approximate maximum size of one piece.
+/// Approximate maximum size of the pieces of a stream.
 const BATCH_BYTES: usize = 64 * 1024;
 /// Time between two checks whether the watch of a removed resource has sent all its events.
 const DRAIN_PAUSE: Duration = Duration::from_millis(50);
@@ -49,6 +49,8 @@ pub(super) struct WatchBody {
     /// Whether `end` is the one of the shutdown.
     is_ending: bool,
     is_done: bool,
+    /// Approximate maximum size of one piece.
+    batch_bytes: usize,
     _running: TaskTrackerToken,
     /// Dropped when there is nothing more to write for the first time.
     initializing: Option<Initializing>,
@@ -73,6 +75,7 @@ impl WatchBody {
             drained_until: None,
             is_ending: false,
             is_done: false,
+            batch_bytes: BATCH_BYTES,
             initializing: None,
         }
     }
@@ -97,6 +100,11 @@ impl WatchBody {
             waker.wake();
         });
         true
+    }
+
+    /// Returns the body with each event as a piece of its own.
+    pub(super) fn single(self) -> Self {
+        Self { batch_bytes: 1, ..self }
     }
 
     /// Returns whether the watch has to end. The task is usually registered already, so that checking the
@@ -131,7 +139,7 @@ impl WatchBody {
     /// Returns all frames that are ready, up to a batch; records when there will be no more.
     fn fill(&mut self, task: &mut Context<'_>) -> Pieces {
         let mut batch = Pieces::default();
-        while batch.remaining() < BATCH_BYTES {
+        while batch.remaining() < self.batch_bytes {
             match self.events.poll_next_unpin(task) {
                 Poll::Ready(Some(Ok(event))) => {
                     if let Err(failure) = self.frames.write(&mut batch, event) {
@@ -177,7 +185,7 @@ impl Body for WatchBody {
         if batch.has_remaining() {
             // A full batch is followed by another poll, which would find the end; but not if there is always
             // more.
-            self.is_done = self.is_done || (batch.remaining() >= BATCH_BYTES && self.is_over(task));
+            self.is_done = self.is_done || (batch.remaining() >= self.batch_bytes && self.is_over(task));
             return Poll::Ready(Some(Ok(Frame::data(batch))));
         }
         self.initializing = None;

@@ -64,6 +64,21 @@ impl Formats {
         }
         types
     }
+
+    /// Returns the media types of an endpoint. Those of watches can be streamed.
+    pub(super) fn media_types_at(self, endpoint: Endpoint) -> String {
+        if endpoint != Endpoint::Watch {
+            return self.media_types();
+        }
+        let mut types = String::from("application/json;stream=watch");
+        if self.protobuf {
+            types += ", application/vnd.kubernetes.protobuf;stream=watch";
+        }
+        if self.cbor {
+            types += ", application/cbor-seq";
+        }
+        types
+    }
 }
 
 // === impl Format ===

@@ -7,7 +7,8 @@ use crate::context::RequestContext;
 use crate::registry::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
 use crate::registry::store::{validate_definition, validate_value};
 use crate::rest::{
-    Answer, CollectionDeleter, Creater, GracefulDeleter, NamedCreater, UpdatedObject, Updater, ValidateObject,
+    Answer, CollectionDeleter, Creater, Deletion, GracefulDeleter, NamedCreater, UpdatedObject, Updater,
+    ValidateObject,
 };
 use crate::storage::ListPage;
 
@@ -73,10 +74,11 @@ impl<T: GracefulDeleter + ?Sized> GracefulDeleter for Converted<T> {
         name: &str,
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
-    ) -> Result<Answer, StatusError> {
+    ) -> Result<Deletion, StatusError> {
         let adapter = &self.adapter;
         let admission = AdaptedAdmission { adapter, external: admission };
-        adapter.answer(self.hub.delete(context, name, &admission, options).await?).await
+        let Deletion { answer, is_complete } = self.hub.delete(context, name, &admission, options).await?;
+        Ok(Deletion { answer: adapter.answer(answer).await?, is_complete })
     }
 }
 

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use crate::api::{DeleteOptions, Object, Preconditions, StatusError};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
-use crate::rest::{Answer, GracefulDeleter, SuccessDetails, SuccessStatus, ValidateObject};
+use crate::rest::{Answer, Deletion, GracefulDeleter, SuccessDetails, SuccessStatus, ValidateObject};
 use crate::storage::interface::{AnyDeletion, UpdateAction, UpdateOutcome};
 use crate::storage::{StorageError, StoredObject, TryUpdate};
 
@@ -27,8 +27,10 @@ struct Attempt<'a> {
 /// The fate of an object after the write of an attempt.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Plan {
-    /// It is gone, or another deletion will remove it.
+    /// It is gone.
     Gone,
+    /// Another deletion will remove it.
+    Pending,
     /// It remains, marked as being deleted.
     Stays,
     /// It has been marked, and must be removed now.
@@ -43,7 +45,7 @@ impl GracefulDeleter for Store {
         name: &str,
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
-    ) -> Result<Answer, StatusError> {
+    ) -> Result<Deletion, StatusError> {
         for warning in self.strategy().warnings_on_delete(options) {
             context.warn(warning);
         }
@@ -63,11 +65,12 @@ impl GracefulDeleter for Store {
         if updated.outcome == UpdateOutcome::Deleted {
             self.removed(&updated.object);
         }
-        match plan {
-            Plan::Gone => Ok(self.deleted(context, updated.object, name, &uid)),
-            Plan::Stays => Ok(Answer::Stored(updated.object)),
-            Plan::RemoveNow => self.remove_marked(context, &key, name, updated.object, &uid).await,
-        }
+        let answer = match plan {
+            Plan::Gone | Plan::Pending => self.deleted(context, updated.object, name, &uid),
+            Plan::Stays => Answer::Stored(updated.object),
+            Plan::RemoveNow => self.remove_marked(context, &key, name, updated.object, &uid).await?,
+        };
+        Ok(Deletion { answer, is_complete: plan.is_complete() })
     }
 }
 
@@ -105,6 +108,15 @@ impl Store {
     }
 }
 
+// === impl Plan ===
+
+impl Plan {
+    /// Returns whether the object is removed by this request.
+    const fn is_complete(self) -> bool {
+        matches!(self, Self::Gone | Self::RemoveNow)
+    }
+}
+
 // === impl Attempt ===
 
 impl Attempt<'_> {
@@ -114,7 +126,8 @@ impl Attempt<'_> {
         self.admission.validate(self.context, None, Some(&current)).await?;
         let step = self.store.deletion_step(self.context, current, self.options);
         self.plan = match step {
-            DeletionStep::Pending | DeletionStep::Remove => Plan::Gone,
+            DeletionStep::Pending => Plan::Pending,
+            DeletionStep::Remove => Plan::Gone,
             DeletionStep::Mark(_) => Plan::Stays,
             DeletionStep::MarkAndRemove(_) => Plan::RemoveNow,
         };
@@ -122,7 +135,7 @@ impl Attempt<'_> {
     }
 
     /// Performs a dry run: one attempt against the current state; returns the response it would have had.
-    async fn rehearse(mut self, key: &str, name: &str) -> Result<Answer, StatusError> {
+    async fn rehearse(mut self, key: &str, name: &str) -> Result<Deletion, StatusError> {
         let current =
             self.store.dry_run_current(key, &Preconditions::default(), false).await.map_err(|error| {
                 self.store.operation(self.context, Verb::Delete, name, key).interpret(error)
@@ -130,12 +143,13 @@ impl Attempt<'_> {
         let Some(entry) = current else {
             return Err(StatusError::not_found(self.store.named(self.context), name));
         };
-        Ok(match self.step(self.store.read(&entry)?).await? {
+        let answer = match self.step(self.store.read(&entry)?).await? {
             DeletionStep::Mark(object) | DeletionStep::MarkAndRemove(object) => Answer::Object(object),
             DeletionStep::Pending | DeletionStep::Remove => {
                 self.store.deleted(self.context, entry, name, &self.uid)
             }
-        })
+        };
+        Ok(Deletion { answer, is_complete: self.plan.is_complete() })
     }
 }
 

@@ -112,7 +112,7 @@ impl Fixture {
     }
 
     async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Answer, StatusError> {
-        self.store.delete(&self.context, name, &AdmitAll, options).await
+        self.store.delete(&self.context, name, &AdmitAll, options).await.map(|deletion| deletion.answer)
     }
 
     async fn get(&self, name: &str) -> Result<Object, StatusError> {

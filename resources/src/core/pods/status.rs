@@ -27,6 +27,8 @@ const SYSTEM_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 
 /// Restores what clients must not change, and what old kubelets do not report.
 pub(super) fn prepare(new: &mut Object, old: &Object) {
+    // A status neither begins nor ends a deletion.
+    new.copy_field(old, &["metadata", "deletionTimestamp"]);
     // Old kubelets report owners in a form that the garbage collector would misinterpret.
     new.copy_field(old, &["metadata", "ownerReferences"]);
     if new.get_str(&["status", "qosClass"]).unwrap_or_default().is_empty() {

@@ -47,6 +47,7 @@ pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteO
             resource_version: text("preconditions", "resourceVersion"),
         },
         propagation_policy: propagation_policy.or(orphans),
+        orphan_dependents: None,
         ignore_store_read_error: false,
     })
 }
