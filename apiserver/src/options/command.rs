@@ -186,6 +186,16 @@ impl Options {
         if !is_given(&["storage-backend", "etcd-servers", "data-dir"]) {
             self.storage.storage_backend = Some(StorageBackend::Memory);
         }
+        self.shutdown.exit_with_parent.get_or_insert(true);
+        self
+    }
+
+    /// Returns the options of a server beside a program that takes the place of etcd and keeps nothing, as test environments
+    /// start both: in memory, and only as long as the test runs.
+    pub(crate) fn beside_no_store(mut self) -> Self {
+        self.storage.etcd_servers.clear();
+        self.storage.storage_backend = Some(StorageBackend::Memory);
+        self.shutdown.exit_with_parent.get_or_insert(true);
         self
     }
 }

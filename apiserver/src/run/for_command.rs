@@ -15,6 +15,7 @@ use crate::server::descriptors::raise_limit;
 use crate::server::error::ServerError;
 
 use super::ending::Ending;
+use super::parent::Parent;
 use super::{announcement, logging};
 
 /// The variable that tells clients the path of their kubeconfig.
@@ -56,6 +57,9 @@ async fn serve(
 ) -> Result<ExitStatus, ServerError> {
     let begun = Instant::now();
     ending.follow_signals()?;
+    if options.shutdown.exit_with_parent == Some(true) {
+        ending.follow_parent(Parent::find(), None);
+    }
     let stopping = CancellationToken::new();
     let given_kubeconfig = options.locations.write_kubeconfig.clone();
     let mut builder = builder.options(options).shutdown(stopping.clone());
