@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use registry_core::registry::StorageMap;
 use rustix::fs::Mode;
@@ -25,10 +25,12 @@ use parent::Parent;
 use started_as::StartedAs;
 
 mod announcement;
+mod assets;
 mod beside_etcd;
 mod ending;
 mod etcd;
 mod for_command;
+mod guard;
 pub(crate) mod kubeconfig;
 mod logging;
 #[cfg(feature = "embedded")]
@@ -52,8 +54,10 @@ mod token;
 pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let started_as = StartedAs::read(&arguments);
-    if started_as == StartedAs::Etcd {
-        return exit(Program { name: "etcd", ..program }, etcd::run(&arguments));
+    match started_as {
+        StartedAs::Etcd => return exit(Program { name: "etcd", ..program }, etcd::run(&arguments)),
+        StartedAs::Guard => return guard::run(),
+        StartedAs::Itself | StartedAs::KubeApiserver => {}
     }
     let options = Options::read(program, arguments);
     run_program(Invocation { program, started_as }, options, maps, false, |builder| builder)
@@ -101,7 +105,11 @@ pub fn run_extension_customized<F: clap::Args>(
     maps: &[&'static StorageMap],
     customize: impl FnOnce(ServerBuilder, F) -> ServerBuilder,
 ) -> ExitCode {
-    let (options, flags) = match Options::read_extension::<F>(program, std::env::args_os()) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if StartedAs::read(&arguments) == StartedAs::Guard {
+        return guard::run();
+    }
+    let (options, flags) = match Options::read_extension::<F>(program, arguments) {
         Ok(read) => read,
         Err(error) => error.exit(),
     };
@@ -147,6 +155,9 @@ fn run_program(
             Ok(())
         }
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
+        Some(Command::Test(command)) if command.command.is_empty() => {
+            assets::write(command, may_be_extension)
+        }
         Some(Command::Test(command)) => {
             let builder = customize(role(&options).builder());
             return exit(program, for_command::run(options.clone(), command, maps, builder));
@@ -239,14 +250,14 @@ async fn serve(
 ) -> Result<(), ServerError> {
     ending.follow_signals()?;
     let parent = Parent::find();
-    let options = match invocation.started_as {
-        StartedAs::KubeApiserver => {
-            let adapted = ending.shutdown.run_until_cancelled(beside_etcd::adapted(options)).await;
-            let Some(options) = adapted else { return Ok(()) };
-            options
-        }
-        _ => options,
+    let adapted = match invocation.started_as {
+        StartedAs::KubeApiserver => ending.shutdown.run_until_cancelled(beside_etcd::adapted(&options)).await,
+        _ => Some(None),
     };
+    let Some(adapted) = adapted else { return Ok(()) };
+    // Nothing has to be saved, and the test waits.
+    let patience = if adapted.is_some() { beside_etcd::STOP_PATIENCE } else { Duration::MAX };
+    let options = adapted.unwrap_or(options);
     if options.shutdown.exit_with_parent == Some(true) {
         ending.follow_parent(parent, options.serving.cert_dir.as_deref());
     }
@@ -267,7 +278,8 @@ async fn serve(
     announcement::print(&server, &options);
     let (readiness, url) = (server.readiness(), server.url());
     let report = announcement::report_ready(readiness, url, ready_file.as_deref(), begun, ending);
-    let (reported, ()) = tokio::join!(report, Box::pin(server.serve()));
+    let serving = ending.bounded(Box::pin(server.serve()), patience);
+    let (reported, ()) = tokio::join!(report, serving);
     reported
 }
 

@@ -27,6 +27,9 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
+/// Maximum time of the shutdown of a server that keeps nothing.
+pub(super) const STOP_PATIENCE: Duration = Duration::from_millis(50);
+
 /// The failure of a question.
 enum Failure {
     /// Nothing listens.
@@ -35,16 +38,16 @@ enum Failure {
     Other,
 }
 
-/// Returns the options of a server beside the program at `--etcd-servers`: unchanged, unless it keeps nothing.
-pub(super) async fn adapted(options: Options) -> Options {
-    let [server] = options.storage.etcd_servers.as_slice() else { return options };
+/// Returns other options for the server if the program at `--etcd-servers` keeps nothing.
+pub(super) async fn adapted(options: &Options) -> Option<Options> {
+    let [server] = options.storage.etcd_servers.as_slice() else { return None };
     if !keeps_nothing(server).await {
-        return options;
+        return None;
     }
     tracing::info!(
         "the program at {server} takes the place of etcd and keeps nothing: objects are kept in memory"
     );
-    options.beside_no_store()
+    Some(options.clone().beside_no_store())
 }
 
 /// Whether the program at a URL says that it keeps nothing.

@@ -93,6 +93,18 @@ impl Ending {
         });
     }
 
+    /// Waits for the end of a server, at most this long after the beginning of the shutdown.
+    pub(super) async fn bounded(&self, serving: impl Future<Output = ()>, patience: Duration) {
+        let is_over = async {
+            self.shutdown.cancelled().await;
+            tokio::time::sleep(patience).await;
+        };
+        tokio::select! {
+            () = serving => {}
+            () = is_over => tracing::info!("requests were not completed in time"),
+        }
+    }
+
     /// Begins the shutdown for this reason, unless it has begun.
     fn begin(&self, reason: &'static str) {
         // Set once only.

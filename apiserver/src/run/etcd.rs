@@ -21,7 +21,7 @@ use arguments::{Arguments, Given};
 mod answers;
 mod arguments;
 
-pub(super) use answers::{IN_MEMORY, STORAGE_POINTER};
+pub(super) use answers::{IN_MEMORY, STORAGE_POINTER, VERSION_MARK};
 
 /// Maximum size of the head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 8192;

@@ -56,7 +56,7 @@ impl Parent {
         match self {
             Self::Followed { parent, descriptor } => {
                 // If the system refuses this, as without descriptors, the parent is asked instead.
-                if follow(descriptor).await.is_err() {
+                if until_ended(descriptor).await.is_err() {
                     until_adopted(parent).await;
                 }
             }
@@ -68,11 +68,14 @@ impl Parent {
 }
 
 /// Waits until the process of a descriptor has ended.
+///
+/// # Errors
+/// Fails if the runtime cannot wait for it.
 #[expect(
     deprecated,
     reason = "sound for a descriptor that is owned; the function that replaces it is unsafe"
 )]
-async fn follow(process: OwnedFd) -> std::io::Result<()> {
+pub(super) async fn until_ended(process: OwnedFd) -> std::io::Result<()> {
     let process = AsyncFd::with_interest(process, Interest::READABLE)?;
     process.readable().await.map(|_| ())
 }

@@ -9,6 +9,9 @@ pub(in super::super) const STORAGE_POINTER: &str = "/orlop/storage";
 /// Its value.
 pub(in super::super) const IN_MEMORY: &str = "memory";
 
+/// A part of the text of `etcd --version` by which any version of this program is recognized.
+pub(in super::super) const VERSION_MARK: &str = "in the place of etcd";
+
 /// The first line of an HTTP/2 connection, as clients of etcd open it.
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// The reason for which clients of etcd are sent away.
@@ -50,7 +53,7 @@ pub(super) fn answer(head: &[u8]) -> Vec<u8> {
 
 /// Returns the text of `etcd --version`.
 pub(super) fn version_text() -> String {
-    format!("etcd Version: none\norlop {LONG_VERSION}, in the place of etcd\n")
+    format!("etcd Version: none\norlop {LONG_VERSION}, {VERSION_MARK}\n")
 }
 
 fn version() -> String {
