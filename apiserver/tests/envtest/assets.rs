@@ -111,7 +111,7 @@ fn an_archive_and_its_index_are_written() {
     assert!(output.status.success(), "{output:?}");
     let dist = home.path().join("dist");
     let present = names(&dist);
-    let [archive, index] = present.as_slice() else { panic!("{present:?}") };
+    let [index, archive] = present.as_slice() else { panic!("{present:?}") };
     assert!(archive.starts_with("envtest-v1.36.") && archive.ends_with(".tar.gz"), "{archive}");
     assert_eq!(index, "envtest-releases.yaml");
     let size = usize::try_from(program.metadata().unwrap().len()).unwrap();
