@@ -1,10 +1,11 @@
 //! A server as a process: flags, logs, signals.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use registry_core::registry::StorageMap;
 use rustix::fs::Mode;
@@ -20,19 +21,30 @@ use crate::{Server, ServerBuilder};
 use ending::Ending;
 #[cfg(feature = "embedded")]
 use maintenance::maintain;
+use parent::Parent;
+use started_as::StartedAs;
 
 mod announcement;
+mod assets;
+mod beside_etcd;
 mod ending;
+mod etcd;
 mod for_command;
+mod guard;
 pub(crate) mod kubeconfig;
 mod logging;
 #[cfg(feature = "embedded")]
 mod maintenance;
 mod manifests;
+mod parent;
+mod started_as;
 mod token;
 
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
 /// or SIGINT, and shuts down gracefully. A second signal ends it at once; SIGHUP is ignored.
+///
+/// Under the name `etcd` the program takes the place of etcd beside a server for tests, and under the name `kube-apiserver` it
+/// recognizes such a neighbour, and keeps its objects in memory.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -40,7 +52,15 @@ mod token;
 /// }
 /// ```
 pub fn run_with(program: Program, maps: &[&'static StorageMap]) -> ExitCode {
-    run_program(program, Options::read(program, std::env::args_os()), maps, false, |builder| builder)
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let started_as = StartedAs::read(&arguments);
+    match started_as {
+        StartedAs::Etcd => return exit(Program { name: "etcd", ..program }, etcd::run(&arguments)),
+        StartedAs::Guard => return guard::run(),
+        StartedAs::Itself | StartedAs::KubeApiserver => {}
+    }
+    let options = Options::read(program, arguments);
+    run_program(Invocation { program, started_as }, options, maps, false, |builder| builder)
 }
 
 /// Runs an extension server of these maps' resources as the whole process: behind the main server of `--kubeconfig`, or of
@@ -85,11 +105,23 @@ pub fn run_extension_customized<F: clap::Args>(
     maps: &[&'static StorageMap],
     customize: impl FnOnce(ServerBuilder, F) -> ServerBuilder,
 ) -> ExitCode {
-    let (options, flags) = match Options::read_extension::<F>(program, std::env::args_os()) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if StartedAs::read(&arguments) == StartedAs::Guard {
+        return guard::run();
+    }
+    let (options, flags) = match Options::read_extension::<F>(program, arguments) {
         Ok(read) => read,
         Err(error) => error.exit(),
     };
-    run_program(program, Ok(options), maps, true, |builder| customize(builder, flags))
+    let invocation = Invocation { program, started_as: StartedAs::Itself };
+    run_program(invocation, Ok(options), maps, true, |builder| customize(builder, flags))
+}
+
+/// The program, and the one that it takes the place of.
+#[derive(Clone, Copy)]
+struct Invocation {
+    program: Program,
+    started_as: StartedAs,
 }
 
 /// No flags beside the server's.
@@ -97,12 +129,13 @@ pub fn run_extension_customized<F: clap::Args>(
 struct NoFlags {}
 
 fn run_program(
-    program: Program,
+    invocation: Invocation,
     options: Result<Options, clap::Error>,
     maps: &[&'static StorageMap],
     may_be_extension: bool,
     customize: impl FnOnce(ServerBuilder) -> ServerBuilder,
 ) -> ExitCode {
+    let program = invocation.program;
     // The library that creates the store's log files leaves their mode to the umask.
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let options = match options {
@@ -122,13 +155,16 @@ fn run_program(
             Ok(())
         }
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
+        Some(Command::Test(command)) if command.command.is_empty() => {
+            assets::write(command, may_be_extension)
+        }
         Some(Command::Test(command)) => {
             let builder = customize(role(&options).builder());
             return exit(program, for_command::run(options.clone(), command, maps, builder));
         }
         None => {
             let builder = customize(role(&options).builder());
-            run(program, options, maps, builder).map_err(|error| error.to_string())
+            run(invocation, options, maps, builder).map_err(|error| error.to_string())
         }
     };
     exit(program, outcome.map(|()| ExitCode::SUCCESS))
@@ -181,7 +217,7 @@ fn is_in_pod() -> bool {
 }
 
 fn run(
-    program: Program,
+    invocation: Invocation,
     options: Options,
     maps: &[&'static StorageMap],
     builder: ServerBuilder,
@@ -195,7 +231,7 @@ fn run(
     let _log = logging::start(options.verbosity, options.logging_format, layer);
     raise_limit();
     let ending = Ending::default();
-    let ended = runtime.block_on(serve(program, options, maps, builder, begun, &ending));
+    let ended = runtime.block_on(serve(invocation, options, maps, builder, begun, &ending));
     ending.remove_leftovers();
     if ended.is_ok() {
         ending.log();
@@ -205,7 +241,7 @@ fn run(
 
 /// Serves until a signal arrives.
 async fn serve(
-    program: Program,
+    invocation: Invocation,
     options: Options,
     maps: &[&'static StorageMap],
     builder: ServerBuilder,
@@ -213,7 +249,19 @@ async fn serve(
     ending: &Ending,
 ) -> Result<(), ServerError> {
     ending.follow_signals()?;
-    announcement::log_start(program, &options);
+    let parent = Parent::find();
+    let adapted = match invocation.started_as {
+        StartedAs::KubeApiserver => ending.shutdown.run_until_cancelled(beside_etcd::adapted(&options)).await,
+        _ => Some(None),
+    };
+    let Some(adapted) = adapted else { return Ok(()) };
+    // Nothing has to be saved, and the test waits.
+    let patience = if adapted.is_some() { beside_etcd::STOP_PATIENCE } else { Duration::MAX };
+    let options = adapted.unwrap_or(options);
+    if options.shutdown.exit_with_parent == Some(true) {
+        ending.follow_parent(parent, options.serving.cert_dir.as_deref());
+    }
+    announcement::log_start(invocation.program, &options);
     let ready_file = options.locations.ready_file.clone();
     let mut builder = builder.options(options.clone());
     for map in maps {
@@ -230,7 +278,8 @@ async fn serve(
     announcement::print(&server, &options);
     let (readiness, url) = (server.readiness(), server.url());
     let report = announcement::report_ready(readiness, url, ready_file.as_deref(), begun, ending);
-    let (reported, ()) = tokio::join!(report, Box::pin(server.serve()));
+    let serving = ending.bounded(Box::pin(server.serve()), patience);
+    let (reported, ()) = tokio::join!(report, serving);
     reported
 }
 

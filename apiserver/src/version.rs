@@ -63,12 +63,17 @@ pub(crate) fn build_info() -> [String; 9] {
     [major, minor, GIT_VERSION, GIT_COMMIT, "", BUILD_DATE, "", "rustc", &platform()].map(str::to_owned)
 }
 
+/// Returns the version of Kubernetes, without that of this server.
+pub(crate) fn kubernetes_version() -> &'static str {
+    GIT_VERSION.split('+').next().unwrap_or(GIT_VERSION)
+}
+
 fn platform() -> String {
     format!("{}/{}", std::env::consts::OS, architecture())
 }
 
 /// Returns the processor architecture, under the name that Kubernetes' clients use.
-fn architecture() -> &'static str {
+pub(crate) fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

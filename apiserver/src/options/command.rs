@@ -48,7 +48,11 @@ Examples:
   apiserver --controllers= --secure-port=7443 test -- go test ./...
 
   # A shell beside a server
-  apiserver test -- bash";
+  apiserver test -- bash
+
+  # The tests of a Go project with controller-runtime's envtest, which starts the server itself
+  apiserver test --assets=assets
+  KUBEBUILDER_ASSETS=$PWD/assets go test ./...";
 
 /// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
@@ -158,11 +162,25 @@ pub struct TokenCommand {
     pub file: Option<PathBuf>,
 }
 
-/// A command that needs a server.
+/// A command that needs a server, or the programs that test environments start.
 #[derive(Args, Clone, Debug)]
 pub struct TestCommand {
+    /// Writes the directory that KUBEBUILDER_ASSETS names: kube-apiserver and etcd, which are this program, and kubectl, a link
+    /// to the one in PATH, if there is one
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
+    pub assets: Option<PathBuf>,
+
+    /// Writes the same programs as an archive, and adds it to an index of archives, envtest-releases.yaml: for
+    /// `setup-envtest use --index`, for DownloadBinaryAssetsIndexURL of envtest, and for `setup-envtest sideload`
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
+    pub index: Option<PathBuf>,
+
+    /// URL at which the files of --index are going to be found
+    #[arg(long, value_name = "URL", requires = "index", default_value = "http://127.0.0.1:8000")]
+    pub index_url: String,
+
     /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present_any = ["assets", "index"], value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
@@ -186,6 +204,16 @@ impl Options {
         if !is_given(&["storage-backend", "etcd-servers", "data-dir"]) {
             self.storage.storage_backend = Some(StorageBackend::Memory);
         }
+        self.shutdown.exit_with_parent.get_or_insert(true);
+        self
+    }
+
+    /// Returns the options of a server beside a program that takes the place of etcd and keeps nothing, as test environments
+    /// start both: in memory, and only as long as the test runs.
+    pub(crate) fn beside_no_store(mut self) -> Self {
+        self.storage.etcd_servers.clear();
+        self.storage.storage_backend = Some(StorageBackend::Memory);
+        self.shutdown.exit_with_parent.get_or_insert(true);
         self
     }
 }

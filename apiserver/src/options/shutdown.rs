@@ -26,4 +26,10 @@ pub struct ShutdownOptions {
     /// once; 0 ends them at once
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub shutdown_watch_termination_grace_period: Duration,
+
+    /// Whether the server ends when the process that started it ends, as a test that is killed does
+    /// [default: false, except with the command `test`, and under the name kube-apiserver beside an `etcd` that keeps nothing]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true,
+          action = ArgAction::Set)]
+    pub exit_with_parent: Option<bool>,
 }

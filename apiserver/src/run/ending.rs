@@ -10,15 +10,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::server::error::ServerError;
 
+use super::parent::{Parent, is_of_test_environment};
+
 /// Time after which a shutdown that has not ended is logged.
 const LONG_SHUTDOWN: Duration = Duration::from_secs(1);
+/// Maximum time of a shutdown after the parent's end: nobody is left to send a second signal.
+const ORPHAN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The end of a process. Clones are of the same process.
 #[derive(Clone, Default)]
 pub(super) struct Ending {
     /// Cancelled when the process is to end.
     pub(super) shutdown: CancellationToken,
-    signal: Arc<OnceLock<&'static str>>,
+    reason: Arc<OnceLock<&'static str>>,
     leftovers: Arc<Mutex<Vec<Leftover>>>,
 }
 
@@ -61,9 +65,7 @@ impl Ending {
                 }
             };
             let name = next().await;
-            // Set once only.
-            let _ = ending.signal.set(name);
-            ending.shutdown.cancel();
+            ending.begin(name);
             tokio::select! {
                 _ = next() => {}
                 never = log_long_shutdown(name) => match never {},
@@ -72,6 +74,42 @@ impl Ending {
             std::process::exit(1);
         });
         Ok(())
+    }
+
+    /// Begins the shutdown when the process that started this one ends, after which the process ends within a few seconds. What a
+    /// test environment would have removed is removed then, if the directory is its own.
+    pub(super) fn follow_parent(&self, parent: Parent, directory: Option<&Path>) {
+        let ending = self.clone();
+        let directory = directory.map(Path::to_owned);
+        tokio::spawn(async move {
+            parent.ended().await;
+            if let Some(directory) = directory.filter(|directory| is_of_test_environment(directory)) {
+                ending.remove_directory(&directory);
+            }
+            ending.begin("the parent ended");
+            tokio::time::sleep(ORPHAN_PATIENCE).await;
+            ending.remove_leftovers();
+            std::process::exit(1);
+        });
+    }
+
+    /// Waits for the end of a server, at most this long after the beginning of the shutdown.
+    pub(super) async fn bounded(&self, serving: impl Future<Output = ()>, patience: Duration) {
+        let is_over = async {
+            self.shutdown.cancelled().await;
+            tokio::time::sleep(patience).await;
+        };
+        tokio::select! {
+            () = serving => {}
+            () = is_over => tracing::info!("requests were not completed in time"),
+        }
+    }
+
+    /// Begins the shutdown for this reason, unless it has begun.
+    fn begin(&self, reason: &'static str) {
+        // Set once only.
+        let _ = self.reason.set(reason);
+        self.shutdown.cancel();
     }
 
     /// Adds a directory that is removed at the end.
@@ -112,7 +150,7 @@ impl Ending {
 
     /// Logs the end, with its reason.
     pub(super) fn log(&self) {
-        let reason = self.signal.get().copied().unwrap_or("asked by the program");
+        let reason = self.reason.get().copied().unwrap_or("asked by the program");
         tracing::info!(reason, "stopped");
     }
 }

@@ -1,7 +1,10 @@
 //! `apiserver test -- COMMAND`: a server in memory as long as a command runs.
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -15,6 +18,8 @@ use crate::server::descriptors::raise_limit;
 use crate::server::error::ServerError;
 
 use super::ending::Ending;
+use super::guard::Guard;
+use super::parent::Parent;
 use super::{announcement, logging};
 
 /// The variable that tells clients the path of their kubeconfig.
@@ -35,16 +40,33 @@ pub(super) fn run(
     maps: &[&'static StorageMap],
     builder: ServerBuilder,
 ) -> Result<ExitCode, ServerError> {
-    let options = options.for_command();
+    let mut options = options.for_command();
+    let mut guard = Guard::start()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(ServerError::Process)?;
     let _log = logging::start_for_command(options.verbosity, options.logging_format);
     raise_limit();
     let ending = Ending::default();
-    let status = runtime.block_on(serve(options, &command.command, maps, builder, &ending));
+    if options.has_temporary_directory() {
+        options.locations.data_dir = Some(temporary_directory(&mut guard, &ending)?);
+    }
+    let status = runtime.block_on(serve(options, &command.command, maps, builder, &ending, &mut guard));
     runtime.shutdown_background();
     ending.remove_leftovers();
+    guard.dismiss();
     status.map(exit_code)
+}
+
+/// Creates a directory for temporary files that is removed at the end, and if this process is killed.
+fn temporary_directory(guard: &mut Guard, ending: &Ending) -> Result<PathBuf, ServerError> {
+    let path = std::env::temp_dir().join(format!("orlop-{}", uuid::Uuid::new_v4()));
+    // Before it exists, so that there is no moment at which it would stay.
+    guard.remove(&path)?;
+    // Fails if somebody else has made it.
+    let made = DirBuilder::new().mode(0o700).create(&path);
+    made.map_err(|source| ServerError::Write { path: path.clone(), source })?;
+    ending.remove_directory(&path);
+    Ok(path)
 }
 
 async fn serve(
@@ -53,9 +75,13 @@ async fn serve(
     maps: &[&'static StorageMap],
     builder: ServerBuilder,
     ending: &Ending,
+    guard: &mut Guard,
 ) -> Result<ExitStatus, ServerError> {
     let begun = Instant::now();
     ending.follow_signals()?;
+    if options.shutdown.exit_with_parent == Some(true) {
+        ending.follow_parent(Parent::find(), None);
+    }
     let stopping = CancellationToken::new();
     let given_kubeconfig = options.locations.write_kubeconfig.clone();
     let mut builder = builder.options(options).shutdown(stopping.clone());
@@ -63,9 +89,6 @@ async fn serve(
         builder = builder.storage_map(map);
     }
     let server = Box::pin(builder.build()).await?;
-    if let Some(directory) = server.temporary_directory() {
-        ending.remove_directory(directory);
-    }
     let kubeconfig = given_kubeconfig.unwrap_or_else(|| server.kubeconfig_path());
     let readiness = server.readiness();
     let serving = tokio::spawn(Box::pin(server.serve()));
@@ -74,6 +97,7 @@ async fn serve(
         Some(()) => {
             let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
             let child = spawn(command, kubeconfig.into_os_string())?;
+            guard.end(child.id())?;
             wait(child, &ending.shutdown).await
         }
         None => Ok(ExitStatus::from_raw(Signal::TERM.as_raw())),
