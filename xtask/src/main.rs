@@ -6,6 +6,7 @@ mod components;
 mod facts;
 mod new;
 mod provision;
+mod release;
 mod replay;
 mod test;
 mod tidy;
@@ -38,6 +39,7 @@ enum Command {
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
     Components(components::Options),
+    Release(release::Options),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::run(&options).map_err(Failure::from),
         Command::Replay(options) => replay::run(&options).map_err(Failure::from),
         Command::Components(options) => components::run(&options).map_err(Failure::from),
+        Command::Release(options) => release::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
