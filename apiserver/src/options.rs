@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::{Resettable, StyledStr};
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
+use clap_complete::Shell;
 
 mod admission;
 mod aggregator;
@@ -309,10 +310,15 @@ impl Options {
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<Self, clap::Error> {
+        let command = Self::server_command(program);
+        Self::from_arg_matches(&Self::matches(command, program, arguments, DelegationOptions::refuse)?)
+    }
+
+    /// Returns the command line of a server that stands alone.
+    fn server_command(program: Program) -> clap::Command {
         let command = DelegationOptions::hide(Self::command());
         let command = command.mut_subcommand("manifests", |manifests| manifests.hide(true));
-        let command = help::server_help(command, program.name);
-        Self::from_arg_matches(&Self::matches(command, program, arguments, DelegationOptions::refuse)?)
+        help::server_help(command, program.name)
     }
 
     /// Parses the flags of a command line, which starts with the program's name; files that they name are not opened.
@@ -333,7 +339,9 @@ impl Options {
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
     ) -> Result<(Self, F), clap::Error> {
-        let command = Self::command().next_help_heading(program.name);
+        // They would lack the flags `F`.
+        let command = Self::command().mut_subcommand("completion", |completion| completion.hide(true));
+        let command = command.next_help_heading(program.name);
         let kept = |text: Option<&StyledStr>| text.cloned().map_or(Resettable::Reset, Resettable::Value);
         let (about, long_about) = (kept(command.get_about()), kept(command.get_long_about()));
         // The library takes the comment on `F` for a description of the program.
@@ -379,6 +387,27 @@ impl Options {
     /// Fails if its file cannot be used.
     pub(crate) fn tracing(&self) -> Result<Option<TracingConfiguration>, TracingError> {
         self.tracing_config_file.as_deref().map(TracingConfiguration::read).transpose()
+    }
+
+    /// Returns a script that completes the commands and flags of a server in a shell.
+    pub(crate) fn completion(program: Program, shell: Shell) -> Vec<u8> {
+        let mut script = Vec::new();
+        let mut command = Self::server_command(program).name(program.name);
+        clap_complete::generate(shell, &mut command, program.name, &mut script);
+        script
+    }
+
+    /// Returns the manual page of a server (roff).
+    ///
+    /// # Errors
+    /// Never fails: writing to memory succeeds.
+    pub(crate) fn man_page(program: Program) -> std::io::Result<Vec<u8>> {
+        let mut page = Vec::new();
+        let command = program.described(Self::server_command(program).name(program.name));
+        // The page's title is the name of the command, not that of the project.
+        let command = command.display_name(program.name);
+        clap_mangen::Man::new(command).render(&mut page)?;
+        Ok(page)
     }
 
     /// Returns the reference of all flags (Markdown).

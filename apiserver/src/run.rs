@@ -150,10 +150,11 @@ fn run_program(
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
-        Some(Command::FlagsReference) => {
-            let _ = std::io::stdout().write_all(Options::flags_reference().as_bytes());
-            Ok(())
+        Some(Command::Completion { shell }) => print(&Options::completion(program, *shell)),
+        Some(Command::ManPage) => {
+            Options::man_page(program).map_err(|error| error.to_string()).and_then(|page| print(&page))
         }
+        Some(Command::FlagsReference) => print(Options::flags_reference().as_bytes()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {
             assets::write(command, may_be_extension)
@@ -168,6 +169,11 @@ fn run_program(
         }
     };
     exit(program, outcome.map(|()| ExitCode::SUCCESS))
+}
+
+/// Writes a text to stdout.
+fn print(text: &[u8]) -> Result<(), String> {
+    std::io::stdout().write_all(text).map_err(|error| error.to_string())
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.

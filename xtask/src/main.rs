@@ -7,6 +7,7 @@ mod components;
 mod facts;
 mod new;
 mod provision;
+mod release;
 mod replay;
 mod test;
 mod tidy;
@@ -40,6 +41,7 @@ enum Command {
     Replay(replay::Options),
     Components(components::Options),
     Clients(clients::Options),
+    Release(release::Options),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Command::Replay(options) => replay::run(&options).map_err(Failure::from),
         Command::Components(options) => components::run(&options).map_err(Failure::from),
         Command::Clients(options) => clients::run(&options).map_err(Failure::from),
+        Command::Release(options) => release::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -22,6 +22,7 @@ pub(crate) struct Workspace {
 pub(crate) struct Package {
     /// Its name.
     pub(crate) name: String,
+    version: String,
     manifest_path: PathBuf,
     #[serde(default)]
     metadata: Option<Metadata>,
@@ -74,6 +75,15 @@ impl Workspace {
             self.packages.iter().filter(|package| package.declares_resources()).collect();
         packages.sort_by(|a, b| a.name.cmp(&b.name));
         packages
+    }
+
+    /// Returns the version of a package.
+    ///
+    /// # Errors
+    /// Fails if there is no such package.
+    pub(crate) fn version(&self, package: &str) -> Result<&str, Failure> {
+        let found = self.packages.iter().find(|found| found.name == package);
+        Ok(&found.ok_or_else(|| format!("the workspace has no package `{package}`"))?.version)
     }
 
     /// Returns a path as messages and documents show it: relative to the workspace, with `/`.

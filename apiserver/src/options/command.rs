@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use clap_complete::Shell;
 
 use super::{Options, StorageBackend, parse_duration};
 
@@ -54,6 +55,16 @@ Examples:
   apiserver test --assets=assets
   KUBEBUILDER_ASSETS=$PWD/assets go test ./...";
 
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  # In this shell
+  source <(apiserver completion bash)
+
+  # For all shells of a user
+  apiserver completion bash > ~/.local/share/bash-completion/completions/apiserver
+  apiserver completion zsh > ~/.zfunc/_apiserver
+  apiserver completion fish > ~/.config/fish/completions/apiserver.fish";
+
 /// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
@@ -75,6 +86,17 @@ pub enum Command {
     /// Prints what an extension server needs in a cluster: an APIService for each group version, a Service, a Deployment, a
     /// ServiceAccount, a Secret with serving certificates, and RBAC
     Manifests(ManifestsCommand),
+
+    /// Prints a script that completes commands and flags in a shell
+    #[command(after_long_help = COMPLETION_EXAMPLES)]
+    Completion {
+        /// The shell
+        shell: Shell,
+    },
+
+    /// Prints the manual page (roff), for packages
+    #[command(hide = true)]
+    ManPage,
 
     /// Prints the reference of all flags, for the documentation
     #[command(hide = true)]

@@ -30,14 +30,24 @@ macro_rules! program {
 impl Program {
     /// Adds the version and the description to a command.
     pub(crate) fn described(self, command: clap::Command) -> clap::Command {
-        // The server of this project has its name; others have their own.
-        if (self.name, self.version) == (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")) {
-            return command.display_name("orlop").version(LONG_VERSION);
+        let command = command.version(self.long_version());
+        if self.is_of_this_project() {
+            return command.display_name("orlop");
         }
-        let command = command.version(self.version);
         if self.description.is_empty() {
             return command;
         }
         command.about(self.description).long_about(self.description)
+    }
+
+    /// Returns the version as `--version` prints it behind the name: of the server of this project with its commit and the
+    /// version of Kubernetes.
+    pub(crate) fn long_version(self) -> &'static str {
+        if self.is_of_this_project() { LONG_VERSION } else { self.version }
+    }
+
+    /// Whether the program is the server of this project. Others have names and versions of their own.
+    fn is_of_this_project(self) -> bool {
+        (self.name, self.version) == (env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
     }
 }

@@ -21,7 +21,8 @@ const LONG_START: Duration = Duration::from_secs(30);
 
 /// Logs the program and the flags that were given.
 pub(super) fn log_start(program: Program, options: &Options) {
-    let Program { name, version, .. } = program;
+    let name = program.name;
+    let version = program.long_version();
     let data_directory = if options.has_temporary_directory() {
         "temporary".to_owned()
     } else {

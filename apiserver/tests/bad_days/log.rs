@@ -1,6 +1,6 @@
 //! The log of a server, and that the server continues if the log is not read.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::TryStreamExt as _;
@@ -86,7 +86,11 @@ async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests(
         assert!(line.contains(expected), "{expected}: {logged}");
     }
     let directory = home.path().join("data").display().to_string();
-    let facts = [env!("CARGO_PKG_VERSION"), &directory, "--secure-port=0"];
+    let version = Command::new(env!("CARGO_BIN_EXE_apiserver")).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let version = version.trim_end().strip_prefix("orlop ").expect("its own name");
+    let version = format!("version=\"{version}\"");
+    let facts = [&*version, &directory, "--secure-port=0"];
     assert!(facts.iter().all(|fact| lines[0].contains(fact)), "{logged}");
 
     // Later starts make none. Passwords in flags are not shown.
