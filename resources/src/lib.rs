@@ -37,13 +37,24 @@ mod testing;
 
 pub use generated::storage_map::STORAGE_MAP;
 
+/// The work of the rules that are attached to stores.
+#[derive(Default)]
+pub struct AttachedWork {
+    /// The hooks that repair allocations while the server runs.
+    pub hooks: Vec<Box<dyn bootstrap::PostStartHook>>,
+    /// The informers that follow what other servers on the same store write.
+    pub informers: Vec<registry_core::registry::InformerTask>,
+}
+
 /// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges.
-/// Returns the hooks that repair the allocations while the server runs.
+/// Returns what runs with them.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     ranges: core::services::ServiceAllocation,
-) -> Vec<Box<dyn bootstrap::PostStartHook>> {
-    let allocator = core::services::allocation::attach(installed, ranges);
-    let repair = allocator.map(core::services::repair::AllocationRepair);
-    repair.into_iter().map(|hook| Box::new(hook) as Box<dyn bootstrap::PostStartHook>).collect()
+) -> AttachedWork {
+    let Some(allocator) = core::services::allocation::attach(installed, ranges) else {
+        return AttachedWork::default();
+    };
+    let informers = allocator.informer().into_iter().collect();
+    AttachedWork { hooks: vec![Box::new(core::services::repair::AllocationRepair(allocator))], informers }
 }

@@ -24,7 +24,7 @@ use crate::health::{
 };
 use crate::metrics::ServerMetrics;
 use crate::options::{Controller, Options, StorageBackend};
-use crate::storage::Storages;
+use crate::storage::{Engine, Storages};
 use crate::zpages::Zpages;
 
 use super::dependencies::ServerDependencies;
@@ -51,15 +51,21 @@ pub(super) fn custom_resources(
     Some(controller)
 }
 
-/// Attaches the rules of single resources to their stores. Returns what they do after the start.
+/// Attaches the rules of single resources to their stores. Returns what they do after the start. Only servers that share
+/// their store follow each other's writes.
 pub(super) fn attach_rules(
     options: &Options,
     installed: &InstalledApi,
     dependencies: &ServerDependencies,
-) -> Vec<Box<dyn resources::bootstrap::PostStartHook>> {
+    engine: &Engine,
+) -> resources::AttachedWork {
     resources::rbac::prevent_escalation(installed, &dependencies.services);
     resources::resource::restrict_access(installed, &dependencies.services);
-    resources::attach_hooks(installed, options.serving.service_allocation())
+    let mut attached = resources::attach_hooks(installed, options.serving.service_allocation());
+    if engine.has_one_server() {
+        attached.informers.clear();
+    }
+    attached
 }
 
 /// Keeps the authorizers up to date with the stores and the file that they follow, and the roles with those that they

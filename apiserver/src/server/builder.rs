@@ -193,11 +193,12 @@ impl ServerBuilder {
         let options = &self.options;
         let facts = post_start::server_facts(options, address, tls.published(), &engine);
         let flow_control = flow_control(options, &metrics);
-        let mut attached = attach_rules(options, &installed, &dependencies);
+        let mut attached = attach_rules(options, &installed, &dependencies, &engine);
         let kinds = main.as_ref().map(|main| &main.kinds);
         let add = |chain: &mut AdmissionChain| authored.admit(chain);
         let admission = admission::chain(&known, &dependencies, metrics.admission(), options, kinds, add)?;
-        let mut tasks = ServerTasks { informers: admission.informers(), background: following };
+        attached.informers.extend(admission.informers());
+        let mut tasks = ServerTasks { informers: attached.informers, background: following };
         follow_policy(options, &mut authorization, &installed, &mut tasks);
         kubeconfig::write_all(options, address, &identities)?;
         dependencies.publish_keys(options, address);
@@ -218,13 +219,13 @@ impl ServerBuilder {
         let remote = remote_apis(options, &installed, transports, &served, &metrics, &lifecycle, &mut tasks);
         let api = Arc::new(LongRequests::new(api, opened.long_work.clone()));
         let handler = Arc::new(Aggregator::new(api, remote));
-        attached.extend(authored.hooks(handler.clone()));
+        attached.hooks.extend(authored.hooks(handler.clone()));
         let ca_pem = identities.server_ca_pem.clone();
         if !self.is_extension {
             run_controllers(options, &installed, &handler, &served, &ca_pem, &mut tasks);
         }
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
-        let hooks = PostStartHooks::new(&installed, &facts, attached, schemas, tasks);
+        let hooks = PostStartHooks::new(&installed, &facts, attached.hooks, schemas, tasks);
         let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
         health.tolerate_for(options.http.livez_grace_period);
         add_checks(&mut health, custom_resources, encryption.as_deref());

@@ -47,6 +47,7 @@ mod refused_bodies;
 mod rights;
 mod selectable_fields;
 mod service_accounts;
+mod service_addresses;
 mod shutdown;
 mod tls_options;
 #[path = "../support/tls_server.rs"]

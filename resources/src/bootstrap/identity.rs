@@ -75,6 +75,19 @@ impl IdentityLease {
         });
         Object::from_value(lease).unwrap_or_default()
     }
+
+    /// Returns the present lease, renewed by this process.
+    fn renewed(&self, present: Object) -> Object {
+        let mut lease = present;
+        let own = self.lease();
+        for field in [&RENEW_TIME[..], &["spec", "holderIdentity"], &["spec", "leaseDurationSeconds"]] {
+            lease.copy_field(&own, field);
+        }
+        for label in [LABEL.0, HOST_LABEL] {
+            lease.copy_field(&own, &["metadata", "labels", label]);
+        }
+        lease
+    }
 }
 
 /// Returns the identity of a server on this machine: servers on one machine share it.
@@ -121,20 +134,9 @@ impl PostStartHook for IdentityLease {
         if !self.is_own.load(Ordering::Relaxed) {
             self.leases.remove(NAMESPACE, &self.name).await?;
         }
-        let renewed = |present: &Object| {
-            let mut lease = present.clone();
-            let own = self.lease();
-            for field in [&RENEW_TIME[..], &["spec", "holderIdentity"], &["spec", "leaseDurationSeconds"]] {
-                lease.copy_field(&own, field);
-            }
-            for label in [LABEL.0, HOST_LABEL] {
-                lease.copy_field(&own, &["metadata", "labels", label]);
-            }
-            lease
-        };
-        match self.leases.change(NAMESPACE, &self.name, renewed).await {
-            Err(failure) if failure.is_not_found() => self.leases.create(self.lease()).await?,
-            outcome => outcome?,
+        match self.leases.get_newest(NAMESPACE, &self.name).await? {
+            None => self.leases.create(self.lease()).await?,
+            Some(present) => self.leases.replace(self.renewed(present)).await?,
         }
         self.is_own.store(true, Ordering::Relaxed);
         Ok(())

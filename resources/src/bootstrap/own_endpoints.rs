@@ -116,7 +116,7 @@ impl OwnEndpoints {
 
     /// Returns the addresses and ports to be published.
     async fn subset(&self, present: Option<&Object>, is_running: bool) -> Result<Subset, StatusError> {
-        let found = present.and_then(Subset::of);
+        let found = present.and_then(Subset::from_endpoints);
         let mut addresses = match &self.owner {
             EndpointsOwner::Alone => BTreeSet::new(),
             EndpointsOwner::Leases(leases) => leases.list().await?,
@@ -165,7 +165,7 @@ impl OwnEndpoints {
                 system_writer.create(subset.endpoints()).await
             };
         };
-        let is_same = Subset::of(&present).as_ref() == Some(subset)
+        let is_same = Subset::from_endpoints(&present).as_ref() == Some(subset)
             || subset.addresses.is_empty() && is_empty(&present, &SUBSETS);
         if is_same && present.labels().any(|label| label == (SKIP_MIRROR, "true")) {
             return Ok(());
@@ -190,7 +190,7 @@ struct Subset {
 
 impl Subset {
     /// Returns the only subset of Endpoints; `None` if they have another form.
-    fn of(endpoints: &Object) -> Option<Self> {
+    fn from_endpoints(endpoints: &Object) -> Option<Self> {
         let [subset] = endpoints.get(&SUBSETS)?.as_array()?.as_slice() else { return None };
         let addresses = subset.get("addresses")?.as_array()?;
         let addresses: Option<BTreeSet<IpAddr>> =

@@ -6,6 +6,7 @@ mod choice;
 mod claim;
 mod cluster_ips;
 mod families;
+mod feed;
 mod holder;
 mod node_ports;
 mod older;

@@ -94,7 +94,8 @@ impl AddressObjects {
                     return Ok(Claimed::Foreign);
                 }
                 let present = self.system_writer.get_newest("", &address.to_string()).await?;
-                let is_same = present.and_then(|object| Holder::of_address(&object)).as_ref() == Some(holder);
+                let is_same =
+                    present.and_then(|object| Holder::from_address_object(&object)).as_ref() == Some(holder);
                 Ok(if is_same { Claimed::Adopted } else { Claimed::Foreign })
             }
             Err(failure) => Err(failure),
@@ -175,7 +176,7 @@ impl AddressObjects {
             return Ok(());
         };
         let is_known = uid.is_none_or(|first| first == present.uid());
-        if !is_known || Holder::of_address(&present).as_ref() != Some(&holder) {
+        if !is_known || Holder::from_address_object(&present).as_ref() != Some(&holder) {
             return Ok(());
         }
         if let Some(pending) =

@@ -323,7 +323,7 @@ impl StoreHooks for Allocation {
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.0.learn().await?;
         keep_allocated(new, old);
-        let holder = Holder::of(old);
+        let holder = Holder::from_service(old);
         if dry_run {
             self.0.allocate(new, &holder, Some(old), true).await.map_err(|refusal| refusal.failure)?;
             return Ok(None);
@@ -337,7 +337,7 @@ impl StoreHooks for Allocation {
     fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(object.json()) else { return };
         let uses = Uses::of(&service);
-        self.0.release(&uses, &Holder::of(&service));
+        self.0.release(&uses, &Holder::from_service(&service));
         self.0.taken().removed(&uses);
     }
 }

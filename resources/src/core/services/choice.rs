@@ -24,7 +24,7 @@ const MISMATCHED: &str = "the provided network does not match the current range"
 /// The reason to refuse a service.
 pub(super) struct Refusal {
     pub(super) failure: StatusError,
-    /// What is in use according to this server's memory, if that is the reason.
+    /// The allocation in use according to this server's memory, if that is the reason.
     pub(super) contended: Option<Contended>,
 }
 

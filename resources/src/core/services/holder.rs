@@ -15,12 +15,12 @@ pub(super) struct Holder {
 // === impl Holder ===
 
 impl Holder {
-    pub(super) fn of(service: &Object) -> Self {
+    pub(super) fn from_service(service: &Object) -> Self {
         Self { namespace: service.namespace().to_owned(), name: service.name().to_owned() }
     }
 
     /// Returns the service that an IPAddress object refers to; `None` if it refers to something else.
-    pub(super) fn of_address(object: &Object) -> Option<Self> {
+    pub(super) fn from_address_object(object: &Object) -> Option<Self> {
         let field = |name| object.get_str(&["spec", "parentRef", name]).unwrap_or_default();
         let is_service = field("group").is_empty() && field("resource") == "services";
         is_service.then(|| Self { namespace: field("namespace").to_owned(), name: field("name").to_owned() })

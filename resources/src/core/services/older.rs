@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_older_servers_stored_is_completed() {
+    fn stored_services_without_newer_fields_are_completed() {
         for (spec, whole) in [
             (
                 json!({ "clusterIP": "10.0.0.9" }),

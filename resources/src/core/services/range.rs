@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_range_is_refused() {
+    fn texts_that_are_no_range_are_refused() {
         for text in
             ["", "10.0.0.0", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/+8", "fd00::/129", "10.0.0/8", "x/8"]
         {

@@ -182,7 +182,7 @@ impl KnownAddress {
             address,
             name: object.name().to_owned(),
             uid: object.uid().to_owned(),
-            holder: Holder::of_address(object),
+            holder: Holder::from_address_object(object),
             is_managed: is_managed(object),
             has_labels: has_labels(object, address),
             created: created.parse().ok(),
@@ -213,7 +213,7 @@ impl KnownAddress {
 impl Known {
     fn of(service: &Object) -> Self {
         Self {
-            holder: Holder::of(service),
+            holder: Holder::from_service(service),
             uses: Uses::of(service),
             is_external_name: service.get_str(&["spec", "type"]) == Some("ExternalName"),
         }

@@ -170,6 +170,24 @@ impl Taken {
         }
     }
 
+    /// Records what a stored service uses that another server may have written. This server has not seen the objects of its
+    /// addresses.
+    pub(super) fn seen(&mut self, uses: &Uses, holder: &Holder) {
+        let node_ports = Uses { node_ports: uses.node_ports.clone(), ..Uses::default() };
+        self.added(&node_ports, holder);
+        let is_own = |address: &IpAddr| self.is_stored(*address) || self.is_claimed(*address);
+        let others: Vec<IpAddr> = uses.addresses.iter().copied().filter(|address| !is_own(address)).collect();
+        self.foreign.extend(others);
+    }
+
+    /// Records that a service is gone, which may have happened before another one took over what it used.
+    pub(super) fn gone(&mut self, uses: &Uses, holder: &Holder) {
+        let mut released = uses.clone();
+        released.node_ports.retain(|port| self.port_holders.get(port) == Some(holder));
+        self.foreign.retain(|address| !released.addresses.contains(address));
+        self.removed(&released);
+    }
+
     /// Records that an IPAddress object of that name does not belong to a known service.
     pub(super) fn add_foreign(&mut self, address: IpAddr) {
         self.foreign.insert(address);

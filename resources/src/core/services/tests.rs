@@ -37,10 +37,10 @@ struct Cluster {
 
 impl Cluster {
     fn new(installed: InstalledApi) -> Self {
-        Self::of_ranges(installed, RANGE)
+        Self::with_ranges(installed, RANGE)
     }
 
-    fn of_ranges(installed: InstalledApi, ranges: &str) -> Self {
+    fn with_ranges(installed: InstalledApi, ranges: &str) -> Self {
         let addresses: ServiceRanges = ranges.parse().unwrap();
         let ranges = ServiceAllocation { addresses, node_ports: NodePortRange::default() };
         let repair = AllocationRepair(super::allocation::attach(&installed, ranges).unwrap());

@@ -1,0 +1,55 @@
+//! The writes of other servers on the same store: their services take addresses and ports, and give them back.
+//!
+//! IPAddress objects alone decide who has an address; node ports have no objects, so that each server must know the
+//! services of all.
+
+use std::sync::Arc;
+
+use registry_core::codec::stored;
+use registry_core::registry::{Informer, InformerChange, InformerHandler, InformerTask};
+use registry_core::storage::StoredObject;
+
+use super::allocation::Allocator;
+use super::holder::Holder;
+use super::taken::Uses;
+
+/// Records the services that an informer sees.
+struct Feed(Arc<Allocator>);
+
+// === impl Allocator ===
+
+impl Allocator {
+    /// Returns the informer that keeps the allocations up to date with the writes of other servers; `None` after the end
+    /// of the server.
+    pub(crate) fn informer(self: &Arc<Self>) -> Option<InformerTask> {
+        let store = self.store.upgrade()?;
+        Some(Informer::new(store, Arc::new(Feed(self.clone()))).into_task())
+    }
+}
+
+// === impl Feed ===
+
+impl Feed {
+    fn seen(&self, entry: &StoredObject) {
+        let Ok(service) = stored::decode(entry.json()) else { return };
+        self.0.taken().seen(&Uses::of(&service), &Holder::from_service(&service));
+    }
+}
+
+impl InformerHandler for Feed {
+    fn replaced(&self, objects: Vec<StoredObject>) {
+        for entry in &objects {
+            self.seen(entry);
+        }
+    }
+
+    fn changed(&self, change: InformerChange) {
+        match change {
+            InformerChange::Added(entry) | InformerChange::Modified(entry) => self.seen(&entry),
+            InformerChange::Deleted(entry) => {
+                let Ok(service) = stored::decode(entry.json()) else { return };
+                self.0.taken().gone(&Uses::of(&service), &Holder::from_service(&service));
+            }
+        }
+    }
+}
