@@ -176,8 +176,8 @@ mod tests {
     fn maps_texts_and_extensions_are_where_the_messages_have_them() {
         let document =
             json!({ "swagger": "2.0", "definitions": { "a": { "type": "object", "x-b": ["c"] } } });
-        let any = b"\x12\x05[\"c\"]";
-        let extension = [&b"\x0a\x03x-b\x12\x07"[..], any].concat();
+        let any = b"\x12\x04- c\n";
+        let extension = [&b"\x0a\x03x-b\x12\x06"[..], any].concat();
         // Field 22 of a schema is its type, 31 its extensions.
         let schema = [&b"\xb2\x01\x08\x0a\x06object\xfa\x01"[..], &len(&extension), &extension].concat();
         let named = [&b"\x0a\x01a\x12"[..], &len(&schema), &schema].concat();

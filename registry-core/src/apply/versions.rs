@@ -56,7 +56,11 @@ impl FieldManager<'_> {
             let is_known = others.iter().any(|(version, _)| *version == manager.api_version);
             if let (Some(version), false) = (self.version_of(manager).flatten(), is_known) {
                 // Both objects have been converted before. If the conversion fails now, they are treated as equal.
-                let changes = self.changes_in(version, old, new).unwrap_or_default();
+                let changes = self.changes_in(version, old, new).unwrap_or_else(|error| {
+                    let version = &manager.api_version;
+                    tracing::warn!(%version, %error, "the fields of a manager are not compared in its version");
+                    Changes::default()
+                });
                 others.push((manager.api_version.clone().into_owned(), changes));
             }
         }

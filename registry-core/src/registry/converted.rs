@@ -43,7 +43,7 @@ pub(super) struct VersionAdapter {
     hub: HubPath,
 }
 
-/// What a selection by the spoke's fields needs of the hub's storage.
+/// The parts of the hub's storage that a selection by the spoke's fields uses.
 #[derive(Clone, Default)]
 struct HubPath {
     lister: Option<Arc<dyn Lister>>,

@@ -53,11 +53,11 @@ pub(super) fn check_type(
     if kind == expected.kind {
         return Ok(());
     }
-    Err(of_other_kind(expected, kind, fields))
+    Err(other_kind_refused(expected, kind, fields))
 }
 
 /// Returns the error for an object of another kind, which the error names as the object's.
-fn of_other_kind(expected: GroupVersionKind, kind: &str, fields: &Map<String, Value>) -> StatusError {
+fn other_kind_refused(expected: GroupVersionKind, kind: &str, fields: &Map<String, Value>) -> StatusError {
     let name = fields.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
     let name = name.unwrap_or_default();
     let wanted = format!("must be {}", expected.kind);

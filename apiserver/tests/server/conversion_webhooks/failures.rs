@@ -38,9 +38,9 @@ async fn started() -> (TestServer, Client, Webhook) {
     let mut client = Client::of(&server).await;
     let mut scaled = definition(&webhook.client_config(), &json!(["v1"]));
     for version in scaled["spec"]["versions"].as_array_mut().unwrap() {
-        let schema = &mut version["schema"]["openAPIV3Schema"]["properties"];
         // Only one of the versions has the number where the scale is.
         let field = if version["name"] == "v1" { "count" } else { "replicas" };
+        let schema = &mut version["schema"]["openAPIV3Schema"]["properties"];
         schema["spec"]["properties"]["replicas"] = json!({ "type": "integer" });
         version["subresources"]["scale"] =
             json!({ "specReplicasPath": format!(".spec.{field}"), "statusReplicasPath": ".status.count" });

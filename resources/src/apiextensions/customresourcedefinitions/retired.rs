@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_versions_share_is_moved_into_each_of_them() {
+    fn shared_fields_are_moved_into_each_version() {
         let schema = json!({ "openAPIV3Schema": { "type": "object" } });
         let found = renewed(json!({
             "group": "example.com", "scope": "Cluster", "version": "v1", "preserveUnknownFields": false,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_does_no_harm() {
+    fn malformed_and_large_definitions_do_no_harm() {
         for spec in [json!([]), json!(null), json!({ "versions": {} }), json!({ "versions": [1, null] })] {
             renewed(spec);
         }
