@@ -46,6 +46,12 @@ pub(super) const TERMINATIONS: Definition = Definition::new(
     &["verb", "group", "version", "resource", "subresource", "scope", "component", "code"],
 );
 
+pub(super) const DEPRECATED_APIS: Definition = Definition::new(
+    "apiserver_requested_deprecated_apis",
+    "Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
+    &["group", "version", "resource", "subresource", "removed_release"],
+);
+
 pub(super) const WATCH_EVENTS: Definition = Definition::new(
     "apiserver_watch_events_total",
     "Number of events sent in watch clients",
