@@ -51,6 +51,7 @@ mod shutdown;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;
+mod websocket_watches;
 mod zoo;
 mod zpages;
 
