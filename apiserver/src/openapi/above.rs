@@ -57,7 +57,7 @@ pub(super) fn document(
     descriptions: &LazyDescriptions,
 ) -> Option<Value> {
     if below == VERSION {
-        return Some(of_version());
+        return Some(version_document());
     }
     let listing = Listing::at(below, served)?;
     let types: Map<String, Value> =
@@ -109,7 +109,7 @@ fn groups(served: &dyn ServedVersions) -> BTreeSet<&str> {
     versions.filter(|version| !version.is_custom()).map(|version| version.id.group).collect()
 }
 
-fn of_version() -> Value {
+fn version_document() -> Value {
     let required = REQUIRED.map(|name| (name.to_owned(), json!({ "type": "string", "default": "" })));
     let optional = OPTIONAL.map(|name| (name.to_owned(), json!({ "type": "string" })));
     let properties: Map<String, Value> = required.into_iter().chain(optional).collect();

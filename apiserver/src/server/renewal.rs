@@ -164,7 +164,7 @@ impl CertificateRenewal {
     /// Renews the certificates until the server stops.
     pub(super) async fn run(self: Arc<Self>, stopping: CancellationToken) {
         // The start has just checked them.
-        let mut files = GivenFiles::of(&self.options);
+        let mut files = GivenFiles::named_by(&self.options);
         let mut looked_at = Instant::now();
         while stopping.run_until_cancelled(tokio::time::sleep(FILES_PERIOD)).await.is_some() {
             let have_changed = files.have_changed();

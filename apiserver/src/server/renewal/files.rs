@@ -8,7 +8,7 @@ use crate::options::Options;
 /// The files, with what was last seen of each.
 pub(super) struct GivenFiles(Vec<(PathBuf, Option<Seen>)>);
 
-/// What tells a file from the one that replaces it.
+/// The properties that tell a file from its replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     modified: Option<SystemTime>,
@@ -21,7 +21,7 @@ struct Seen {
 
 impl GivenFiles {
     /// Returns the files that these options name.
-    pub(super) fn of(options: &Options) -> Self {
+    pub(super) fn named_by(options: &Options) -> Self {
         let serving = &options.serving;
         let kubelet = &options.kubelet;
         let authentication = &options.authentication;
@@ -80,7 +80,7 @@ mod tests {
         let path = directory.path().join("ca.crt");
         std::fs::write(&path, "one").unwrap();
         let flag = format!("--client-ca-file={}", path.display());
-        let mut files = GivenFiles::of(&Options::parse_from(["apiserver", &flag]));
+        let mut files = GivenFiles::named_by(&Options::parse_from(["apiserver", &flag]));
         assert!(!files.have_changed());
         let other = directory.path().join("other");
         std::fs::write(&other, "two").unwrap();
