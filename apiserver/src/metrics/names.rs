@@ -329,6 +329,24 @@ pub(super) const MUTATING_POLICY_DURATION: Definition = Definition::new(
 )
 .with_buckets(POLICY_SECONDS);
 
+pub(super) const AUTHENTICATION_RELOADS: Definition = Definition::new(
+    "apiserver_authentication_config_controller_automatic_reloads_total",
+    "Total number of automatic reloads of authentication configuration split by status and apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const AUTHENTICATION_RELOAD_TIME: Definition = Definition::new(
+    "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
+    "Timestamp of the last automatic reload of authentication configuration split by status and apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const AUTHENTICATION_CONFIG_INFO: Definition = Definition::new(
+    "apiserver_authentication_config_controller_last_config_info",
+    "Information about the last applied authentication configuration with hash as label, split by apiserver identity.",
+    &["apiserver_id_hash", "hash"],
+);
+
 pub(super) const JWT_LATENCY: Definition = Definition::new(
     "apiserver_authentication_jwt_authenticator_latency_seconds",
     "Latency of jwt authentication operations in seconds. This is the time spent authenticating a token for cache miss only (i.e. when the token is not found in the cache).",
