@@ -64,8 +64,8 @@ pub(super) fn document(
         OBJECT_TYPES.map(|media_type| (media_type.to_owned(), listing.content())).into_iter().collect();
     let schema = TypeTable::meta().schema_named(&meta_name(listing.kind));
     let roots: Vec<&Schema> = schema.iter().collect();
-    let operation = operation(listing.description, &listing.operation, &listing.tag, Value::Object(types));
-    Some(complete(&format!("/{below}/"), operation, components(&roots, descriptions.as_ref())))
+    let operation = operation(listing.description, &listing.operation, &listing.tag, &Value::Object(types));
+    Some(complete(&format!("/{below}/"), &operation, &components(&roots, descriptions.as_ref())))
 }
 
 // === impl Listing ===
@@ -120,10 +120,10 @@ fn version_document() -> Value {
     let schemas = Map::from_iter([(VERSION_INFO.to_owned(), info)]);
     let content = json!({ "application/json": { "schema": reference(VERSION_INFO) } });
     let description = "get the version information for this server";
-    complete("/version/", operation(description, "getCodeVersion", VERSION, content), schemas)
+    complete("/version/", &operation(description, "getCodeVersion", VERSION, &content), &schemas)
 }
 
-fn operation(description: &str, id: &str, tag: &str, content: Value) -> Value {
+fn operation(description: &str, id: &str, tag: &str, content: &Value) -> Value {
     json!({
         "description": description, "operationId": id, "tags": [tag],
         "responses": {
@@ -133,7 +133,7 @@ fn operation(description: &str, id: &str, tag: &str, content: Value) -> Value {
     })
 }
 
-fn complete(path: &str, operation: Value, schemas: Map<String, Value>) -> Value {
+fn complete(path: &str, operation: &Value, schemas: &Map<String, Value>) -> Value {
     json!({
         "openapi": "3.0.0",
         "info": { "title": "Kubernetes", "version": "unversioned" },
