@@ -48,6 +48,7 @@ mod rights;
 mod selectable_fields;
 mod service_accounts;
 mod shutdown;
+mod special_kinds;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;
