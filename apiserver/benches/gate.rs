@@ -127,6 +127,7 @@ fn audit_at_level_metadata(bencher: Bencher<'_, '_>) {
             stage: Stage::ResponseComplete,
             stage_time: received,
             impersonated: None,
+            impersonation_constraint: None,
             recorded: Recorded::default(),
             code: Some(200),
         };

@@ -329,9 +329,9 @@ impl<D: Dispatch> Filters<D> {
     ) -> Result<Response, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
         if let Some(other) = self.impersonated(&user, &info, request.headers()).await? {
-            findings.log.iter_mut().for_each(|entry| entry.set_impersonated(&other.name));
+            findings.log.iter_mut().for_each(|entry| entry.set_impersonated(&other.user.name));
             findings.audit.iter_mut().for_each(|audit| audit.impersonate(&other));
-            user = other;
+            user = other.user;
             remove_impersonation(request.headers_mut());
         }
 

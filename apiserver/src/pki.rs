@@ -49,7 +49,7 @@ pub struct Identities {
     pub server_ca_pem: String,
     /// The authorities whose client certificates are accepted.
     pub client_authorities: Vec<CertificateDer<'static>>,
-    /// The same as PEM.
+    /// The authorities (PEM) of clients that extension servers accept: those of the operator, or else the server's own.
     pub client_ca_pem: String,
     /// The authorities of front proxies.
     pub proxy_authorities: Vec<CertificateDer<'static>>,
@@ -152,7 +152,7 @@ impl Identities {
         if let Some(path) = &options.authentication.client_ca_file {
             let others = read(path)?;
             client_authorities.extend(certificates(path, &others)?);
-            client_ca_pem = format!("{}\n{others}", client_ca_pem.trim_end());
+            client_ca_pem = others;
         }
         let (proxy_authorities, given_proxy_ca_pem) = front_proxy_authorities(options)?;
         let proxy_ca_pem = front_proxy.generated_ca_pem.unwrap_or(given_proxy_ca_pem);

@@ -58,6 +58,8 @@ pub struct Event {
     pub stage_time: Timestamp,
     /// The user on whose behalf the request is made, if that is another one.
     pub impersonated: Option<Arc<UserInfo>>,
+    /// The verb of the constrained mode of impersonation that allowed it.
+    pub impersonation_constraint: Option<Arc<str>>,
     /// The records of handlers and plug-ins.
     pub recorded: Recorded,
     /// The code of the response; `None` before it.

@@ -8,6 +8,7 @@ use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
 
 use crate::access::Decision;
+use crate::authorization::impersonation::Impersonated;
 use crate::responses::{Delivery, Response};
 
 use super::auditor::{Auditor, EventDelivery};
@@ -24,6 +25,7 @@ pub(crate) struct Recording {
     facts: Arc<RequestFacts>,
     record: Arc<AuditRecord>,
     impersonated: Option<Arc<UserInfo>>,
+    impersonation_constraint: Option<Arc<str>>,
     received: Instant,
     answered: Option<Instant>,
     is_long_running: bool,
@@ -54,6 +56,7 @@ impl Recording {
             verdict,
             facts,
             impersonated: None,
+            impersonation_constraint: None,
             received,
             answered: None,
             is_long_running,
@@ -70,8 +73,9 @@ impl Recording {
     }
 
     /// Records the user on whose behalf the request is made.
-    pub(crate) fn impersonate(&mut self, user: &UserInfo) {
-        self.impersonated = Some(Arc::new(user.clone()));
+    pub(crate) fn impersonate(&mut self, other: &Impersonated) {
+        self.impersonated = Some(Arc::new(other.user.clone()));
+        self.impersonation_constraint = other.constraint.as_deref().map(Arc::from);
     }
 
     /// Records the decision of the authorizer.
@@ -165,6 +169,7 @@ impl Recording {
             stage,
             stage_time,
             impersonated: self.impersonated.clone(),
+            impersonation_constraint: self.impersonation_constraint.clone(),
             recorded: if is_last { self.record.take() } else { self.record.read(Clone::clone) },
             code: self.code,
         }

@@ -113,8 +113,9 @@ impl Sources<'_> {
                 issuers(&configuration, disallowed, &algorithms(&oidc.oidc_signing_algs)?, &self.metrics)?;
             return Ok((Some(JwtAuthenticators::new(Arc::new(ArcSwap::from_pointee(issuers)), None)), None));
         };
-        let configuration = AuthenticationConfiguration::read(path)?;
+        let (configuration, content) = AuthenticationConfiguration::read_with_content(path)?;
         let issuers = issuers(&configuration, disallowed, &super::oidc::ALGORITHMS, &self.metrics)?;
+        self.metrics.configured(&content);
         let issuers = Arc::new(ArcSwap::from_pointee(issuers));
         let anonymous = configuration.anonymous.clone();
         let reload = Reload {

@@ -87,9 +87,7 @@ impl Issuer {
     }
 
     async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> TokenOutcome {
-        let Some(keys) = self.provider.keys() else {
-            return Err("oidc: authenticator not initialized".to_owned());
-        };
+        let keys = self.provider.known().await?;
         let verified = |reason: String| format!("oidc: verify token: {reason}");
         claims::check(claims, &self.rules.audiences, Timestamp::now()).map_err(verified)?;
         let algorithm = Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(verified)?;

@@ -54,6 +54,14 @@ struct Check<'a> {
     verb: String,
 }
 
+/// The user that a request is made as.
+pub(crate) struct Impersonated {
+    /// The user.
+    pub(crate) user: UserInfo,
+    /// The verb of the constrained mode that allowed it; `None` for the verb `impersonate`.
+    pub(crate) constraint: Option<String>,
+}
+
 /// Returns the user that a request is made as, if the requester may act as the wanted one.
 ///
 /// # Errors
@@ -63,13 +71,16 @@ pub(crate) async fn impersonated(
     requester: &UserInfo,
     wanted: UserInfo,
     info: &RequestInfo,
-) -> Result<UserInfo, StatusError> {
+) -> Result<Impersonated, StatusError> {
     let mut first = None;
     for mode in MODES.into_iter().filter(|mode| mode.is_about(&wanted, requester)) {
         let requester = mode.seen_requester(requester);
         let check = Check { authorizer, requester, wanted: &wanted, mode, verb: mode.verb() };
         match check.user(info).await {
-            Ok(user) => return Ok(user),
+            Ok(user) => {
+                let constraint = (mode != Mode::Legacy).then_some(check.verb);
+                return Ok(Impersonated { user, constraint });
+            }
             Err(refusal) => first = first.or(Some(refusal)),
         }
     }

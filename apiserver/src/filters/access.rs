@@ -10,7 +10,7 @@ use tracing::Span;
 
 use crate::audit::Recording;
 use crate::authentication::requested_impersonation;
-use crate::authorization::impersonation::impersonated;
+use crate::authorization::impersonation::{Impersonated, impersonated};
 use crate::authorization::rights::Right;
 use crate::request_info::RequestInfo;
 use crate::telemetry::Traced;
@@ -54,7 +54,7 @@ impl<D: Dispatch> Filters<D> {
         user: &UserInfo,
         info: &RequestInfo,
         headers: &HeaderMap,
-    ) -> Result<Option<UserInfo>, StatusError> {
+    ) -> Result<Option<Impersonated>, StatusError> {
         let Some(wanted) = requested_impersonation(headers)? else { return Ok(None) };
         impersonated(self.authorizer.as_ref(), user, wanted, info).await.map(Some)
     }

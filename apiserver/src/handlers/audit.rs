@@ -148,8 +148,13 @@ pub(super) fn deprecated(call: &Call<'_>, deprecation: &str) {
         return;
     }
     call.context.annotate("k8s.io/deprecated", "true");
-    let removed = deprecation.split_once("unavailable in v").and_then(|(_, rest)| rest.split_once('+'));
-    if let Some((release, _)) = removed {
+    if let Some(release) = removed_release(deprecation) {
         call.context.annotate("k8s.io/removed-release", release.to_owned());
     }
+}
+
+/// Returns the release that no longer has a deprecated API, if the deprecation names one.
+pub(super) fn removed_release(deprecation: &str) -> Option<&str> {
+    let (_, rest) = deprecation.split_once("unavailable in v")?;
+    Some(rest.split_once('+')?.0)
 }

@@ -80,6 +80,7 @@ impl Api {
             upgrade: parts.extensions.get(),
         };
         if let Some(deprecation) = deprecation {
+            route.metrics.deprecated(audit::removed_release(deprecation).unwrap_or_default());
             audit::deprecated(&call, deprecation);
             call.context.warn(deprecation);
         }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use prometheus::{HistogramVec, IntGaugeVec};
+use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 use registry_core::metrics::{Families, MetricsError};
 
 use super::authorization::{hash, now_seconds};
@@ -16,6 +16,9 @@ pub struct JwtMetrics {
     latencies: HistogramVec,
     fetch_times: IntGaugeVec,
     key_sets: IntGaugeVec,
+    reloads: IntCounterVec,
+    reload_times: IntGaugeVec,
+    configuration: IntGaugeVec,
 }
 
 /// The metrics of one issuer.
@@ -33,7 +36,23 @@ impl JwtMetrics {
             latencies: families.histogram(&names::JWT_LATENCY)?,
             fetch_times: families.gauge(&names::JWKS_FETCH_TIME)?,
             key_sets: families.gauge(&names::JWKS_INFO)?,
+            reloads: families.counter(&names::AUTHENTICATION_RELOADS)?,
+            reload_times: families.gauge(&names::AUTHENTICATION_RELOAD_TIME)?,
+            configuration: families.gauge(&names::AUTHENTICATION_CONFIG_INFO)?,
         })
+    }
+
+    /// Notes the content of the configuration file in force.
+    pub(crate) fn configured(&self, content: &[u8]) {
+        self.configuration.reset();
+        self.configuration.with_label_values(&["", &hash(content)]).set(1);
+    }
+
+    /// Counts a reading of a changed configuration file.
+    pub(crate) fn reloaded(&self, is_success: bool) {
+        let labels = [result(is_success), ""];
+        self.reloads.with_label_values(&labels).inc();
+        self.reload_times.with_label_values(&labels).set(now_seconds());
     }
 
     /// Returns the metrics of an issuer.

@@ -46,6 +46,12 @@ pub(super) const TERMINATIONS: Definition = Definition::new(
     &["verb", "group", "version", "resource", "subresource", "scope", "component", "code"],
 );
 
+pub(super) const DEPRECATED_APIS: Definition = Definition::new(
+    "apiserver_requested_deprecated_apis",
+    "Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.",
+    &["group", "version", "resource", "subresource", "removed_release"],
+);
+
 pub(super) const WATCH_EVENTS: Definition = Definition::new(
     "apiserver_watch_events_total",
     "Number of events sent in watch clients",
@@ -322,6 +328,24 @@ pub(super) const MUTATING_POLICY_DURATION: Definition = Definition::new(
     &["policy", "policy_binding", "error_type"],
 )
 .with_buckets(POLICY_SECONDS);
+
+pub(super) const AUTHENTICATION_RELOADS: Definition = Definition::new(
+    "apiserver_authentication_config_controller_automatic_reloads_total",
+    "Total number of automatic reloads of authentication configuration split by status and apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const AUTHENTICATION_RELOAD_TIME: Definition = Definition::new(
+    "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
+    "Timestamp of the last automatic reload of authentication configuration split by status and apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const AUTHENTICATION_CONFIG_INFO: Definition = Definition::new(
+    "apiserver_authentication_config_controller_last_config_info",
+    "Information about the last applied authentication configuration with hash as label, split by apiserver identity.",
+    &["apiserver_id_hash", "hash"],
+);
 
 pub(super) const JWT_LATENCY: Definition = Definition::new(
     "apiserver_authentication_jwt_authenticator_latency_seconds",

@@ -29,6 +29,7 @@ struct RequestFamilies {
     sizes: HistogramVec,
     long_running: IntGaugeVec,
     terminations: IntCounterVec,
+    deprecated: IntGaugeVec,
     watch_events: IntCounterVec,
     watch_event_sizes: HistogramVec,
 }
@@ -107,6 +108,7 @@ impl RequestMetrics {
             sizes: families.histogram(&names::RESPONSE_SIZES)?,
             long_running: families.gauge(&names::LONG_RUNNING)?,
             terminations: families.counter(&names::TERMINATIONS)?,
+            deprecated: families.gauge(&names::DEPRECATED_APIS)?,
             watch_events: families.counter(&names::WATCH_EVENTS)?,
             watch_event_sizes: families.histogram(&names::WATCH_EVENT_SIZES)?,
         }))))
@@ -174,6 +176,14 @@ impl RouteMetrics {
             Some(cell) if !is_dry_run => cell.get_or_init(|| make("")).clone(),
             _ => make(if is_dry_run { "All" } else { "" }),
         });
+    }
+
+    /// Notes a request of the route, which is deprecated; the release that no longer has it may be empty.
+    pub(crate) fn deprecated(&self, removed_release: &str) {
+        let Some(families) = &self.families.0 else { return };
+        let [group, version, resource, subresource] = self.labels;
+        let labels = [group, version, resource, subresource, removed_release];
+        families.deprecated.with_label_values(&labels).set(1);
     }
 
     /// Returns the metrics of the events of this route's watches.

@@ -57,15 +57,15 @@ pub(super) fn document(
     descriptions: &LazyDescriptions,
 ) -> Option<Value> {
     if below == VERSION {
-        return Some(of_version());
+        return Some(version_document());
     }
     let listing = Listing::at(below, served)?;
     let types: Map<String, Value> =
         OBJECT_TYPES.map(|media_type| (media_type.to_owned(), listing.content())).into_iter().collect();
     let schema = TypeTable::meta().schema_named(&meta_name(listing.kind));
     let roots: Vec<&Schema> = schema.iter().collect();
-    let operation = operation(listing.description, &listing.operation, &listing.tag, Value::Object(types));
-    Some(complete(&format!("/{below}/"), operation, components(&roots, descriptions.as_ref())))
+    let operation = operation(listing.description, &listing.operation, &listing.tag, &Value::Object(types));
+    Some(complete(&format!("/{below}/"), &operation, &components(&roots, descriptions.as_ref())))
 }
 
 // === impl Listing ===
@@ -109,7 +109,7 @@ fn groups(served: &dyn ServedVersions) -> BTreeSet<&str> {
     versions.filter(|version| !version.is_custom()).map(|version| version.id.group).collect()
 }
 
-fn of_version() -> Value {
+fn version_document() -> Value {
     let required = REQUIRED.map(|name| (name.to_owned(), json!({ "type": "string", "default": "" })));
     let optional = OPTIONAL.map(|name| (name.to_owned(), json!({ "type": "string" })));
     let properties: Map<String, Value> = required.into_iter().chain(optional).collect();
@@ -120,10 +120,10 @@ fn of_version() -> Value {
     let schemas = Map::from_iter([(VERSION_INFO.to_owned(), info)]);
     let content = json!({ "application/json": { "schema": reference(VERSION_INFO) } });
     let description = "get the version information for this server";
-    complete("/version/", operation(description, "getCodeVersion", VERSION, content), schemas)
+    complete("/version/", &operation(description, "getCodeVersion", VERSION, &content), &schemas)
 }
 
-fn operation(description: &str, id: &str, tag: &str, content: Value) -> Value {
+fn operation(description: &str, id: &str, tag: &str, content: &Value) -> Value {
     json!({
         "description": description, "operationId": id, "tags": [tag],
         "responses": {
@@ -133,7 +133,7 @@ fn operation(description: &str, id: &str, tag: &str, content: Value) -> Value {
     })
 }
 
-fn complete(path: &str, operation: Value, schemas: Map<String, Value>) -> Value {
+fn complete(path: &str, operation: &Value, schemas: &Map<String, Value>) -> Value {
     json!({
         "openapi": "3.0.0",
         "info": { "title": "Kubernetes", "version": "unversioned" },

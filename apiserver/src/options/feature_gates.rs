@@ -29,7 +29,7 @@ pub struct FeatureSwitch {
     pub enabled: bool,
 }
 
-/// What Kubernetes says of a gate.
+/// A gate of Kubernetes.
 #[derive(Clone, Copy)]
 struct Gate {
     default: bool,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
-use rustls::client::ResolvesClientCert;
+use rustls::client::{ResolvesClientCert, Resumption};
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, SignatureScheme};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -48,7 +48,10 @@ impl PeerTls {
         let certificate = Arc::new(KubeletCertificate::new(identity)?);
         let config = |trust: Trust, shown: Option<Arc<KubeletCertificate>>| {
             let shown = shown.map(|certificate| certificate as Arc<dyn ResolvesClientCert>);
-            client_config(trust, shown, &[b"http/1.1"])
+            let mut config = client_config(trust, shown, &[b"http/1.1"])?;
+            // A resumed session would have the identity of a former certificate.
+            Arc::make_mut(&mut config).resumption = Resumption::disabled();
+            Ok::<_, rustls::Error>(config)
         };
         Ok(Self {
             kubelet: config(known, Some(certificate.clone()))?,

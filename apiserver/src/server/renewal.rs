@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
 use prometheus::IntGaugeVec;
 use resources::bootstrap::{FrontProxyNames, PublishedAuthentication};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::aggregator::ProxyIdentity;
@@ -20,12 +21,16 @@ use crate::options::{Options, TlsOptions};
 use crate::proxy::KubeletCertificate;
 use crate::server::error::ServerError;
 
+use files::GivenFiles;
+
 use super::kubeconfig;
 use super::tls::{ServerTls, server_tls};
 use crate::pki::{self, Identities, Moment, Validity};
 
-/// Interval between checks of the files.
+/// Interval between two looks at the contents of the files.
 const PERIOD: Duration = Duration::from_secs(10);
+/// Interval between two looks at the times of the operator's files: a changed file is read at once.
+const FILES_PERIOD: Duration = Duration::from_secs(1);
 /// Remaining time below which a certificate of the operator causes a warning.
 const WARNING_SECONDS: i64 = 30 * 24 * 3600;
 /// Interval between such warnings.
@@ -159,7 +164,14 @@ impl CertificateRenewal {
     /// Renews the certificates until the server stops.
     pub(super) async fn run(self: Arc<Self>, stopping: CancellationToken) {
         // The start has just checked them.
-        while stopping.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
+        let mut files = GivenFiles::named_by(&self.options);
+        let mut looked_at = Instant::now();
+        while stopping.run_until_cancelled(tokio::time::sleep(FILES_PERIOD)).await.is_some() {
+            let have_changed = files.have_changed();
+            if !have_changed && looked_at.elapsed() < PERIOD {
+                continue;
+            }
+            looked_at = Instant::now();
             let renewal = self.clone();
             // Reads and writes files.
             let looked = tokio::task::spawn_blocking(move || renewal.look(pki::now())).await;
@@ -280,5 +292,6 @@ impl Check for ServingCertificateCheck {
     }
 }
 
+mod files;
 #[cfg(test)]
 mod tests;

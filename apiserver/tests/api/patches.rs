@@ -58,13 +58,13 @@ async fn fields_that_operations_do_not_have_are_told_or_refused() {
     assert_eq!(
         patch("").await.expect(200).warnings(),
         [
-            "299 - \"json patch duplicate field \\\"[0].op\\\"\"",
             "299 - \"json patch unknown field \\\"[0].form\\\"\"",
+            "299 - \"json patch duplicate field \\\"[0].op\\\"\"",
         ]
     );
     let strict = patch("&fieldValidation=Strict").await.failure();
     let why =
-        "strict decoding error: json patch duplicate field \"[0].op\", json patch unknown field \"[0].form\"";
+        "strict decoding error: json patch unknown field \"[0].form\", json patch duplicate field \"[0].op\"";
     assert!(strict.0 == 422 && strict.1.ends_with(why), "{}", strict.1);
     assert!(patch("&fieldValidation=Ignore").await.expect(200).warnings().is_empty());
     let patch = r#"[{"foo":1,"foo":{"a":1,"a":2},"op":"test","op":"add","path":"/data/j","value":"1"}]"#;

@@ -274,6 +274,11 @@ async fn a_key_management_service_protects_the_keys() {
     send(&server, "PUT", &format!("{SECRETS}/a"), &read.text()).await;
     let health = send(&server, "GET", "/readyz?verbose", "").await.text();
     assert!(health.contains("[+]kms-providers ok"), "{health}");
+    assert_eq!(
+        send(&server, "GET", "/livez/kms-providers", "").await.status,
+        404,
+        "a restart repairs no key service"
+    );
     server.stop().await;
     assert!(holds(&encrypted.raw(&key("a")).await, "two") && holds(&encrypted.raw(&key("b")).await, "one"));
 }

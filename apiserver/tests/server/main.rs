@@ -49,9 +49,11 @@ mod selectable_fields;
 mod service_accounts;
 mod service_addresses;
 mod shutdown;
+mod special_kinds;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;
+mod websocket_watches;
 mod zoo;
 mod zpages;
 

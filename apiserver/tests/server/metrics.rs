@@ -69,6 +69,7 @@ async fn requests_are_counted_as_kubernetes_counts_them() {
     connection.get("/api/v1/configmaps?watch=true&timeoutSeconds=1", admin).await;
     connection.get("/api/v1/configmaps", Some("alice-token")).await;
     connection.get("/livez", Some("wrong")).await;
+    connection.get("/api/v1/componentstatuses", admin).await;
 
     let page = Page::scrape(&server).await;
     let count = |labels: &[&str]| {
@@ -89,6 +90,8 @@ async fn requests_are_counted_as_kubernetes_counts_them() {
     assert_eq!(page.sum("apiserver_watch_events_total", &[r#"resource="configmaps""#]), 3.0);
     assert_eq!(page.sum("apiserver_longrunning_requests", &[r#"resource="configmaps""#]), 0.0);
 
+    let deprecated = [r#"resource="componentstatuses""#, r#"version="v1""#, r#"removed_release="""#];
+    assert_eq!(page.sum("apiserver_requested_deprecated_apis", &deprecated), 1.0);
     assert_eq!(page.sum("apiserver_storage_objects", &[r#"resource="configmaps""#]), 3.0);
     let creates = [r#"operation="create""#, r#"resource="configmaps""#];
     assert_eq!(page.sum("etcd_requests_total", &creates), 4.0, "a dry run asks nothing");

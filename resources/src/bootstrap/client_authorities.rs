@@ -11,7 +11,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use serde_json::{Map, Value, json};
 
-use super::{CONTROLLER_PERIOD, PostStartHook, ServerFacts};
+use super::{PostStartHook, ServerFacts};
 use crate::core::configmaps::ConfigMaps;
 use crate::support::system_writer::SystemWriter;
 
@@ -50,6 +50,9 @@ struct Authorities {
     clients: String,
     proxies: String,
 }
+
+/// Time between two looks: the authorities are published soon after they change.
+const PERIOD: Duration = Duration::from_secs(15);
 
 /// The hook.
 pub(super) struct ClientAuthorities {
@@ -119,7 +122,7 @@ impl PostStartHook for ClientAuthorities {
     }
 
     fn period(&self) -> Option<Duration> {
-        Some(CONTROLLER_PERIOD)
+        Some(PERIOD)
     }
 
     async fn run(&self) -> Result<(), StatusError> {

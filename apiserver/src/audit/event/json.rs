@@ -31,6 +31,11 @@ pub(super) fn write(event: &Event, buffer: &mut Vec<u8>) {
     if let Some(impersonated) = &event.impersonated {
         write_user(fields.key("impersonatedUser"), impersonated);
     }
+    if let Some(constraint) = &event.impersonation_constraint {
+        let mut metadata = Fields::begin(fields.key("authenticationMetadata"));
+        metadata.text("impersonationConstraint", constraint);
+        metadata.end();
+    }
     if !facts.source_ips.is_empty() {
         fields.value("sourceIPs", &facts.source_ips);
     }

@@ -32,7 +32,15 @@ pub(in crate::audit) fn event(level: AuditLevel) -> Event {
     let stage_time = facts.received;
     let facts = Arc::new(facts);
     let stage = Stage::ResponseComplete;
-    Event { facts, stage, stage_time, impersonated: None, recorded: Recorded::default(), code: Some(201) }
+    Event {
+        facts,
+        stage,
+        stage_time,
+        impersonated: None,
+        impersonation_constraint: None,
+        recorded: Recorded::default(),
+        code: Some(201),
+    }
 }
 
 fn parsed(event: &Event) -> Value {
@@ -124,4 +132,13 @@ fn the_legacy_format_is_one_quoted_line() {
          method=\"create\" user=\"alice\" groups=\"\\\"devs\\\"\" as=\"bob\" asgroups=\"<lookup>\" \
          user-agent=\"agent\" namespace=\"a\" uri=\"/api/v1/namespaces/a/configmaps?x=\\\"\" response=\"201\""
     );
+}
+
+#[test]
+fn the_constraint_of_an_impersonation_is_part_of_the_event() {
+    let mut event = event(AuditLevel::Metadata);
+    assert!(parsed(&event).get("authenticationMetadata").is_none());
+    event.impersonation_constraint = Some("impersonate:user-info".into());
+    let expected = json!({ "impersonationConstraint": "impersonate:user-info" });
+    assert_eq!(parsed(&event)["authenticationMetadata"], expected);
 }

@@ -158,11 +158,20 @@ impl AuthenticationConfiguration {
     /// # Errors
     /// Fails if it cannot be read, or is no such configuration.
     pub(in crate::authentication) fn read(path: &Path) -> Result<Self, String> {
+        Self::read_with_content(path).map(|(configuration, _)| configuration)
+    }
+
+    /// Reads a file, and returns the configuration with the content of the file.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read, or is no such configuration.
+    pub(in crate::authentication) fn read_with_content(path: &Path) -> Result<(Self, Vec<u8>), String> {
         let failed = |reason: String| {
             format!("failed to load authentication configuration from file {:?}: {reason}", path.display())
         };
         let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-        Self::parse(&bytes).map_err(failed)
+        let configuration = Self::parse(&bytes).map_err(failed)?;
+        Ok((configuration, bytes))
     }
 
     /// Reads a configuration (YAML or JSON).

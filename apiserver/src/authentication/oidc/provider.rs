@@ -1,8 +1,9 @@
 //! An issuer on the network: where its keys are, and the keys.
 //!
-//! The issuer may start later than this server, or run in its cluster: until its keys are known, its tokens are refused.
-//! Keys are fetched again every [`REFRESH`], and when a token is signed with an unknown one, at most once in
-//! [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send requests.
+//! The issuer may start later than this server, or run in its cluster: while its keys are not known, a token of it makes the
+//! server fetch them, at most once in [`MIN_FIRST_INTERVAL`]. Keys are fetched again every [`REFRESH`], and when a token is
+//! signed with an unknown one, at most once in [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send many
+//! requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,8 @@ const RETRY: Duration = Duration::from_secs(10);
 const REFRESH: Duration = Duration::from_mins(10);
 /// Minimum time between two fetches for unknown keys.
 const MIN_INTERVAL: Duration = Duration::from_secs(10);
+/// Minimum time between two fetches for tokens while no keys are known.
+const MIN_FIRST_INTERVAL: Duration = Duration::from_secs(1);
 /// The bounds of a request to an issuer.
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(10), max_answer_bytes: 1024 * 1024 };
 const WELL_KNOWN: &str = "/.well-known/openid-configuration";
@@ -51,6 +54,7 @@ struct Inner {
 struct Fetched {
     keys_url: Option<String>,
     for_token: Option<Instant>,
+    for_first_token: Option<Instant>,
 }
 
 #[derive(Deserialize)]
@@ -97,6 +101,26 @@ impl Provider {
     /// Returns the keys, if they are known.
     pub(super) fn keys(&self) -> Option<Arc<Keys>> {
         self.inner.keys.load_full()
+    }
+
+    /// Returns the keys, which are fetched now if they are not known yet and no other token has asked for them lately.
+    ///
+    /// # Errors
+    /// Fails with the reason why they are not known.
+    pub(super) async fn known(&self) -> Result<Arc<Keys>, String> {
+        if let Some(keys) = self.keys() {
+            return Ok(keys);
+        }
+        let mut fetched = self.inner.fetched.lock().await;
+        let is_due = fetched.for_first_token.is_none_or(|last| last.elapsed() >= MIN_FIRST_INTERVAL);
+        if self.keys().is_none() && is_due {
+            if let Err(error) = self.inner.fetch(&mut fetched).await {
+                tracing::warn!(issuer = self.inner.issuer, "cannot fetch the keys of an issuer: {error}");
+            }
+            // Tokens that waited for this fetch are not followed by others.
+            fetched.for_first_token = Some(Instant::now());
+        }
+        self.keys().ok_or_else(|| "oidc: authenticator not initialized".to_owned())
     }
 
     /// Returns newer keys than these, if there are any.

@@ -66,6 +66,11 @@ impl Reload {
         loop {
             tokio::time::sleep(PERIOD).await;
             let outcome = self.look().await;
+            match &outcome {
+                Ok(true) => self.metrics.reloaded(true),
+                Ok(false) => {}
+                Err(_) => self.metrics.reloaded(false),
+            }
             // Repeated failures are logged once.
             if let Err(error) = &outcome
                 && failure.as_ref() != Some(error)
@@ -76,12 +81,13 @@ impl Reload {
         }
     }
 
-    async fn look(&mut self) -> Result<(), String> {
+    /// Returns whether a changed configuration was applied.
+    async fn look(&mut self) -> Result<bool, String> {
         let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || AuthenticationConfiguration::read(&path));
-        let configuration = read.await.map_err(|error| error.to_string())??;
+        let read = tokio::task::spawn_blocking(move || AuthenticationConfiguration::read_with_content(&path));
+        let (configuration, content) = read.await.map_err(|error| error.to_string())??;
         if configuration == self.present {
-            return Ok(());
+            return Ok(false);
         }
         if configuration.anonymous != self.present.anonymous {
             tracing::warn!("a change of who needs no credentials takes effect after a restart");
@@ -99,7 +105,8 @@ impl Reload {
         let is_gone = |former: &&Issuer| !issuers.iter().any(|issuer| issuer.rules.url == former.rules.url);
         former.iter().filter(is_gone).for_each(|issuer| issuer.provider.forget_metrics());
         self.present = configuration;
+        self.metrics.configured(&content);
         tracing::info!("authenticating by the changed configuration");
-        Ok(())
+        Ok(true)
     }
 }

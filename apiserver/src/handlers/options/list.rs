@@ -39,7 +39,11 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
     Ok(ListOptions {
         label_selector,
         field_selector,
-        resource_version: resource_version(query, purpose)?,
+        resource_version: match resource_version(query, purpose) {
+            // The store reads the token first, and refuses any version beside it.
+            Err(_) if purpose == ListPurpose::List && !asked.token.is_empty() => Some(u64::MAX),
+            version => version?,
+        },
         resource_version_match: match asked.matching.as_str() {
             "Exact" => Some(ResourceVersionMatch::Exact),
             "NotOlderThan" => Some(ResourceVersionMatch::NotOlderThan),

@@ -36,7 +36,7 @@ mod incoming;
 
 use incoming::Wish;
 
-/// What the key of a handshake is hashed with.
+/// The text that the key of a handshake is hashed with.
 const HANDSHAKE: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The version of the protocol.
 const VERSION: &str = "13";

@@ -169,8 +169,9 @@ async fn lies_in_discovery_reach_nobody() {
         let mut groups = list["items"].as_array().unwrap().iter();
         groups.find(|group| group["metadata"]["name"] == name).unwrap()["versions"][0].clone()
     };
+    let kind = json!({ "group": "", "version": "", "kind": "" });
     let taken = json!([{
-        "resource": "flunders", "scope": "Cluster", "singularResource": "", "verbs": [], "shortNames": ["fl"],
+        "resource": "flunders", "responseKind": kind, "scope": "Cluster", "singularResource": "", "verbs": [], "shortNames": ["fl"],
     }]);
     assert_eq!(group(GROUP)["resources"], taken);
     assert!(!group("apps").to_string().contains("stolen"));

@@ -11,7 +11,7 @@ async fn start(directory: &std::path::Path, issuer: &TokenIssuer, jwt: &Value) -
     let server = builder.start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let good = issuer.elliptic.token(&issuer.claims());
-    until(async || user_of(&mut connection, &good).await.is_ok(), "the issuer's keys are known").await;
+    user_of(&mut connection, &good).await.expect("the first token waits for the issuer's keys");
     (server, connection)
 }
 
@@ -168,6 +168,11 @@ async fn the_configuration_can_change_while_the_server_runs() {
         "the new mapping counts",
     )
     .await;
+    let page = crate::metrics::Page::scrape(&server).await;
+    let reloads = "apiserver_authentication_config_controller_automatic_reloads_total";
+    assert_eq!(page.sum(reloads, &[r#"status="success""#]), 1.0);
+    assert!(page.sum(reloads, &[r#"status="failure""#]) >= 1.0);
+    assert_eq!(page.sum("apiserver_authentication_config_controller_last_config_info", &["sha256:"]), 1.0);
     let user = user_of(&mut connection, &token).await.unwrap();
     assert_eq!(user["groups"], json!(["ops", "system:authenticated"]));
     assert_eq!(user["extra"], json!({"example.com/tenant": ["t1"]}));

@@ -24,7 +24,7 @@ const PROTOCOL_ERROR: u16 = 1002;
 /// The code of a message that is too long.
 const TOO_LARGE: u16 = 1009;
 
-/// What the frames of a client ask for.
+/// A demand in the frames of a client.
 pub(super) enum Wish {
     /// A pong with this payload.
     Pong(Bytes),
