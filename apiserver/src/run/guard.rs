@@ -149,7 +149,7 @@ impl Orders {
 
 /// Opens a process, before its number can be that of another one.
 fn process(number: &[u8]) -> Option<OwnedFd> {
-    let number: i32 = str::from_utf8(number).ok()?.parse().ok()?;
+    let number: i32 = str::from_utf8(number).ok()?.parse().ok().filter(|number| *number > 0)?;
     pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()
 }
 

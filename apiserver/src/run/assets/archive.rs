@@ -1,5 +1,6 @@
 //! The archive of the programs: a compressed tar file.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -46,7 +47,12 @@ fn compress(file: &mut dyn Write, programs: &[(&str, &Path)]) -> io::Result<Stri
     let mut hashed = archive.finish()?;
     hashed.flush()?;
     let hash = hashed.hash.finish();
-    Ok(hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut text = String::new();
+    for byte in hash.as_ref() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
 }
 
 fn add(archive: &mut dyn Write, name: &str, source: &Path) -> io::Result<()> {
