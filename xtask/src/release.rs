@@ -67,7 +67,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     std::fs::create_dir_all(&folder)?;
     let target = options.target.clone().map_or_else(host, Ok)?;
-    let bill = Bill::of_program(root, PROGRAM, &target)?;
+    let bill = Bill::resolve(root, PROGRAM, &target)?;
     std::fs::write(folder.join(format!("orlop-{version}.cdx.json")), bill.text()?)?;
     std::fs::write(folder.join("NOTES.md"), &notes)?;
     let archive =

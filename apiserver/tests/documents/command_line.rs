@@ -1,4 +1,4 @@
-//! What the program writes about its command line: completion scripts and the manual page.
+//! Completion scripts and the manual page, which the program prints.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -19,7 +19,7 @@ pub(crate) struct Named {
 // === impl Named ===
 
 impl Named {
-    pub(crate) fn of_expression(expression: &str) -> Self {
+    pub(crate) fn read_from(expression: &str) -> Self {
         let mut named = Self::default();
         let text = without_values(expression);
         let mut rest = text.as_str();
@@ -68,7 +68,7 @@ fn names(list: &str) -> impl Iterator<Item = String> {
 #[test]
 fn names_are_found() {
     let set = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&name| name.to_owned()).collect() };
-    let named = Named::of_expression(
+    let named = Named::read_from(
         "histogram_quantile(0.99, sum by (verb, le) (rate(a_bucket{job=\"x,y\",verb!~\"A|B\"}[5m]))) / 1e9 > 2 and up == 0",
     );
     assert_eq!(named.metrics, set(&["a_bucket", "up"]));

@@ -23,7 +23,7 @@ struct Known(BTreeMap<String, BTreeSet<String>>);
 // === impl Known ===
 
 impl Known {
-    fn of_this_server() -> Self {
+    fn collect() -> Self {
         let mut known = BTreeMap::from([("up".to_owned(), BTreeSet::new())]);
         for metric in ServerMetrics::new().unwrap().described() {
             let labels: BTreeSet<String> = metric.labels.iter().map(ToString::to_string).collect();
@@ -38,7 +38,7 @@ impl Known {
 
     /// Fails if the expression names a metric or a label that there is not. Returns the labels of the result.
     fn check(&self, expression: &str) -> BTreeSet<String> {
-        let named = Named::of_expression(expression);
+        let named = Named::read_from(expression);
         assert!(!named.metrics.is_empty(), "no metric in {expression}");
         let mut labels: BTreeSet<String> = ADDED_LABELS.map(str::to_owned).into();
         for metric in &named.metrics {
@@ -66,7 +66,7 @@ fn texts<'v>(value: &'v Value, field: &str, found: &mut Vec<&'v str>) {
 
 #[test]
 fn alert_rules_name_metrics_and_labels_of_the_server() {
-    let known = Known::of_this_server();
+    let known = Known::collect();
     let documents = yaml_documents(ALERTS);
     let rules: Vec<&Value> = documents
         .iter()
@@ -90,7 +90,7 @@ fn alert_rules_name_metrics_and_labels_of_the_server() {
 
 #[test]
 fn the_dashboard_names_metrics_and_labels_of_the_server() {
-    let known = Known::of_this_server();
+    let known = Known::collect();
     let dashboard: Value = serde_json::from_str(&read(DASHBOARD)).unwrap();
     let panels = dashboard["panels"].as_array().unwrap();
     assert!(panels.len() > 10, "{} panels", panels.len());

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{output_of, printed_by};
 use crate::Failure;
 
-/// What is taken from the workspace.
+/// The files that are taken from the workspace.
 const FILES: [&str; 4] = ["LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md"];
 
 /// The completion scripts: the shell, and the place below `share` where packages put its script.

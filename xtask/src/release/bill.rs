@@ -62,7 +62,7 @@ struct DependencyKind {
 
 impl Bill {
     /// Finds the crates of a package's program on a target.
-    pub(super) fn of_program(root: &Path, package: &str, target: &str) -> Result<Self, Failure> {
+    pub(super) fn resolve(root: &Path, package: &str, target: &str) -> Result<Self, Failure> {
         let arguments = ["metadata", "--locked", "--format-version=1", "--filter-platform", target];
         let text = output_of(cargo().args(arguments).current_dir(root))?;
         Self::parse(&text, package)
@@ -192,7 +192,7 @@ mod tests {
     fn the_bill_of_the_server_has_its_crates_and_their_licenses() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let target = super::super::host().unwrap();
-        let bill = Bill::of_program(root, "apiserver", &target).unwrap();
+        let bill = Bill::resolve(root, "apiserver", &target).unwrap();
         let names: BTreeSet<&str> = bill.packages.values().map(|package| &*package.name).collect();
         assert!(names.contains("rustls") && names.contains("registry-storage"), "{names:?}");
         assert!(!names.contains("kube") && !names.contains("apiserver"), "{names:?}");
