@@ -101,7 +101,7 @@ impl Bench {
     pub(super) async fn delete(&self, name: &str) -> Object {
         let context = RequestContext::system("");
         let deleted = self.store.delete(&context, name, &AdmitAll, &DeleteOptions::default()).await;
-        object_of(&deleted.unwrap())
+        object_of(&deleted.unwrap().answer)
     }
 
     /// Runs the controllers on a definition until nothing changes.
