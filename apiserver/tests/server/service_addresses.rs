@@ -13,6 +13,8 @@ const RANGES: &str = "/apis/networking.k8s.io/v1/servicecidrs";
 const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
 const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints/kubernetes";
 const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+/// A time before which leases have expired.
+const OLD: &str = "2020-01-01T00:00:00.000000Z";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 
 async fn start(flags: &[&str]) -> TestServer {
@@ -365,7 +367,7 @@ async fn two_servers_give_nothing_twice_and_reuse_what_the_other_released() {
     let (first, second) = (start_over(&etcd, &flags).await, start_over(&etcd, &flags).await);
     // 62 addresses, of which the servers' own service has one.
     let creations = (0..61).map(async |number: usize| {
-        let server = if number % 2 == 0 { &first } else { &second };
+        let server = if number.is_multiple_of(2) { &first } else { &second };
         create(server, &format!("s-{number}"), &json!({ "type": "NodePort" })).await.unwrap()
     });
     let specs = futures::future::join_all(creations).await;
@@ -448,7 +450,6 @@ async fn expired_leases_of_servers_are_collected() {
             "spec": { "holderIdentity": "x", "leaseDurationSeconds": 3600, "renewTime": renewed },
         })
     };
-    const OLD: &str = "2020-01-01T00:00:00.000000Z";
     for lease in [
         lease("expired", OLD, "kube-apiserver"),
         lease("fresh", "2999-01-01T00:00:00.000000Z", "kube-apiserver"),

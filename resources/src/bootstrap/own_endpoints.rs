@@ -20,6 +20,7 @@ use crate::discovery::endpointslices::EndpointSlices;
 use crate::support::system_writer::SystemWriter;
 
 const SUBSETS: [&str; 1] = ["subsets"];
+const ADDRESS_TYPE: [&str; 1] = ["addressType"];
 const SKIP_MIRROR: &str = "endpointslice.kubernetes.io/skip-mirror";
 
 /// Records which servers run on the same store.
@@ -244,8 +245,7 @@ async fn write_slice(slices: &SystemWriter, subset: &Subset, is_running: bool) -
     let Some(present) = slices.get_newest(NAMESPACE, NAME).await? else {
         return if is_running { slices.create(wanted).await } else { Ok(()) };
     };
-    const TYPE: [&str; 1] = ["addressType"];
-    if present.get(&TYPE) != wanted.get(&TYPE) {
+    if present.get(&ADDRESS_TYPE) != wanted.get(&ADDRESS_TYPE) {
         if subset.addresses.is_empty() {
             return slices.remove(NAMESPACE, NAME).await;
         }

@@ -97,19 +97,15 @@ impl AddressChoice<'_> {
             |address| self.objects.is_some_and(|objects| objects.is_being_removed(address));
         let mut ranges = self.supply.ready(family);
         let free = ranges.find_map(|range| self.taken.free_address(range, is_being_removed));
-        match free.filter(|address| self.taken.claim_address(*address)) {
-            Some(address) => {
-                self.uses.addresses.insert(address);
-                Ok(address)
-            }
-            None => {
-                let name = service.name();
-                let failure = StatusError::internal(format!(
-                    "failed to allocate a serviceIP for Service {name:?}: range is full"
-                ));
-                Err(Refusal { failure, contended: Some(Contended::All) })
-            }
-        }
+        let Some(address) = free.filter(|address| self.taken.claim_address(*address)) else {
+            let name = service.name();
+            let failure = StatusError::internal(format!(
+                "failed to allocate a serviceIP for Service {name:?}: range is full"
+            ));
+            return Err(Refusal { failure, contended: Some(Contended::All) });
+        };
+        self.uses.addresses.insert(address);
+        Ok(address)
     }
 
     /// Claims a requested address; returns the reason if it cannot be had.
