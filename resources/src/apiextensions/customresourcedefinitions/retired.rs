@@ -145,7 +145,7 @@ mod tests {
             })
         );
         let none = renewed(
-            json!({ "versions": [{ "name": "v2" }], "version": "v1", "conversion": { "strategy": "None" } }),
+            &json!({ "versions": [{ "name": "v2" }], "version": "v1", "conversion": { "strategy": "None" } }),
         );
         assert_eq!(
             (&none["versions"], &none["conversion"]),
