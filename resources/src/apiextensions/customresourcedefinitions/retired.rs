@@ -98,7 +98,7 @@ fn text_of<'a>(fields: &'a Fields, name: &str) -> &'a str {
 mod tests {
     use super::*;
 
-    fn renewed(spec: Value) -> Value {
+    fn renewed(spec: &Value) -> Value {
         let mut definition = Object::from_value(json!({ "spec": spec })).unwrap();
         renew(&mut definition, &Budget::default()).unwrap();
         definition.0.remove("spec").unwrap()
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn shared_fields_are_moved_into_each_version() {
         let schema = json!({ "openAPIV3Schema": { "type": "object" } });
-        let found = renewed(json!({
+        let found = renewed(&json!({
             "group": "example.com", "scope": "Cluster", "version": "v1", "preserveUnknownFields": false,
             "validation": schema, "subresources": { "status": {} }, "additionalPrinterColumns": null,
             "versions": [
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn absent_fields_have_the_defaults_of_their_time() {
-        let found = renewed(json!({
+        let found = renewed(&json!({
             "version": "v1",
             "conversion": { "strategy": "Webhook", "webhookClientConfig": { "url": "https://x" } },
         }));
@@ -145,7 +145,7 @@ mod tests {
             })
         );
         let none = renewed(
-            json!({ "versions": [{ "name": "v2" }], "version": "v1", "conversion": { "strategy": "None" } }),
+            &json!({ "versions": [{ "name": "v2" }], "version": "v1", "conversion": { "strategy": "None" } }),
         );
         assert_eq!(
             (&none["versions"], &none["conversion"]),
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn malformed_and_large_definitions_do_no_harm() {
         for spec in [json!([]), json!(null), json!({ "versions": {} }), json!({ "versions": [1, null] })] {
-            renewed(spec);
+            renewed(&spec);
         }
         let many = vec![json!({}); 100_000];
         let large = json!({ "description": "x".repeat(100_000) });
