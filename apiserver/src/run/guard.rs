@@ -3,21 +3,20 @@
 //! It is this program under another name. Its standard input is a pipe from the server: it contains orders, and ends when the
 //! server does, however that happens. An order is a letter, a text, and a zero byte.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, Write as _};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
 use tokio::time::timeout;
 
 use crate::server::error::ServerError;
 
-use super::parent::until_ended;
+use super::process::Process;
 use super::started_as::GUARD_NAME;
 
 /// Orders.
@@ -40,7 +39,7 @@ pub(super) struct Guard {
 #[derive(Default)]
 struct Orders {
     directories: Vec<PathBuf>,
-    command: Option<OwnedFd>,
+    command: Option<Process>,
     is_dismissed: bool,
 }
 
@@ -117,11 +116,10 @@ pub(super) fn run() -> ExitCode {
 }
 
 /// Ends a process, which may have ended already.
-async fn end(process: OwnedFd) {
-    let _ = pidfd_send_signal(&process, Signal::TERM);
-    let Ok(followed) = process.try_clone() else { return };
-    if timeout(PATIENCE, until_ended(followed)).await.is_err() {
-        let _ = pidfd_send_signal(&process, Signal::KILL);
+async fn end(process: Process) {
+    process.signal(Signal::TERM);
+    if timeout(PATIENCE, process.ended()).await.is_err() {
+        process.signal(Signal::KILL);
     }
 }
 
@@ -136,7 +134,7 @@ impl Orders {
         while input.read_until(0, &mut order).is_ok() && order.pop() == Some(0) {
             let text = order.split_off(order.len().min(1));
             match order.first() {
-                Some(&REMOVE) => orders.directories.push(std::ffi::OsString::from_vec(text).into()),
+                Some(&REMOVE) => orders.directories.push(OsString::from_vec(text).into()),
                 Some(&END) => orders.command = process(&text),
                 Some(&DISMISS) => orders.is_dismissed = true,
                 _ => {}
@@ -148,9 +146,9 @@ impl Orders {
 }
 
 /// Opens a process, before its number can be that of another one.
-fn process(number: &[u8]) -> Option<OwnedFd> {
+fn process(number: &[u8]) -> Option<Process> {
     let number: i32 = str::from_utf8(number).ok()?.parse().ok().filter(|number| *number > 0)?;
-    pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()
+    Process::open(Pid::from_raw(number)?).ok()
 }
 
 #[cfg(test)]
