@@ -37,6 +37,7 @@ mod logging;
 mod maintenance;
 mod manifests;
 mod parent;
+mod process;
 mod started_as;
 mod token;
 

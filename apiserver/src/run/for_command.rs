@@ -18,7 +18,7 @@ use crate::server::descriptors::raise_limit;
 use crate::server::error::ServerError;
 
 use super::ending::Ending;
-use super::guard::Guard;
+use super::guard::{Guard, MARK};
 use super::parent::Parent;
 use super::{announcement, logging};
 
@@ -96,8 +96,10 @@ async fn serve(
     let status = match ready {
         Some(()) => {
             let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
-            let child = spawn(command, kubeconfig.into_os_string())?;
-            guard.end(child.id())?;
+            // Before the command runs, so that there is no moment at which it would stay.
+            let mark = uuid::Uuid::new_v4().to_string();
+            guard.end_marked(&mark)?;
+            let child = spawn(command, kubeconfig.into_os_string(), &mark)?;
             wait(child, &ending.shutdown).await
         }
         None => Ok(ExitStatus::from_raw(Signal::TERM.as_raw())),
@@ -109,12 +111,12 @@ async fn serve(
 }
 
 /// Starts the command.
-fn spawn(command: &[OsString], kubeconfig: OsString) -> Result<Child, ServerError> {
+fn spawn(command: &[OsString], kubeconfig: OsString, mark: &str) -> Result<Child, ServerError> {
     let failed = |name: &str, source| ServerError::Command { name: name.to_owned(), source };
     let Some((program, arguments)) = command.split_first() else {
         return Err(failed("", std::io::Error::other("no command is given")));
     };
-    let child = Command::new(program).args(arguments).env(KUBECONFIG, kubeconfig).spawn();
+    let child = Command::new(program).args(arguments).env(KUBECONFIG, kubeconfig).env(MARK, mark).spawn();
     child.map_err(|error| failed(&program.to_string_lossy(), error))
 }
 

@@ -3,26 +3,28 @@
 //! It is this program under another name. Its standard input is a pipe from the server: it contains orders, and ends when the
 //! server does, however that happens. An order is a letter, a text, and a zero byte.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, Write as _};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, Signal};
 use tokio::time::timeout;
 
 use crate::server::error::ServerError;
 
-use super::parent::until_ended;
+use super::process::Process;
 use super::started_as::GUARD_NAME;
+
+/// The environment variable by which the command and the processes that it starts are recognized.
+pub(super) const MARK: &str = "ORLOP_TEST_SERVER";
 
 /// Orders.
 const REMOVE: u8 = b'r';
-const END: u8 = b'e';
+const END_MARKED: u8 = b'e';
 const DISMISS: u8 = b'd';
 
 /// Time that the command has to end after SIGTERM.
@@ -40,7 +42,7 @@ pub(super) struct Guard {
 #[derive(Default)]
 struct Orders {
     directories: Vec<PathBuf>,
-    command: Option<OwnedFd>,
+    mark: Option<String>,
     is_dismissed: bool,
 }
 
@@ -77,12 +79,12 @@ impl Guard {
         self.order(REMOVE, directory.as_os_str()).map_err(ServerError::Process)
     }
 
-    /// Orders to end a process.
+    /// Orders to end all processes that have been started with this value of [`MARK`].
     ///
     /// # Errors
     /// Fails if the guard's process is gone.
-    pub(super) fn end(&mut self, process: u32) -> Result<(), ServerError> {
-        self.order(END, OsStr::new(&process.to_string())).map_err(ServerError::Process)
+    pub(super) fn end_marked(&mut self, mark: &str) -> Result<(), ServerError> {
+        self.order(END_MARKED, OsStr::new(mark)).map_err(ServerError::Process)
     }
 
     /// Ends the process: nothing has to be done.
@@ -110,19 +112,45 @@ pub(super) fn run() -> ExitCode {
         let _ = std::fs::remove_dir_all(directory);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    if let (Some(command), Ok(runtime)) = (orders.command, runtime) {
-        runtime.block_on(end(command));
+    if let (Some(mark), Ok(runtime)) = (orders.mark, runtime) {
+        runtime.block_on(end(&marked(&mark)));
     }
     ExitCode::SUCCESS
 }
 
-/// Ends a process, which may have ended already.
-async fn end(process: OwnedFd) {
-    let _ = pidfd_send_signal(&process, Signal::TERM);
-    let Ok(followed) = process.try_clone() else { return };
-    if timeout(PATIENCE, until_ended(followed)).await.is_err() {
-        let _ = pidfd_send_signal(&process, Signal::KILL);
+/// Ends processes, some of which may have ended already.
+async fn end(processes: &[Process]) {
+    for process in processes {
+        process.signal(Signal::TERM);
     }
+    let all = async {
+        for process in processes {
+            let _ = process.ended().await;
+        }
+    };
+    if timeout(PATIENCE, all).await.is_err() {
+        for process in processes {
+            process.signal(Signal::KILL);
+        }
+    }
+}
+
+/// Returns the processes that have been started with a mark. The command could have been started without its number being
+/// known, and it may have started others.
+fn marked(mark: &str) -> Vec<Process> {
+    let entry = format!("{MARK}={mark}");
+    let has_mark = |process: &Path| {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+    };
+    let found = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|found| {
+        let number = found.file_name().to_str()?.parse().ok().filter(|number| *number > 0)?;
+        // Read again once it is open: its number could have become that of another process.
+        let process =
+            has_mark(&found.path()).then(|| Process::open(Pid::from_raw(number)?).ok()).flatten()?;
+        has_mark(&found.path()).then_some(process)
+    });
+    found.collect()
 }
 
 // === impl Orders ===
@@ -136,8 +164,8 @@ impl Orders {
         while input.read_until(0, &mut order).is_ok() && order.pop() == Some(0) {
             let text = order.split_off(order.len().min(1));
             match order.first() {
-                Some(&REMOVE) => orders.directories.push(std::ffi::OsString::from_vec(text).into()),
-                Some(&END) => orders.command = process(&text),
+                Some(&REMOVE) => orders.directories.push(OsString::from_vec(text).into()),
+                Some(&END_MARKED) => orders.mark = String::from_utf8(text).ok(),
                 Some(&DISMISS) => orders.is_dismissed = true,
                 _ => {}
             }
@@ -147,26 +175,20 @@ impl Orders {
     }
 }
 
-/// Opens a process, before its number can be that of another one.
-fn process(number: &[u8]) -> Option<OwnedFd> {
-    let number: i32 = str::from_utf8(number).ok()?.parse().ok().filter(|number| *number > 0)?;
-    pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn orders_are_read_up_to_the_last_complete_one() {
-        let own = format!("r/a b\n\0e{}\0r/c\0d", std::process::id());
-        let orders = Orders::read(&mut own.as_bytes());
+        let orders = Orders::read(&mut &b"r/a b\n\0emark\0r/c\0d"[..]);
         assert_eq!(orders.directories, [Path::new("/a b\n"), Path::new("/c")]);
-        assert!(orders.command.is_some() && !orders.is_dismissed);
+        assert!(orders.mark.as_deref() == Some("mark") && !orders.is_dismissed);
         assert!(Orders::read(&mut &b"r/a\0d\0"[..]).is_dismissed);
-        for hostile in [&b""[..], b"\0\0", b"e\0", b"e-1\0", b"e99999999999\0", b"x/a\0", b"r/a"] {
+        assert!(marked(&uuid::Uuid::new_v4().to_string()).is_empty());
+        for hostile in [&b""[..], b"\0\0", b"e\xff\0", b"x/a\0", b"r/a"] {
             let orders = Orders::read(&mut &*hostile);
-            assert!(orders.directories.is_empty() && orders.command.is_none(), "{hostile:?}");
+            assert!(orders.directories.is_empty() && orders.mark.is_none(), "{hostile:?}");
         }
     }
 }

@@ -4,13 +4,12 @@
 //! started the process, and the runtime of Go ends threads while their process continues.
 
 use std::fs;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
-use rustix::process::{Pid, PidfdFlags, getppid, pidfd_open};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use rustix::process::{Pid, getppid};
+
+use super::process::Process;
 
 /// Time between two looks at the parent, where the system does not report its end.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -22,7 +21,7 @@ const TEST_DIRECTORY_PREFIX: &str = "k8s_test_framework_";
 /// The process that started this one.
 pub(super) enum Parent {
     /// The system reports its end.
-    Followed { parent: Pid, descriptor: OwnedFd },
+    Followed { parent: Pid, process: Process },
     /// The system has to be asked.
     Asked(Pid),
     /// It has ended already.
@@ -40,23 +39,24 @@ impl Parent {
         if is_adopted(parent) {
             return Self::Gone;
         }
-        let opened = pidfd_open(parent, PidfdFlags::empty());
+        let opened = Process::open(parent);
         // A parent that ended meanwhile may have given its number to another process.
         if getppid() != Some(parent) {
             return Self::Gone;
         }
         match opened {
-            Ok(descriptor) => Self::Followed { parent, descriptor },
-            Err(_) => Self::Asked(parent),
+            // Elsewhere the parent's number may be that of another process some day.
+            Ok(process) if cfg!(target_os = "linux") => Self::Followed { parent, process },
+            _ => Self::Asked(parent),
         }
     }
 
     /// Waits for its end.
     pub(super) async fn ended(self) {
         match self {
-            Self::Followed { parent, descriptor } => {
+            Self::Followed { parent, process } => {
                 // If the system refuses this, as without descriptors, the parent is asked instead.
-                if until_ended(descriptor).await.is_err() {
+                if process.ended().await.is_err() {
                     until_adopted(parent).await;
                 }
             }
@@ -65,19 +65,6 @@ impl Parent {
             Self::Unseen => std::future::pending().await,
         }
     }
-}
-
-/// Waits until the process of a descriptor has ended.
-///
-/// # Errors
-/// Fails if the runtime cannot wait for it.
-#[expect(
-    deprecated,
-    reason = "sound for a descriptor that is owned; the function that replaces it is unsafe"
-)]
-pub(super) async fn until_ended(process: OwnedFd) -> std::io::Result<()> {
-    let process = AsyncFd::with_interest(process, Interest::READABLE)?;
-    process.readable().await.map(|_| ())
 }
 
 /// Waits until this process has another parent.
