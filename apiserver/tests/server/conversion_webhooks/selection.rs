@@ -35,7 +35,8 @@ impl Watch {
         loop {
             if let Some((line, rest)) = self.received.split_once('\n') {
                 let event: Value = serde_json::from_str(line).unwrap();
-                self.received = rest.to_owned();
+                let rest = rest.to_owned();
+                self.received = rest;
                 return Some((event["type"].as_str().unwrap().to_owned(), event["object"].clone()));
             }
             let frame = tokio::time::timeout(TIMEOUT, self.body.frame()).await.expect("an event in time")?;
