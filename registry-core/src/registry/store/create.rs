@@ -57,7 +57,8 @@ impl Store {
         let name = object.name().to_owned();
         let generated = object.get_str(&["metadata", "generateName"]).is_some_and(|base| !base.is_empty());
         let key = self.key(context, &name)?;
-        if claimed_revision(&object).is_ok_and(|revision| revision != 0) {
+        // The storage of Kubernetes asks, which a dry run does not reach.
+        if !dry_run && claimed_revision(&object).is_ok_and(|revision| revision != 0) {
             return Err(StatusError::new(
                 Reason::Unknown,
                 "resourceVersion should not be set on objects to be created",

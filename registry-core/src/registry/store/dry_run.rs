@@ -8,12 +8,11 @@ use crate::storage::{StorageError, StoredObject};
 use super::Store;
 
 impl Store {
-    /// Returns the object as its creation would return it, without a resource version.
-    pub(super) async fn dry_run_create(&self, key: &str, mut object: Object) -> Result<Object, StorageError> {
+    /// Returns the object as its creation would return it, except for the resource version, which stays as it was sent.
+    pub(super) async fn dry_run_create(&self, key: &str, object: Object) -> Result<Object, StorageError> {
         if self.storage.get(key, None).await?.is_some() {
             return Err(StorageError::Exists { key: key.to_owned() });
         }
-        object.metadata_mut().remove("resourceVersion");
         Ok(object)
     }
 

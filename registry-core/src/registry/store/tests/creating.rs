@@ -141,6 +141,15 @@ async fn a_dry_run_creates_nothing_and_finds_taken_names() {
 }
 
 #[tokio::test]
+async fn a_dry_run_accepts_a_resource_version_as_kubernetes_does() {
+    let fixture = Fixture::new(&PLAIN);
+    let mut object = widget("lion", &json!({}));
+    object.set(&["metadata", "resourceVersion"], "5".into());
+    let made = fixture.store.create(&fixture.context, object, &AdmitAll, &dry_run()).await.unwrap();
+    assert_eq!(object_of(&made).resource_version(), "5");
+}
+
+#[tokio::test]
 async fn objects_live_as_long_as_the_operator_says() {
     let options = StoreOptions { time_to_live_seconds: Some(90), ..StoreOptions::default() };
     let fixture = Fixture::with_options(&PLAIN, options);
