@@ -184,8 +184,8 @@ mod tests {
             ("WatchList=", "neither true nor false"),
             ("AllAlpha=true", "is not implemented"),
             (
-                "WatchBookmark=false",
-                "cannot set feature gate WatchBookmark to false, feature is locked to true",
+                "BtreeWatchCache=false",
+                "cannot set feature gate BtreeWatchCache to false, feature is locked to true",
             ),
         ] {
             let error = switched(gates).expect_err(gates);

@@ -287,11 +287,8 @@ async fn protobuf_has_everything_that_schemas_can_contain() {
     let old = server.get_as("/openapi/v2", PROTOBUF_V2).await.expect(200);
     let new = server.get_as(DOCUMENT, PROTOBUF_V3).await.expect(200);
     for body in [&old.body, &new.body] {
-        for text in [
-            "dev.example.zoo.v1.Enclosure",
-            "x-kubernetes-int-or-string",
-            "[{\"fieldPath\":\"spec.keeper\"}]",
-        ] {
+        for text in ["dev.example.zoo.v1.Enclosure", "x-kubernetes-int-or-string", "- fieldPath: spec.keeper"]
+        {
             assert!(body.windows(text.len()).any(|part| part == text.as_bytes()), "{text}");
         }
     }

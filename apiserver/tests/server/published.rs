@@ -47,6 +47,7 @@ async fn a_restart_mends_what_is_the_servers_and_writes_nothing_else() {
     let service = json!({ "metadata": { "name": "s" }, "spec": { "ports": [{ "port": 80 }] } });
     let made = connection.send(post("/api/v1/namespaces/default/services", service.to_string().into())).await;
     let address = made.json()["spec"]["clusterIP"].as_str().unwrap().to_owned();
+    await_aggregated_roles(&mut connection).await;
     let directory = server.directory().clone();
     server.stop().await;
 
@@ -74,6 +75,24 @@ async fn a_restart_mends_what_is_the_servers_and_writes_nothing_else() {
         }
     }
     third.stop().await;
+}
+
+/// Waits until the controller has written the rules of all aggregated roles: `admin` has those of `edit`, and that those of `view`.
+async fn await_aggregated_roles(connection: &mut Connection) {
+    for attempt in 0.. {
+        let mut rules = Vec::new();
+        for name in ["view", "edit", "admin"] {
+            let role = get(connection, &format!("{ROLES}/{name}")).await;
+            rules.push(role["rules"].as_array().cloned().unwrap_or_default());
+        }
+        let [view, edit, admin] = &*rules else { unreachable!("three roles") };
+        let has_all = |more: &[Value], rules: &[Value]| rules.iter().all(|rule| more.contains(rule));
+        if !view.is_empty() && has_all(edit, view) && has_all(admin, edit) {
+            return;
+        }
+        assert!(attempt < 500, "the roles have no rules");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 #[tokio::test]
