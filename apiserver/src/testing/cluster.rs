@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::ServerBuilder;
 use crate::manifests::{Manifests, Serving};
 use crate::options::{KubeconfigCommand, Options, OptionsError};
-use crate::pki::{issue_serving, now, write_private};
+use crate::pki::{Moment, issue_serving, now, write_private};
 use crate::run::kubeconfig;
 use crate::server::error::ServerError;
 
@@ -125,15 +125,19 @@ impl TestCluster {
     /// # Errors
     /// Fails if the certificate cannot be made or written.
     pub fn renew_certificate(&self) -> Result<String, ServerError> {
-        self.renew_certificate_for(LIFETIME)
+        self.write_certificate(LIFETIME, now())
     }
 
-    /// Like [`renew_certificate`](Self::renew_certificate), with a certificate that is valid for this time.
+    /// Like [`renew_certificate`](Self::renew_certificate), with a certificate that has expired a minute ago.
     ///
     /// # Errors
     /// Fails if the certificate cannot be made or written.
-    pub fn renew_certificate_for(&self, lifetime: Duration) -> Result<String, ServerError> {
-        let made = issue_serving(NAME, NAMESPACE, lifetime, now())?;
+    pub fn expire_certificate(&self) -> Result<String, ServerError> {
+        self.write_certificate(Duration::from_mins(1), now() - 2 * 60)
+    }
+
+    fn write_certificate(&self, lifetime: Duration, at: Moment) -> Result<String, ServerError> {
+        let made = issue_serving(NAME, NAMESPACE, lifetime, at)?;
         write_private(&self.path("tls.key"), &made.leaf.key_pem)?;
         write_private(&self.path("tls.crt"), &made.leaf.certificate_pem)?;
         Ok(made.ca_pem)

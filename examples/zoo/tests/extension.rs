@@ -311,7 +311,7 @@ async fn a_serving_certificate_that_ends_is_reported_until_it_is_renewed() {
     let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
     let kubectl = cluster.kubectl();
     kubectl.run_with_input("apply -f -", NORTH).await;
-    trust(&kubectl, &cluster.renew_certificate_for(Duration::from_secs(1)).unwrap()).await;
+    trust(&kubectl, &cluster.expire_certificate().unwrap()).await;
     let condition = "get apiservice v1.zoo.example.dev -o jsonpath={.status.conditions[0].message}";
     until(&kubectl, condition, "", "certificate has expired").await;
     assert!(
