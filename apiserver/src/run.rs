@@ -151,11 +151,11 @@ fn run_program(
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
-        Some(Command::Completion { shell }) => print(&Options::completion(program, *shell)),
+        Some(Command::Completion { shell }) => print(Options::completion(program, *shell)),
         Some(Command::ManPage) => {
-            Options::man_page(program).map_err(|error| error.to_string()).and_then(|page| print(&page))
+            Options::man_page(program).map_err(|error| error.to_string()).and_then(print)
         }
-        Some(Command::FlagsReference) => print(Options::flags_reference().as_bytes()),
+        Some(Command::FlagsReference) => print(Options::flags_reference()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {
             assets::write(command, may_be_extension)
@@ -173,8 +173,8 @@ fn run_program(
 }
 
 /// Writes a text to stdout.
-fn print(text: &[u8]) -> Result<(), String> {
-    std::io::stdout().write_all(text).map_err(|error| error.to_string())
+fn print(text: impl AsRef<[u8]>) -> Result<(), String> {
+    std::io::stdout().write_all(text.as_ref()).map_err(|error| error.to_string())
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.

@@ -12,7 +12,7 @@ use super::ServedVersions;
 use super::components::{meta_name, reference};
 use super::names::{group_id, group_tag};
 use super::operations::OBJECT_TYPES;
-use super::version::LazyDescriptions;
+use super::version::{LazyDescriptions, built_in_document};
 
 /// The path of the document of `/version`.
 const VERSION: &str = "version";
@@ -134,18 +134,5 @@ fn operation(description: &str, id: &str, tag: &str, content: &Value) -> Value {
 }
 
 fn complete(path: &str, operation: &Value, schemas: &Map<String, Value>) -> Value {
-    json!({
-        "openapi": "3.0.0",
-        "info": { "title": "Kubernetes", "version": "unversioned" },
-        "paths": { path: { "get": operation } },
-        "components": {
-            "schemas": schemas,
-            "securitySchemes": {
-                "BearerToken": {
-                    "description": "Bearer Token authentication",
-                    "type": "apiKey", "name": "authorization", "in": "header",
-                },
-            },
-        },
-    })
+    built_in_document(&json!({ path: { "get": operation } }), schemas)
 }

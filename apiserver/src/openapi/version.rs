@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use registry_core::api::{GroupVersion, StatusError};
 use registry_core::registry::InstalledPath;
 use registry_core::schema::openapi::Descriptions;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::request_info::Query;
@@ -94,21 +95,26 @@ impl Version<'_> {
                 "components": { "schemas": schemas },
             });
         }
-        json!({
-            "openapi": "3.0.0",
-            "info": { "title": "Kubernetes", "version": "unversioned" },
-            "paths": paths,
-            "components": {
-                "schemas": schemas,
-                "securitySchemes": {
-                    "BearerToken": {
-                        "description": "Bearer Token authentication",
-                        "type": "apiKey", "name": "authorization", "in": "header",
-                    },
+        built_in_document(&paths, &schemas)
+    }
+}
+
+/// Returns a document that the server itself is the author of.
+pub(super) fn built_in_document(paths: &impl Serialize, schemas: &impl Serialize) -> Value {
+    json!({
+        "openapi": "3.0.0",
+        "info": { "title": "Kubernetes", "version": "unversioned" },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {
+                "BearerToken": {
+                    "description": "Bearer Token authentication",
+                    "type": "apiKey", "name": "authorization", "in": "header",
                 },
             },
-        })
-    }
+        },
+    })
 }
 
 /// Returns a response with the document with this tag, which `make` returns.

@@ -2,7 +2,6 @@
 //! with an index.
 
 use std::fs::{self, Permissions};
-use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use crate::options::TestCommand;
 use crate::version::{architecture, kubernetes_version};
 
 use super::etcd::VERSION_MARK;
+use super::print;
 
 use index::{Archive, Index};
 
@@ -40,16 +40,12 @@ pub(super) fn write(command: &TestCommand, is_extension: bool) -> Result<(), Str
     if let Some(directory) = &command.assets {
         write_directory(directory, &own, client.as_deref())?;
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
-        print(&format!("export KUBEBUILDER_ASSETS={}\n", directory.display()))?;
+        print(format!("export KUBEBUILDER_ASSETS={}\n", directory.display()))?;
     }
     if let Some(directory) = &command.index {
         write_index(directory, &command.index_url, &own, client.as_deref())?;
     }
     Ok(())
-}
-
-fn print(text: &str) -> Result<(), String> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
 }
 
 /// Writes the directory. The server is a copy, so that the directory can be kept, moved, and mounted where this program is
@@ -140,7 +136,7 @@ fn write_index(directory: &Path, url: &str, own: &Path, client: Option<&Path>) -
     }
     let number = version.trim_start_matches('v');
     let path = path.display();
-    print(&format!(
+    print(format!(
         "{}\n{path}\n\nOnce they are found at {url}:\n  setup-envtest use {number} --index {}/{INDEX}\nWithout a server of files:\n  \
          setup-envtest sideload {number} < {path}\n",
         index.display(),

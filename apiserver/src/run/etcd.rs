@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::parent::{Parent, is_of_test_environment};
+use super::print;
 use arguments::{Arguments, Given};
 
 mod answers;
@@ -38,18 +39,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Fails if the arguments are wrong, or if an address cannot be listened on.
 pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, String> {
     let arguments = match arguments::read(arguments)? {
-        Given::Help => return print(arguments::HELP),
-        Given::Version => return print(&answers::version_text()),
+        Given::Help => return print(arguments::HELP).map(|()| ExitCode::SUCCESS),
+        Given::Version => return print(answers::version_text()).map(|()| ExitCode::SUCCESS),
         Given::Serve(arguments) => arguments,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(serve(arguments))
-}
-
-fn print(text: &str) -> Result<ExitCode, String> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())?;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Serves until the parent ends.

@@ -1,8 +1,6 @@
 //! `apiserver test -- COMMAND`: a server in memory as long as a command runs.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -14,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ServerBuilder;
 use crate::options::{Options, TestCommand};
+use crate::server::data_directory::{create_private, new_temporary_path};
 use crate::server::descriptors::raise_limit;
 use crate::server::error::ServerError;
 
@@ -59,12 +58,10 @@ pub(super) fn run(
 
 /// Creates a directory for temporary files that is removed at the end, and if this process is killed.
 fn temporary_directory(guard: &mut Guard, ending: &Ending) -> Result<PathBuf, ServerError> {
-    let path = std::env::temp_dir().join(format!("orlop-{}", uuid::Uuid::new_v4()));
+    let path = new_temporary_path();
     // Before it exists, so that there is no moment at which it would stay.
     guard.remove(&path)?;
-    // Fails if somebody else has made it.
-    let made = DirBuilder::new().mode(0o700).create(&path);
-    made.map_err(|source| ServerError::Write { path: path.clone(), source })?;
+    create_private(&path).map_err(|source| ServerError::Write { path: path.clone(), source })?;
     ending.remove_directory(&path);
     Ok(path)
 }

@@ -93,10 +93,8 @@ impl DataDirectory {
 
     /// Creates a directory for temporary files that is removed when it is dropped, accessible to its owner only.
     pub async fn temporary() -> Result<(Self, PathBuf), DataDirectoryError> {
-        let path = std::env::temp_dir().join(format!("orlop-{}", uuid::Uuid::new_v4()));
-        // Fails if somebody else has made it.
-        let made = DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|source| DataDirectoryError::Io { path: path.clone(), source })?;
+        let path = new_temporary_path();
+        create_private(&path).map_err(|source| DataDirectoryError::Io { path: path.clone(), source })?;
         let temporary = TemporaryDirectory(path.clone());
         let locked = Self::acquire(&path).await?;
         Ok((Self { temporary: Some(temporary), ..locked }, path))
@@ -114,6 +112,19 @@ impl DataDirectory {
     pub(super) fn temporary_path(&self) -> Option<&Path> {
         self.temporary.as_ref().map(|temporary| temporary.0.as_path())
     }
+}
+
+/// Returns the path of a new directory for temporary files.
+pub(crate) fn new_temporary_path() -> PathBuf {
+    std::env::temp_dir().join(format!("orlop-{}", uuid::Uuid::new_v4()))
+}
+
+/// Creates a directory that is accessible to its owner only.
+///
+/// # Errors
+/// Fails if it cannot be created, for example because it exists.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
 }
 
 impl Drop for TemporaryDirectory {

@@ -165,9 +165,13 @@ impl CertificateRenewal {
     pub(super) async fn run(self: Arc<Self>, stopping: CancellationToken) {
         // The start has just checked them.
         let mut files = GivenFiles::named_by(&self.options);
+        let period = if files.is_empty() { PERIOD } else { FILES_PERIOD };
         let mut looked_at = Instant::now();
-        while stopping.run_until_cancelled(tokio::time::sleep(FILES_PERIOD)).await.is_some() {
-            let have_changed = files.have_changed();
+        while stopping.run_until_cancelled(tokio::time::sleep(period)).await.is_some() {
+            // The files may be on a disk that responds slowly.
+            let seen = tokio::task::spawn_blocking(move || (files.have_changed(), files)).await;
+            let Ok((have_changed, same_files)) = seen else { return };
+            files = same_files;
             if !have_changed && looked_at.elapsed() < PERIOD {
                 continue;
             }

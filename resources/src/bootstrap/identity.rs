@@ -9,7 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
-use registry_core::api::{ListOptions, Object, StatusError};
+use registry_core::api::{ListOptions, Object, StatusError, time};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::Resource as _;
 use registry_core::rest::Lister as _;
@@ -60,7 +60,7 @@ impl IdentityLease {
     }
 
     fn lease(&self) -> Object {
-        let now = micro_time(Timestamp::now());
+        let now = time::format_microseconds(Timestamp::now());
         let lease = json!({
             "metadata": {
                 "name": self.name,
@@ -114,10 +114,6 @@ fn base32(bytes: &[u8]) -> String {
         LETTERS.get(value).copied().map(char::from)
     };
     bits.chunks(5).filter_map(letter).collect()
-}
-
-fn micro_time(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
 
 #[async_trait]
@@ -238,6 +234,6 @@ mod tests {
         ] {
             assert_eq!(is_expired(&lease, now), expired, "{lease:?}");
         }
-        assert_eq!(micro_time(now), "2026-01-01T12:00:00.000000Z");
+        assert_eq!(time::format_microseconds(now), "2026-01-01T12:00:00.000000Z");
     }
 }

@@ -14,8 +14,9 @@ use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
 use super::ServerFacts;
-use super::own_service::{NAME, NAMESPACE, family};
+use super::own_service::{NAME, NAMESPACE};
 use crate::core::endpoints::Endpoints;
+use crate::core::services::family_of;
 use crate::discovery::endpointslices::EndpointSlices;
 use crate::support::system_writer::SystemWriter;
 
@@ -222,7 +223,7 @@ impl Subset {
     fn slice(&self) -> Object {
         let are_six = !self.addresses.is_empty() && self.addresses.iter().all(IpAddr::is_ipv6);
         let family_of_slice = if are_six { "IPv6" } else { "IPv4" };
-        let addresses = self.addresses.iter().filter(|address| family(**address) == family_of_slice);
+        let addresses = self.addresses.iter().filter(|address| family_of(**address) == family_of_slice);
         let endpoint = |address| json!({ "addresses": [address], "conditions": { "ready": true } });
         let endpoints: Vec<Value> = addresses.map(endpoint).collect();
         let mut slice = object(json!({

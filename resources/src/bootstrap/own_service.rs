@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::own_endpoints::OwnEndpoints;
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
-use crate::core::services::Services;
+use crate::core::services::{Services, family_of};
 use crate::support::system_writer::SystemWriter;
 
 pub(super) const NAME: &str = "kubernetes";
@@ -56,7 +56,7 @@ impl OwnService {
             "spec": {
                 "clusterIP": self.address,
                 "clusterIPs": [self.address],
-                "ipFamilies": [family(self.address)],
+                "ipFamilies": [family_of(self.address)],
                 "ipFamilyPolicy": "SingleStack",
                 "ports": [{
                     "name": "https",
@@ -118,9 +118,4 @@ impl PostStartHook for OwnService {
             None => Ok(()),
         }
     }
-}
-
-/// Returns the family of an address.
-pub(super) fn family(address: IpAddr) -> &'static str {
-    if address.is_ipv4() { "IPv4" } else { "IPv6" }
 }

@@ -28,6 +28,7 @@ mod warnings;
 pub use allocation::ServiceAllocation;
 pub use port_range::NodePortRange;
 pub use range::ServiceRange;
+pub(crate) use range::family_of;
 pub use ranges::ServiceRanges;
 
 use registry_core::api::Object;

@@ -49,6 +49,8 @@ const WAITING_PONGS: usize = 4;
 /// Number of bytes before a message in a stream of protobuf: its length, which a WebSocket message has itself.
 const LENGTH_BYTES: usize = 4;
 
+/// The bit of the last frame of a message.
+const FINAL: u8 = 0x80;
 const TEXT: u8 = 1;
 const BINARY: u8 = 2;
 const CLOSE: u8 = 8;
@@ -160,7 +162,6 @@ async fn serve(upgrade: OnUpgrade, messages: impl Stream<Item = Bytes>, opcode: 
 
 /// Writes a frame, which is not masked.
 async fn send(writer: &mut (impl AsyncWrite + Unpin), opcode: u8, payload: &[u8]) -> std::io::Result<()> {
-    const FINAL: u8 = 0x80;
     let mut head = vec![FINAL | opcode];
     if let Ok(length) = u8::try_from(payload.len())
         && length < 126

@@ -41,6 +41,11 @@ impl GivenFiles {
         Self(paths.map(|path| (path.clone(), Seen::at(path))).collect())
     }
 
+    /// Returns whether the operator has named none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns whether a file has changed since the last look.
     pub(super) fn have_changed(&mut self) -> bool {
         let mut have_changed = false;

@@ -124,7 +124,7 @@ impl FromStr for ServiceRange {
 }
 
 /// Returns the family of an address.
-pub(super) fn family_of(address: IpAddr) -> &'static str {
+pub(crate) fn family_of(address: IpAddr) -> &'static str {
     if address.is_ipv4() { "IPv4" } else { "IPv6" }
 }
 

@@ -4,20 +4,17 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::mpsc::Sender;
 
-use super::NORMAL;
+use super::{CLOSE, FINAL, NORMAL, PONG};
 
 /// Maximum length of a message.
 const MAX_MESSAGE_BYTES: u64 = 32 * 1024 * 1024;
 /// Maximum length of the payload of a control frame.
 const MAX_CONTROL_BYTES: u64 = 125;
 
-const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
 const LAST_OF_DATA: u8 = 2;
-const CLOSE: u8 = 8;
 const PING: u8 = 9;
-const PONG: u8 = 10;
 
 /// The code of a frame that breaks the protocol.
 const PROTOCOL_ERROR: u16 = 1002;
