@@ -257,7 +257,10 @@ impl AuthenticationConfiguration {
 /// Fails if there is another one, or one that this program was built without.
 pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, String> {
     let algorithm = |name: &String| match Algorithm::named(name) {
-        Some(Algorithm::Es512) => check_es512().map(|()| Algorithm::Es512),
+        Some(Algorithm::Es512) => match check_es512() {
+            Ok(()) => Ok(Algorithm::Es512),
+            Err(reason) => Err(format!("--oidc-signing-algs: {reason}")),
+        },
         Some(algorithm) => Ok(algorithm),
         None => Err(format!("--oidc-signing-algs: oidc: unsupported signing alg: {name:?}")),
     };
