@@ -1,5 +1,7 @@
 //! Completion scripts, and the manual page.
 
+use clap_complete::Generator as _;
+
 use super::{Options, Program};
 
 pub(super) use clap_complete::Shell;
@@ -8,11 +10,13 @@ impl Options {
     /// Returns a script that completes the commands and flags of a server in a shell.
     ///
     /// # Errors
-    /// Never fails.
+    /// Never fails: writing to memory succeeds.
     pub(crate) fn completion(program: Program, shell: &Shell) -> Result<Vec<u8>, String> {
         let mut script = Vec::new();
         let mut command = Self::server_command(program).name(program.name);
-        clap_complete::generate(*shell, &mut command, program.name, &mut script);
+        command.set_bin_name(program.name);
+        command.build();
+        shell.try_generate(&command, &mut script).map_err(|error| error.to_string())?;
         Ok(script)
     }
 
