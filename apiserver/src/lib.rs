@@ -9,9 +9,19 @@
 //! }
 //! ```
 //!
-//! Cargo features: `embedded` is the durable store in this process, `etcd3` the store in an etcd cluster;
-//! both are on by default. `etcd3` needs a protobuf compiler to build (Debian: `protobuf-compiler`),
-//! `embedded` needs nothing:
+//! Cargo features, all on by default. A server needs the first or the second, and refuses the flags of the others that it
+//! was built without:
+//!
+//! | feature | contents |
+//! |---|---|
+//! | `embedded` | the durable store in this process |
+//! | `etcd3` | the store in an etcd cluster; needs a protobuf compiler to build (Debian: `protobuf-compiler`) |
+//! | `encryption` | encryption of values at rest |
+//! | `tracing-export` | export of spans |
+//! | `es512` | ES512 signatures of OpenID Connect issuers |
+//! | `command-line` | colors in `--help`, completion scripts, the manual page |
+//! | `allocator` | the program `apiserver` allocates with mimalloc |
+//!
 //!
 //! ```toml
 //! apiserver = { git = "…", default-features = false, features = ["embedded"] }
@@ -69,6 +79,10 @@ mod certificates;
 mod clients;
 mod controllers;
 pub mod discovery;
+#[cfg(feature = "encryption")]
+pub mod encryption;
+#[cfg(not(feature = "encryption"))]
+#[path = "encryption/not_built.rs"]
 pub mod encryption;
 pub mod filters;
 pub mod flowcontrol;

@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::builder::{Resettable, StyledStr};
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
-use clap_complete::Shell;
 
 mod admission;
 mod aggregator;
@@ -16,6 +15,11 @@ mod audit;
 mod authentication;
 mod authorization;
 mod command;
+#[cfg(feature = "command-line")]
+mod command_line;
+#[cfg(not(feature = "command-line"))]
+#[path = "options/command_line/not_built.rs"]
+mod command_line;
 mod controllers;
 mod delegation;
 mod duration;
@@ -387,27 +391,6 @@ impl Options {
     /// Fails if its file cannot be used.
     pub(crate) fn tracing(&self) -> Result<Option<TracingConfiguration>, TracingError> {
         self.tracing_config_file.as_deref().map(TracingConfiguration::read).transpose()
-    }
-
-    /// Returns a script that completes the commands and flags of a server in a shell.
-    pub(crate) fn completion(program: Program, shell: Shell) -> Vec<u8> {
-        let mut script = Vec::new();
-        let mut command = Self::server_command(program).name(program.name);
-        clap_complete::generate(shell, &mut command, program.name, &mut script);
-        script
-    }
-
-    /// Returns the manual page of a server (roff).
-    ///
-    /// # Errors
-    /// Never fails: writing to memory succeeds.
-    pub(crate) fn man_page(program: Program) -> std::io::Result<Vec<u8>> {
-        let mut page = Vec::new();
-        let command = program.described(Self::server_command(program).name(program.name));
-        // The page's title is the name of the command, not that of the project.
-        let command = command.display_name(program.name);
-        clap_mangen::Man::new(command).render(&mut page)?;
-        Ok(page)
     }
 
     /// Returns the reference of all flags (Markdown).

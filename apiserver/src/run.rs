@@ -151,10 +151,8 @@ fn run_program(
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
-        Some(Command::Completion { shell }) => print(Options::completion(program, *shell)),
-        Some(Command::ManPage) => {
-            Options::man_page(program).map_err(|error| error.to_string()).and_then(print)
-        }
+        Some(Command::Completion { shell }) => Options::completion(program, shell).and_then(print),
+        Some(Command::ManPage) => Options::man_page(program).and_then(print),
         Some(Command::FlagsReference) => print(Options::flags_reference()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {

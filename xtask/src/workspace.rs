@@ -1,5 +1,6 @@
 //! The workspace, from cargo's metadata.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -28,6 +29,7 @@ pub(crate) struct Package {
     metadata: Option<Metadata>,
     targets: Vec<Target>,
     dependencies: Vec<Dependency>,
+    features: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -82,8 +84,21 @@ impl Workspace {
     /// # Errors
     /// Fails if there is no such package.
     pub(crate) fn version(&self, package: &str) -> Result<&str, Failure> {
-        let found = self.packages.iter().find(|found| found.name == package);
-        Ok(&found.ok_or_else(|| format!("the workspace has no package `{package}`"))?.version)
+        Ok(&self.package(package)?.version)
+    }
+
+    /// Returns the names of a package's features, without `default`.
+    ///
+    /// # Errors
+    /// Fails if there is no such package.
+    pub(crate) fn features(&self, package: &str) -> Result<Vec<&str>, Failure> {
+        let names = self.package(package)?.features.keys().map(String::as_str);
+        Ok(names.filter(|name| *name != "default").collect())
+    }
+
+    fn package(&self, name: &str) -> Result<&Package, Failure> {
+        let found = self.packages.iter().find(|found| found.name == name);
+        Ok(found.ok_or_else(|| format!("the workspace has no package `{name}`"))?)
     }
 
     /// Returns a path as messages and documents show it: relative to the workspace, with `/`.

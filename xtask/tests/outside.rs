@@ -29,7 +29,7 @@ fn a_new_project_passes_its_test_at_the_first_attempt() {
     let again = new(&folder, &["harbor.example.dev/v1", "Ship"]);
     assert!(String::from_utf8_lossy(&again.stderr).contains("is not empty"), "nothing is overwritten");
 
-    let cargo = |arguments: &[&str]| {
+    let output = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.args(arguments).current_dir(&folder);
         command.env_remove("PROTOC").env("PATH", path_without_protoc());
@@ -38,8 +38,11 @@ fn a_new_project_passes_its_test_at_the_first_attempt() {
         command.envs([("CARGO_INCREMENTAL", "0"), ("CARGO_PROFILE_DEV_DEBUG", "0")]);
         let output = command.output().unwrap();
         let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text).into_owned();
-        assert!(output.status.success(), "cargo {arguments:?}: {text}");
+        (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    };
+    let cargo = |arguments: &[&str]| {
+        let (is_success, text) = output(arguments);
+        assert!(is_success, "cargo {arguments:?}: {text}");
         text
     };
     let tested = cargo(&["test", "--offline"]);
@@ -52,6 +55,19 @@ fn a_new_project_passes_its_test_at_the_first_attempt() {
     }
     let version = cargo(&["run", "--quiet", "--offline", "--", "--version"]);
     assert_eq!(version, "harbor-api 0.1.0\n");
+    for (flag, feature) in [
+        ("--etcd-servers=http://127.0.0.1:1", "etcd3"),
+        ("--encryption-provider-config=none.yaml", "encryption"),
+        ("--tracing-config-file=none.yaml", "tracing-export"),
+        ("--oidc-signing-algs=ES512", "es512"),
+    ] {
+        let issuer = ["--oidc-issuer-url=https://127.0.0.1:1", "--oidc-client-id=ships", "--secure-port=0"];
+        let arguments = [&["run", "--quiet", "--offline", "--"], &issuer[..], &[flag]].concat();
+        let (is_success, text) = output(&arguments);
+        assert!(!is_success && text.contains(&format!("with the feature `{feature}`")), "{flag}: {text}");
+    }
+    let (is_success, text) = output(&["run", "--quiet", "--offline", "--", "completion", "bash"]);
+    assert!(!is_success && text.contains("with the feature `command-line`"), "{text}");
     let lock = std::fs::read_to_string(folder.join("Cargo.lock")).unwrap();
     assert!(
         lock.contains("name = \"fjall\"") && !lock.contains("name = \"etcd-client\""),

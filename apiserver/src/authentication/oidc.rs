@@ -7,6 +7,7 @@
 //! | `checks` | the rules for an issuer's own fields |
 //! | `provider` | an issuer: where its keys are, and the keys |
 //! | `keys` | JSON web keys, and signatures |
+//! | `p521_key` | P-521 keys, which need the feature `es512` |
 //! | `claims` | what is checked of every token |
 //! | `mapping` | the user that the claims name |
 //! | `reload` | reads the file again when it changes |
@@ -35,6 +36,11 @@ mod claims;
 pub(super) mod configuration;
 mod keys;
 mod mapping;
+#[cfg(feature = "es512")]
+mod p521_key;
+#[cfg(not(feature = "es512"))]
+#[path = "oidc/p521_key/not_built.rs"]
+mod p521_key;
 mod provider;
 pub(super) mod reload;
 #[cfg(test)]

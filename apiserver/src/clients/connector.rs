@@ -11,7 +11,7 @@ use http::Uri;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
-use tower::Service;
+use tower_service::Service;
 
 use super::dial::{self, BackendReach, DialError, connect_with_protocol, reaches, resolve};
 use super::service::ServiceResolver;

@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
 
 use super::*;
@@ -105,7 +106,7 @@ fn get(uri: &str, headers: &[(&str, &str)]) -> Request<Body> {
 
 async fn status_of(response: Response) -> serde_json::Value {
     let code = response.status().as_u16();
-    let body = axum::body::to_bytes(Body::new(response.into_body()), usize::MAX).await.unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
     let status: serde_json::Value = serde_json::from_slice(&body).expect("a Status");
     assert_eq!(status["code"], code);
     status
@@ -156,7 +157,7 @@ async fn a_request_that_finds_no_seat_is_refused_as_kubernetes_does_it() {
             (429, &"1".parse().unwrap())
         );
         assert_eq!(refused.headers()["content-type"], "text/plain; charset=utf-8");
-        let body = axum::body::to_bytes(Body::new(refused.into_body()), usize::MAX).await.unwrap();
+        let body = refused.into_body().collect().await.unwrap().to_bytes();
         assert_eq!(body, "Too many requests, please try again later.\n");
 
         // An administrator is never refused, and who leaves gives its seat back.

@@ -1,3 +1,4 @@
+use http_body_util::BodyExt as _;
 use registry_core::registry::{Compiled, Store};
 use registry_core::resource::{Resource as _, Versions};
 use registry_core::storage::embedded::Embedded;
@@ -22,7 +23,7 @@ async fn ask(health: &Health, uri: &str) -> (u16, String) {
     let (endpoint, rest) = Endpoint::of_path(path).expect("a health path");
     let response = health.respond(endpoint, rest, query).await;
     let status = response.status().as_u16();
-    let body = axum::body::to_bytes(axum::body::Body::new(response.into_body()), usize::MAX).await.unwrap();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use clap_complete::Shell;
 
+use super::command_line::Shell;
 use super::{Options, StorageBackend, parse_duration};
 
 const TOKEN_EXAMPLES: &str = "\

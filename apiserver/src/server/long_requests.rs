@@ -108,6 +108,7 @@ fn is_large(info: &RequestInfo, body: &Body) -> bool {
 mod tests {
     use std::thread;
 
+    use http_body_util::BodyExt as _;
     use registry_core::cel::{CostBudget, Environment, EvaluationError};
     use registry_core::context::Budget;
 
@@ -141,7 +142,7 @@ mod tests {
     ) -> String {
         let info = RequestInfo::parse(request.method(), request.uri());
         let response = served.dispatch(info, RequestContext::system(""), request, work).await;
-        let bytes = axum::body::to_bytes(Body::new(response.into_body()), 1024).await.unwrap();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
@@ -206,7 +207,7 @@ mod tests {
             let mut context = RequestContext::system("");
             context.budget = Budget::default();
             let response = served.dispatch(info, context, request, ExpectedWork::Usual).await;
-            let bytes = axum::body::to_bytes(Body::new(response.into_body()), 1024).await.unwrap();
+            let bytes = response.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(bytes, expected, "{name}");
         }
     }

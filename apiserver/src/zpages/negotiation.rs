@@ -1,6 +1,6 @@
 //! The form of a page: text, or an object whose kind and version the client names.
 
-use axum::http::HeaderMap;
+use http::HeaderMap;
 use http::header::ACCEPT;
 use registry_core::api::{Reason, StatusError};
 

@@ -6,18 +6,25 @@
 //! | [`aes`], [`secretbox`] | encryption with keys that the server has |
 //! | [`kms`] | encryption with keys that a key management service has |
 //!
+//! Those that encrypt need the feature `encryption`.
+//!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/value`,
 //! [encryption at rest](https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/).
 
 use async_trait::async_trait;
 use bytes::Bytes;
 
+#[cfg(feature = "encryption")]
 pub mod aes;
+#[cfg(feature = "encryption")]
 pub mod kms;
+#[cfg(feature = "encryption")]
 pub mod prefix;
+#[cfg(feature = "encryption")]
 mod random;
+#[cfg(feature = "encryption")]
 pub mod secretbox;
-#[cfg(test)]
+#[cfg(all(test, feature = "encryption"))]
 mod tests;
 
 /// Converts values between plain form and the form at rest.
@@ -77,6 +84,7 @@ impl Transformer for Identity {
     }
 }
 
+#[cfg(feature = "encryption")]
 /// Returns the error of a value that is too short to have been encrypted.
 fn too_short() -> TransformError {
     TransformError("the stored data was shorter than the required size".to_owned())

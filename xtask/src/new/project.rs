@@ -15,6 +15,7 @@ edition = "2024"
 publish = false
 
 [dependencies]
+# `apiserver` with a store of its own. docs/reference/features.md of Orlop has what else it can be built with: etcd, encryption…
 ORLOP
 k8s-openapi = { version = "0.29", features = ["v1_36", "schemars"] }
 schemars = "1"

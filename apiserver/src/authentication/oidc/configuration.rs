@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::options::OidcOptions;
 
 use super::keys::Algorithm;
+use super::p521_key::NOT_BUILT;
 
 /// Versions of the configuration that are read; they have the same fields.
 const VERSIONS: [&str; 3] =
@@ -253,10 +254,13 @@ impl AuthenticationConfiguration {
 /// Returns the signature algorithms of `--oidc-signing-algs`.
 ///
 /// # Errors
-/// Fails if there is another one.
+/// Fails if there is another one, or one that this program was built without.
 pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, String> {
     let algorithm = |name: &String| match Algorithm::named(name) {
-        Some(algorithm) => Ok(algorithm),
+        Some(algorithm) => match NOT_BUILT {
+            Some(reason) if algorithm == Algorithm::Es512 => Err(format!("--oidc-signing-algs: {reason}")),
+            _ => Ok(algorithm),
+        },
         None => Err(format!("--oidc-signing-algs: oidc: unsupported signing alg: {name:?}")),
     };
     names.iter().map(algorithm).collect()

@@ -4,8 +4,6 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use p521::ecdsa::signature::Verifier as _;
-use p521::ecdsa::{Signature, VerifyingKey};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_2048_8192_SHA384,
     RSA_PKCS1_2048_8192_SHA512, RSA_PSS_2048_8192_SHA256, RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512,
@@ -14,6 +12,8 @@ use ring::signature::{
 use serde::Deserialize;
 
 use crate::authentication::jwt::Unverified;
+
+use super::p521_key::P521Key;
 
 /// Maximum number of keys of an issuer that are used: a token that names no key is compared with all.
 const MAX_KEYS: usize = 64;
@@ -49,7 +49,7 @@ enum Material {
     Rsa { modulus: Vec<u8>, exponent: Vec<u8> },
     P256(Vec<u8>),
     P384(Vec<u8>),
-    P521(Box<VerifyingKey>),
+    P521(P521Key),
 }
 
 #[derive(Deserialize)]
@@ -178,9 +178,7 @@ impl Key {
             }
             ("EC", Some("P-256")) => Material::P256(point(32)?),
             ("EC", Some("P-384")) => Material::P384(point(48)?),
-            ("EC", Some("P-521")) => {
-                Material::P521(Box::new(VerifyingKey::from_sec1_bytes(&point(66)?).ok()?))
-            }
+            ("EC", Some("P-521")) => Material::P521(P521Key::read(&point(66)?)?),
             _ => return None,
         };
         Some(Self { id: key.kid, algorithm, material })
@@ -203,9 +201,7 @@ impl Key {
             (Material::P384(point), Algorithm::Es384) => {
                 UnparsedPublicKey::new(&ECDSA_P384_SHA384_FIXED, point).verify(signed, signature).is_ok()
             }
-            (Material::P521(key), Algorithm::Es512) => {
-                Signature::from_slice(signature).is_ok_and(|signature| key.verify(signed, &signature).is_ok())
-            }
+            (Material::P521(key), Algorithm::Es512) => key.verifies(signed, signature),
             _ => false,
         }
     }

@@ -275,6 +275,7 @@ fn only_known_keys_and_algorithms_are_used() {
 }
 
 /// The example of RFC 7515, appendix A.4.
+#[cfg(feature = "es512")]
 #[test]
 fn es512_is_verified_with_p521_keys() {
     let key = |curve: &str| {

@@ -1,0 +1,51 @@
+//! The place of encryption at rest in a program without the feature `encryption`: the flag is refused.
+
+use std::future::{Ready, ready};
+use std::path::Path;
+use std::sync::Arc;
+
+use registry_core::api::GroupResource;
+use registry_core::metrics::TransformMetrics;
+use registry_core::storage::transform::Transformer;
+
+use crate::health::Check;
+
+/// Encryption is configured, but not a part of this program. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct EncryptionError(pub String);
+
+/// No encryption: it has no values.
+pub(crate) enum Encryption {}
+
+/// Refuses a configuration.
+pub(crate) fn check(_path: &Path) -> Result<(), EncryptionError> {
+    Err(refused())
+}
+
+fn refused() -> EncryptionError {
+    let text = "--encryption-provider-config: this server was built without encryption at rest: build `apiserver` with the \
+                feature `encryption`";
+    EncryptionError(text.to_owned())
+}
+
+// === impl Encryption ===
+
+impl Encryption {
+    /// Refuses a configuration.
+    pub(crate) fn load(
+        _path: &Path,
+        _reloads: bool,
+        _metrics: TransformMetrics,
+    ) -> Ready<Result<Arc<Self>, EncryptionError>> {
+        ready(Err(refused()))
+    }
+
+    pub(crate) fn of(&self, _resource: GroupResource) -> Arc<dyn Transformer> {
+        match *self {}
+    }
+
+    pub(crate) fn check(&self) -> Arc<dyn Check> {
+        match *self {}
+    }
+}

@@ -1,0 +1,35 @@
+//! Completion scripts, and the manual page.
+
+use clap_complete::Generator as _;
+
+use super::{Options, Program};
+
+pub(super) use clap_complete::Shell;
+
+impl Options {
+    /// Returns a script that completes the commands and flags of a server in a shell.
+    ///
+    /// # Errors
+    /// Never fails: writing to memory succeeds.
+    pub(crate) fn completion(program: Program, shell: &Shell) -> Result<Vec<u8>, String> {
+        let mut script = Vec::new();
+        let mut command = Self::server_command(program).name(program.name);
+        command.set_bin_name(program.name);
+        command.build();
+        shell.try_generate(&command, &mut script).map_err(|error| error.to_string())?;
+        Ok(script)
+    }
+
+    /// Returns the manual page of a server (roff).
+    ///
+    /// # Errors
+    /// Never fails: writing to memory succeeds.
+    pub(crate) fn man_page(program: Program) -> Result<Vec<u8>, String> {
+        let mut page = Vec::new();
+        let command = program.described(Self::server_command(program).name(program.name));
+        // The page's title is the name of the command, not that of the project.
+        let command = command.display_name(program.name);
+        clap_mangen::Man::new(command).render(&mut page).map_err(|error| error.to_string())?;
+        Ok(page)
+    }
+}
