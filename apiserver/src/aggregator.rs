@@ -127,20 +127,23 @@ impl<D> Aggregator<D> {
 }
 
 impl<D: Dispatch> Dispatch for Aggregator<D> {
-    async fn dispatch(
+    fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
         work: ExpectedWork,
-    ) -> Response {
+    ) -> BoxFuture<'static, Response> {
         if let Some(remote) = &self.remote
             && let Some(service) = remote.service_of(&info.path)
         {
             let is_watch = info.verb == Verb::Watch;
-            return remote.forwarder.forward(&service, &context, request, is_watch).await;
+            let remote = remote.clone();
+            return Box::pin(
+                async move { remote.forwarder.forward(&service, &context, request, is_watch).await },
+            );
         }
-        self.inner.dispatch(info, context, request, work).await
+        self.inner.dispatch(info, context, request, work)
     }
 }
 

@@ -3,15 +3,16 @@
 //! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function per level
 //! instead of nested services: nothing is boxed, and the order of the filters is the order of the code.
 
-use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Request};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
@@ -60,13 +61,15 @@ pub use work::ExpectedWork;
 /// The handler behind the filters: everything but health and version.
 pub trait Dispatch: Send + Sync + 'static {
     /// Handles a request that has been authorized.
+    ///
+    /// Boxed where the work begins, so that those who pass a request on neither contain nor move the future.
     fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
         work: ExpectedWork,
-    ) -> impl Future<Output = Response> + Send;
+    ) -> BoxFuture<'static, Response>;
 }
 
 /// The filters, and the handler behind them.
@@ -189,7 +192,7 @@ impl<D: Dispatch> Filters<D> {
     }
 
     /// Responds to a request of this client.
-    pub(crate) async fn serve(&self, peer: &Peer, request: Request<Body>) -> Response {
+    pub(crate) async fn serve(&self, peer: &Peer, mut request: Request<Body>) -> Response {
         // Audit id: outermost, so that every response, refusals and panics included, can be found in the log.
         let audit_id = self.audit_ids.id_of(request.headers());
 
@@ -209,13 +212,16 @@ impl<D: Dispatch> Filters<D> {
         let preflight = Browser::preflight(origin.as_ref(), &request);
 
         // Panic recovery: a panic becomes a 500 of its request, and the server continues.
-        let checked = async {
-            match preflight {
-                Some(answer) => Ok(answer),
-                None => self.check(peer, request, &audit_id, &mut findings).await,
-            }
+        // Polled in place, as is the timeout below: these are the largest parts of the future.
+        let answered = {
+            let checked = pin!(async {
+                match preflight {
+                    Some(answer) => Ok(answer),
+                    None => self.check(peer, &mut request, &audit_id, &mut findings).await,
+                }
+            });
+            AssertUnwindSafe(checked).catch_unwind().await
         };
-        let answered = AssertUnwindSafe(checked).catch_unwind().await;
         let answered = match answered {
             Ok(answered) => answered,
             Err(panic) => {
@@ -251,12 +257,12 @@ impl<D: Dispatch> Filters<D> {
     async fn check(
         &self,
         peer: &Peer,
-        request: Request<Body>,
+        request: &mut Request<Body>,
         audit_id: &HeaderValue,
         findings: &mut Findings,
     ) -> Result<Response, StatusError> {
         // Bounds: requests that are too large are refused before their body is read.
-        let request = bounds::bounded(request).await?;
+        bounds::check(request).await?;
 
         // Request info: the filters below decide by it.
         let info = RequestInfo::parse(request.method(), request.uri());
@@ -266,12 +272,12 @@ impl<D: Dispatch> Filters<D> {
         let received = tokio::time::Instant::now().into_std();
         let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout);
         let deadline = deadline.inspect_err(|_| {
-            let origin = Origin::new(&request, &info, audit_id, received, peer.address);
+            let origin = Origin::new(request, &info, audit_id, received, peer.address);
             findings.audit = self.auditor.as_ref().and_then(|auditor| auditor.begin_refused(origin));
         })?;
         let times = Times { received, deadline };
         let verb = info.verb;
-        let admitted = self.admit(peer, info, request, audit_id, times, findings);
+        let admitted = pin!(self.admit(peer, info, request, audit_id, times, findings));
         let Some(at) = deadline else { return admitted.await };
         let answered = tokio::time::timeout_at(at.into(), admitted).await;
         answered.unwrap_or_else(|_late| {
@@ -285,7 +291,7 @@ impl<D: Dispatch> Filters<D> {
         &self,
         peer: &Peer,
         info: RequestInfo,
-        mut request: Request<Body>,
+        request: &mut Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
         findings: &mut Findings,
@@ -295,7 +301,7 @@ impl<D: Dispatch> Filters<D> {
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
 
         // Audit: records the request from here on, if the policy says so.
-        let origin = Origin::new(&request, &info, audit_id, times.received, peer.address);
+        let origin = Origin::new(request, &info, audit_id, times.received, peer.address);
         match self.begin_audit(origin, &authenticated).await {
             Ok(recording) => findings.audit = recording,
             Err(refusal) => return Ok(refusal),
@@ -309,7 +315,7 @@ impl<D: Dispatch> Filters<D> {
         self.authenticator.remove_credentials(request.headers_mut());
 
         // Tracing: the span of the request, if it is sampled; the user decides whether the client can ask for that.
-        let root = self.begin_trace(&user, &info, &request, audit_id, times, begun);
+        let root = self.begin_trace(&user, &info, request, audit_id, times, begun);
         // Boxed: it is by far the largest part of what the filters above move into the timeout and other wrappers.
         let handled = Box::pin(self.handle(info, user, request, audit_id, times, findings));
         let handled = handled.instrument(root.clone()).await;
@@ -322,7 +328,7 @@ impl<D: Dispatch> Filters<D> {
         &self,
         info: RequestInfo,
         mut user: UserInfo,
-        mut request: Request<Body>,
+        request: &mut Request<Body>,
         audit_id: &HeaderValue,
         times: Times,
         findings: &mut Findings,
@@ -349,7 +355,7 @@ impl<D: Dispatch> Filters<D> {
 
         // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
-        let (request, reservation) = body::received(&info, request, &share).await.inspect_err(|failure| {
+        let reservation = body::receive(&info, request, &share).await.inspect_err(|failure| {
             if failure.code == 429 {
                 self.metrics.requests().terminated(info.verb, failure.code);
             }
@@ -378,7 +384,7 @@ impl<D: Dispatch> Filters<D> {
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
         let work = ExpectedWork::for_request(&info, &place);
-        let mut response = self.inner.dispatch(info, context, request, work).await;
+        let mut response = self.inner.dispatch(info, context, std::mem::take(request), work).await;
         if is_watch {
             place.initialize(&mut response);
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::body::Body;
+use futures::future::BoxFuture;
 use http::Request;
 use registry_core::RequestContext;
 use registry_core::storage::shared_watch::SharedWatch;
@@ -204,13 +205,13 @@ impl Readiness {
 }
 
 impl Dispatch for Api {
-    async fn dispatch(
+    fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
         _work: ExpectedWork,
-    ) -> Response {
-        Self::dispatch(self, info, context, request).await
+    ) -> BoxFuture<'static, Response> {
+        Box::pin(self.clone().respond(info, context, request))
     }
 }

@@ -56,7 +56,8 @@ impl<D: Dispatch> Filters<D> {
         headers: &HeaderMap,
     ) -> Result<Option<Impersonated>, StatusError> {
         let Some(wanted) = requested_impersonation(headers)? else { return Ok(None) };
-        impersonated(self.authorizer.as_ref(), user, wanted, info).await.map(Some)
+        // Boxed: rare, and larger than what other requests need.
+        Box::pin(impersonated(self.authorizer.as_ref(), user, wanted, info)).await.map(Some)
     }
 
     /// Returns the span of a request whose authentication began at `begun`, or none if it is not traced.

@@ -14,32 +14,33 @@ use crate::request_info::{RequestInfo, Verb};
 
 use super::in_flight::{BodyReservation, UserShare};
 
-/// Returns the request with its body received, and the memory reserved for it. Long-running requests, and
-/// those whose body is not read, are returned unchanged.
+/// Receives the body of a request, and returns the memory reserved for it. Long-running requests, and those whose body is
+/// not read, are left unchanged.
 ///
 /// # Errors
 /// 413 when the body is too large, 400 when it is incomplete, 429 when the user's other bodies take too much
 /// memory.
-pub(super) async fn received(
+pub(super) async fn receive(
     info: &RequestInfo,
-    request: Request<Body>,
+    request: &mut Request<Body>,
     share: &UserShare<'_>,
-) -> Result<(Request<Body>, Option<BodyReservation>), StatusError> {
+) -> Result<Option<BodyReservation>, StatusError> {
     let is_read = matches!(
         info.verb,
         Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
     );
     let is_read = is_read && info.resource.is_some() && !info.is_long_running();
     if !is_read || http_body::Body::is_end_stream(request.body()) {
-        return Ok((request, None));
+        return Ok(None);
     }
-    let (parts, body) = request.into_parts();
+    let body = std::mem::take(request.body_mut());
     let mut reservation = share.body();
-    let bytes = receive(body, &mut reservation).await?;
-    Ok((Request::from_parts(parts, Body::from(bytes)), Some(reservation)))
+    let bytes = collected(body, &mut reservation).await?;
+    *request.body_mut() = Body::from(bytes);
+    Ok(Some(reservation))
 }
 
-async fn receive(body: Body, reservation: &mut BodyReservation) -> Result<Bytes, StatusError> {
+async fn collected(body: Body, reservation: &mut BodyReservation) -> Result<Bytes, StatusError> {
     let mut body = std::pin::pin!(Limited::new(body, BODY_LIMIT_BYTES));
     let mut received = BytesMut::new();
     while let Some(frame) = body.frame().await {

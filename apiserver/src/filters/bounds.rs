@@ -22,12 +22,11 @@ const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum time for reading a refused body, whose sender is not authenticated yet.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Returns the request, unless its declared size is too large. A body of undeclared size is counted where it
-/// is read.
+/// Checks the declared size of a request. A body of undeclared size is counted where it is read.
 ///
 /// # Errors
 /// 431 and 413.
-pub(super) async fn bounded(request: Request<Body>) -> Result<Request<Body>, StatusError> {
+pub(super) async fn check(request: &mut Request<Body>) -> Result<(), StatusError> {
     let headers = request.headers();
     if header_bytes(headers) > MAX_HEADER_BYTES {
         let mut failure = StatusError::new(
@@ -40,13 +39,13 @@ pub(super) async fn bounded(request: Request<Body>) -> Result<Request<Body>, Sta
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
         // The response is the same whether or not the client has sent everything.
-        let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(request.into_body())).await;
+        let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(std::mem::take(request.body_mut()))).await;
         return Err(StatusError::new(
             Reason::RequestEntityTooLarge,
             format!("Request entity too large: limit is {MAX_BODY_BYTES}"),
         ));
     }
-    Ok(request)
+    Ok(())
 }
 
 fn header_bytes(headers: &HeaderMap) -> usize {

@@ -17,12 +17,23 @@ struct Scripted {
 }
 
 impl Dispatch for Scripted {
-    async fn dispatch(
+    fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
         context: RequestContext,
         request: Request<Body>,
         _: ExpectedWork,
+    ) -> BoxFuture<'static, Response> {
+        Box::pin(self.clone().act(info, context, request))
+    }
+}
+
+impl Scripted {
+    async fn act(
+        self: Arc<Self>,
+        info: RequestInfo,
+        context: RequestContext,
+        request: Request<Body>,
     ) -> Response {
         assert!(request.headers().get("authorization").is_none(), "credentials stay outside");
         self.started.fetch_add(1, Ordering::SeqCst);

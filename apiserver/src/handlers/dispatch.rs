@@ -21,8 +21,8 @@ use super::{audit, connect, create, delete, get, list, patch, update, watch};
 
 impl Api {
     /// Handles a request that has passed the filters. Every failure becomes a response too.
-    pub async fn dispatch(
-        self: &Arc<Self>,
+    pub async fn respond(
+        self: Arc<Self>,
         info: RequestInfo,
         mut context: RequestContext,
         request: Request<Body>,
@@ -94,13 +94,14 @@ impl Api {
         }
         match info.verb {
             Verb::Get if has_name => get::get(&call).await,
-            Verb::List => list::list(&call).await,
-            Verb::Watch => watch::watch(&call).await,
-            Verb::Create => create::create(&call, body).await,
-            Verb::Update if has_name => update::update(&call, body).await,
-            Verb::Patch if has_name => patch::patch(&call, body).await,
-            Verb::Delete if has_name => delete::delete(&call, body).await,
-            Verb::DeleteCollection => delete::delete_collection(&call, body).await,
+            // Boxed: all others are larger, and more work.
+            Verb::List => Box::pin(list::list(&call)).await,
+            Verb::Watch => Box::pin(watch::watch(&call)).await,
+            Verb::Create => Box::pin(create::create(&call, body)).await,
+            Verb::Update if has_name => Box::pin(update::update(&call, body)).await,
+            Verb::Patch if has_name => Box::pin(patch::patch(&call, body)).await,
+            Verb::Delete if has_name => Box::pin(delete::delete(&call, body)).await,
+            Verb::DeleteCollection => Box::pin(delete::delete_collection(&call, body)).await,
             _ => Err(method_not_allowed()),
         }
     }

@@ -168,11 +168,11 @@ impl Route {
 fn has_trailing_segments(path: &str, request: &ResourceRequest, in_namespace: bool) -> bool {
     let group = if request.group.is_empty() { 2 } else { 3 };
     let below = [in_namespace, in_namespace, true, !request.name.is_empty(), !request.subresource.is_empty()];
+    let longest = group + below.iter().filter(|is_present| **is_present).count();
+    let segments = path.as_bytes().split(|byte| *byte == b'/').filter(|segment| !segment.is_empty()).count();
     // `watch` may precede the resource.
-    let longest = group + 1 + below.iter().filter(|is_present| **is_present).count();
-    let is_watch_path = path.trim_matches('/').split('/').nth(group) == Some("watch");
-    let allowed = if is_watch_path { longest } else { longest - 1 };
-    path.split('/').filter(|segment| !segment.is_empty()).count() > allowed
+    let is_watch_path = || path.trim_matches('/').split('/').nth(group) == Some("watch");
+    segments > longest && !(segments == longest + 1 && is_watch_path())
 }
 
 // === impl Missing ===

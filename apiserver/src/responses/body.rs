@@ -23,7 +23,13 @@ const SMALL_BYTES: u64 = 64 * 1024;
 pub type Response<B = ResponseBody> = http::Response<B>;
 
 /// The body of a response.
-pub struct ResponseBody {
+///
+/// Boxed: every layer around a handler moves the response. With a body of one word it is small enough to be moved without a
+/// call of `memcpy`.
+pub struct ResponseBody(Box<Delivered>);
+
+/// A delivery, and what follows it.
+struct Delivered {
     /// Dropped before the observers.
     delivery: Delivery,
     /// Dropped when the response has been sent, or is dropped.
@@ -64,8 +70,8 @@ pub(super) type UntilUpgradeEnds = oneshot::Sender<Box<dyn Send>>;
 
 impl ResponseBody {
     /// Returns a body without bytes.
-    pub(crate) const fn empty() -> Self {
-        Self { delivery: Delivery::Ready(Bytes::new()), observers: Observers::none() }
+    pub(crate) fn empty() -> Self {
+        Delivery::Ready(Bytes::new()).into()
     }
 
     /// Returns a body of bytes that are produced while they are sent, with little work.
@@ -79,7 +85,7 @@ impl ResponseBody {
 
     /// Returns the way in which the body is delivered.
     pub(crate) const fn delivery(&self) -> &Delivery {
-        &self.delivery
+        &self.0.delivery
     }
 
     /// Returns whether the response counts as sent when it is created.
@@ -89,7 +95,7 @@ impl ResponseBody {
 
     /// Adds an observer.
     pub(crate) fn observe(&mut self, observer: impl Observer + 'static) {
-        self.observers.add(observer);
+        self.0.observers.add(observer);
     }
 
     /// Keeps a value until the response has been sent, or is dropped.
@@ -99,7 +105,7 @@ impl ResponseBody {
 
     /// Keeps a value like [`keep`](Self::keep), but that of an upgraded connection until the connection ends.
     pub(crate) fn keep_until_end(&mut self, value: Box<impl Send + 'static>) {
-        match &mut self.delivery {
+        match &mut self.0.delivery {
             Delivery::Upgraded(end) => {
                 // A connection that has ended already drops it at once.
                 let _ = end.take().map(|end| end.send(value));
@@ -111,7 +117,7 @@ impl ResponseBody {
     /// Keeps a value until the initial events of a watch have been written, but not longer than this time. Other responses
     /// drop it at once.
     pub(crate) fn keep_until_initialized(&mut self, value: impl Send + 'static, at_most: Duration) {
-        if let Delivery::Watch(events) = &mut self.delivery {
+        if let Delivery::Watch(events) = &mut self.0.delivery {
             events.keep_until_initialized(Box::new(value), at_most);
         }
     }
@@ -121,7 +127,7 @@ impl ResponseBody {
     where
         B: HttpBody<Data = Bytes, Error = axum::Error> + Send + 'static,
     {
-        let is_long = matches!(self.delivery, Delivery::Long(_));
+        let is_long = matches!(self.0.delivery, Delivery::Long(_));
         let body = Body::new(wrap(self));
         if is_long { Delivery::Long(body).into() } else { Delivery::Stream(body).into() }
     }
@@ -131,12 +137,12 @@ impl ResponseBody {
         &mut self,
         task: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Pieces>, axum::Error>>> {
-        let Delivery::Watch(events) = &mut self.delivery else {
+        let Delivery::Watch(events) = &mut self.0.delivery else {
             let frame = ready!(Pin::new(self).poll_frame(task));
             return Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(Pieces::from))));
         };
         let Some(Ok(frame)) = ready!(Pin::new(events).poll_frame(task)) else {
-            self.observers.end();
+            self.0.observers.end();
             return Poll::Ready(None);
         };
         Poll::Ready(Some(Ok(frame)))
@@ -144,7 +150,7 @@ impl ResponseBody {
 
     /// Returns the next frame of bytes. The objects of events are copied.
     fn poll_bytes(&mut self, task: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match &mut self.delivery {
+        match &mut self.0.delivery {
             Delivery::Ready(bytes) => {
                 let bytes = std::mem::take(bytes);
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
@@ -166,7 +172,7 @@ impl ResponseBody {
 
 impl From<Delivery> for ResponseBody {
     fn from(delivery: Delivery) -> Self {
-        Self { delivery, observers: Observers::none() }
+        Self(Box::new(Delivered { delivery, observers: Observers::none() }))
     }
 }
 
@@ -198,15 +204,15 @@ impl HttpBody for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = ready!(self.poll_bytes(task));
         match &frame {
-            Some(Ok(frame)) => self.observers.sent(frame.data_ref().map_or(0, Bytes::len)),
+            Some(Ok(frame)) => self.0.observers.sent(frame.data_ref().map_or(0, Bytes::len)),
             Some(Err(_)) => {}
-            None => self.observers.end(),
+            None => self.0.observers.end(),
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.delivery {
+        match &self.0.delivery {
             Delivery::Ready(bytes) => bytes.is_empty(),
             Delivery::Stream(body) | Delivery::Long(body) | Delivery::Forwarded(body) => body.is_end_stream(),
             Delivery::Watch(_) => false,
@@ -215,7 +221,7 @@ impl HttpBody for ResponseBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.delivery {
+        match &self.0.delivery {
             Delivery::Ready(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Delivery::Stream(body) | Delivery::Long(body) | Delivery::Forwarded(body) => body.size_hint(),
             Delivery::Watch(_) => SizeHint::default(),

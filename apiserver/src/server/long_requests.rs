@@ -25,7 +25,7 @@ use crate::filters::{Dispatch, ExpectedWork};
 use crate::request_info::{RequestInfo, Verb};
 use crate::responses::Response;
 
-use super::long_work::LongWork;
+use super::long_work::{LongProgress, LongWork};
 
 /// Minimum size of a large body; bodies of unknown size count as large too. A smaller request takes about as
 /// long as the change of threads.
@@ -46,45 +46,68 @@ impl<D: Dispatch> LongRequests<D> {
 }
 
 impl<D: Dispatch> Dispatch for LongRequests<D> {
-    async fn dispatch(
+    fn dispatch(
         self: &Arc<Self>,
         info: RequestInfo,
         mut context: RequestContext,
         request: Request<Body>,
         work: ExpectedWork,
-    ) -> Response {
+    ) -> BoxFuture<'static, Response> {
         let progress = (work == ExpectedWork::LongList).then(|| self.long_work.begin_response());
         let moves = match &progress {
             Some(list) => !list.stays(),
             None => is_large(&info, request.body()),
         };
         if !moves && !may_evaluate(&info) {
-            return self.inner.dispatch(info, context, request, work).await;
+            let handler = self.inner.dispatch(info, context, request, work);
+            return match progress {
+                Some(progress) => Box::pin(during(progress, handler)),
+                None => handler,
+            };
         }
         let abandoned = Abandoned::default();
-        let _guard = abandoned.on_drop();
+        let guard = abandoned.on_drop();
         context.budget.end_with(abandoned);
         let place = Place::default();
         context.budget.leave_by(place.clone());
-        let inner = self.inner.clone();
-        let handler = async move { inner.dispatch(info, context, request, work).await };
-        let mut handler: BoxFuture<'static, Response> = Box::pin(handler);
-        if !moves {
-            let outcome = poll_fn(|task| match handler.as_mut().poll(task) {
-                Poll::Ready(response) => Poll::Ready(Some(response)),
-                Poll::Pending if place.is_to_leave() => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
-            });
-            if let Some(response) = outcome.await {
-                return response;
-            }
+        let handler = self.inner.dispatch(info, context, request, work);
+        let long_work = self.long_work.clone();
+        Box::pin(async move {
+            let _until_the_response = (progress, guard);
+            handle(handler, moves, &place, &long_work).await
+        })
+    }
+}
+
+/// Handles a request while `progress` counts it as a long one.
+async fn during(progress: LongProgress, handler: BoxFuture<'static, Response>) -> Response {
+    let response = handler.await;
+    drop(progress);
+    response
+}
+
+/// Handles a request, on the threads for long work if it `moves`, or from where it is to leave its place.
+async fn handle(
+    mut handler: BoxFuture<'static, Response>,
+    moves: bool,
+    place: &Place,
+    long_work: &LongWork,
+) -> Response {
+    if !moves {
+        let outcome = poll_fn(|task| match handler.as_mut().poll(task) {
+            Poll::Ready(response) => Poll::Ready(Some(response)),
+            Poll::Pending if place.is_to_leave() => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        });
+        if let Some(response) = outcome.await {
+            return response;
         }
-        place.set_left();
-        match self.long_work.spawn(handler.in_current_span()).await {
-            Ok(response) => response,
-            // The filters handle a panic, as for all other requests.
-            Err(failed) => resume_unwind(failed.try_into_panic().unwrap_or_else(|error| Box::new(error))),
-        }
+    }
+    place.set_left();
+    match long_work.spawn(handler.in_current_span()).await {
+        Ok(response) => response,
+        // The filters handle a panic, as for all other requests.
+        Err(failed) => resume_unwind(failed.try_into_panic().unwrap_or_else(|error| Box::new(error))),
     }
 }
 
@@ -119,15 +142,17 @@ mod tests {
     struct ThreadName;
 
     impl Dispatch for ThreadName {
-        async fn dispatch(
+        fn dispatch(
             self: &Arc<Self>,
             _: RequestInfo,
             _: RequestContext,
             request: Request<Body>,
             _: ExpectedWork,
-        ) -> Response {
-            assert!(request.uri().path() != "/api/v1/panic", "as it was asked to");
-            Response::new(thread::current().name().unwrap_or_default().to_owned().into())
+        ) -> BoxFuture<'static, Response> {
+            Box::pin(async move {
+                assert!(request.uri().path() != "/api/v1/panic", "as it was asked to");
+                Response::new(thread::current().name().unwrap_or_default().to_owned().into())
+            })
         }
     }
 
@@ -171,28 +196,32 @@ mod tests {
     struct Evaluation;
 
     impl Dispatch for Evaluation {
-        async fn dispatch(
+        fn dispatch(
             self: &Arc<Self>,
             _: RequestInfo,
             context: RequestContext,
             request: Request<Body>,
             _: ExpectedWork,
-        ) -> Response {
-            let list = "lists.range(300)";
-            let source = format!("{list}.all(a, {list}.all(b, a + b >= 0))");
-            let source = if request.uri().path().ends_with("/short") { "1 == 1" } else { &source };
-            let environment = Environment::kubernetes();
-            let program = environment.compile(source, &context.budget).unwrap();
-            loop {
-                let budget = CostBudget::default().within(&context.budget);
-                let outcome = program.evaluate(&environment.activation(), &budget);
-                if context.budget.repeated_elsewhere().await {
-                    assert_eq!(outcome.unwrap_err(), EvaluationError::Interrupted);
-                    continue;
-                }
-                assert_eq!(outcome.unwrap().as_bool(), Some(true));
-                return Response::new(thread::current().name().unwrap_or_default().to_owned().into());
+        ) -> BoxFuture<'static, Response> {
+            Box::pin(evaluated(context, request))
+        }
+    }
+
+    async fn evaluated(context: RequestContext, request: Request<Body>) -> Response {
+        let list = "lists.range(300)";
+        let source = format!("{list}.all(a, {list}.all(b, a + b >= 0))");
+        let source = if request.uri().path().ends_with("/short") { "1 == 1" } else { &source };
+        let environment = Environment::kubernetes();
+        let program = environment.compile(source, &context.budget).unwrap();
+        loop {
+            let budget = CostBudget::default().within(&context.budget);
+            let outcome = program.evaluate(&environment.activation(), &budget);
+            if context.budget.repeated_elsewhere().await {
+                assert_eq!(outcome.unwrap_err(), EvaluationError::Interrupted);
+                continue;
             }
+            assert_eq!(outcome.unwrap().as_bool(), Some(true));
+            return Response::new(thread::current().name().unwrap_or_default().to_owned().into());
         }
     }
 

@@ -9,6 +9,7 @@ mod client;
 mod closed_loop;
 mod extension;
 mod flood;
+mod instructions;
 mod machine;
 mod measurement;
 mod objects;
@@ -40,6 +41,7 @@ use watching::Watching;
     after_help = "EXAMPLES:\n  \
     cargo xtask bench                       builds this server in release mode, runs it on a temporary directory\n  \
     cargo xtask bench --suite               everything: both stores, all sizes, memory, start; some five minutes\n  \
+    cargo xtask bench --instructions --compare OLD --functions 20   instructions per operation of two programs\n  \
     cargo xtask bench --server https://127.0.0.1:6443 --token T --pid 4711 --label kube-apiserver\n  \
     cargo xtask bench --only get,list --seconds 10"
 )]
@@ -80,6 +82,8 @@ struct Options {
     #[command(flatten)]
     suite: suite::SuiteOptions,
     #[command(flatten)]
+    instructions: instructions::InstructionsOptions,
+    #[command(flatten)]
     flood: flood::FloodOptions,
 }
 
@@ -95,7 +99,7 @@ fn main() -> ExitCode {
 
 /// Measures, and writes the report.
 fn run(arguments: &Options) -> Result<(), String> {
-    if cfg!(debug_assertions) {
+    if cfg!(debug_assertions) && !arguments.instructions.instructions {
         return Err(
             "a client with debug assertions would be the bottleneck of every loop: run `cargo xtask bench`, \
                     which builds it in release mode"
@@ -111,6 +115,9 @@ fn run(arguments: &Options) -> Result<(), String> {
         (&arguments.flood.flood, &arguments.server, &arguments.token)
     {
         return runtime.block_on(flood::run(url, token, path, &arguments.flood));
+    }
+    if arguments.instructions.instructions {
+        return runtime.block_on(instructions::run(&arguments.instructions));
     }
     if arguments.suite.suite {
         return runtime.block_on(suite::run(&arguments.suite, &arguments.output));

@@ -102,11 +102,19 @@ impl ServerProcess {
 
     /// Starts this project's server, which must be built, on a free port, and waits until it is ready.
     pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, String> {
+        Self::start_as(Command::new(launch.binary()), launch, PATIENCE).await
+    }
+
+    /// Starts a server by this command, to which the flags are added, and waits until it is ready.
+    pub(crate) async fn start_as(
+        mut command: Command,
+        launch: Launch<'_>,
+        patience: Duration,
+    ) -> Result<Self, String> {
         let tokens = launch.data.with_extension("tokens.csv");
         std::fs::write(&tokens, launch.tokens())
             .map_err(|error| format!("cannot write {}: {error}", tokens.display()))?;
         let port = free_port()?;
-        let mut command = Command::new(launch.binary());
         command.arg("--data-dir").arg(launch.data).arg("--token-auth-file").arg(&tokens);
         command.arg("--secure-port").arg(port.to_string());
         if let Some((servers, prefix)) = launch.etcd {
@@ -121,14 +129,14 @@ impl ServerProcess {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(|error| format!("cannot start {}: {error}", launch.binary()))?;
+            .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
         let mut server = Self {
             url: format!("https://127.0.0.1:{port}"),
             token: TOKEN.to_owned(),
             pid: child.id(),
             own: Some(OwnServer { child, ready_after: Duration::ZERO }),
         };
-        server.await_ready(started).await?;
+        server.await_ready(started, patience).await?;
         Ok(server)
     }
 
@@ -151,6 +159,11 @@ impl ServerProcess {
     /// Returns a client of the server with this token.
     pub(crate) fn client_of(&self, token: &str) -> Result<Client, String> {
         Client::new(&self.url, token)
+    }
+
+    /// Returns the server's process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Returns the server's URL.
@@ -180,9 +193,9 @@ impl ServerProcess {
         line.split_whitespace().next().and_then(|text| text.parse::<f64>().ok()).unwrap_or_default() / 1024.0
     }
 
-    async fn await_ready(&mut self, started: Instant) -> Result<(), String> {
+    async fn await_ready(&mut self, started: Instant, patience: Duration) -> Result<(), String> {
         let client = self.client()?;
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < patience {
             if let Ok(mut connection) = client.connect().await
                 && connection.exchange(hyper::Method::GET, "/readyz", bytes::Bytes::new()).await.is_ok()
             {
@@ -193,7 +206,7 @@ impl ServerProcess {
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        Err(format!("the server was not ready after {PATIENCE:?}; start it by hand to see why"))
+        Err(format!("the server was not ready after {patience:?}; start it by hand to see why"))
     }
 }
 

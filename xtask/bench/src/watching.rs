@@ -98,7 +98,8 @@ pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> R
 }
 
 /// The parameters of client-go.
-const PARAMETERS: &str = "watch=true&resourceVersion=0&timeoutSeconds=1200&allowWatchBookmarks=true";
+pub(crate) const PARAMETERS: &str =
+    "watch=true&resourceVersion=0&timeoutSeconds=1200&allowWatchBookmarks=true";
 
 async fn open(
     client: &Client,
