@@ -9,7 +9,7 @@ use resource_views::batch::v1::{Job, JobMut, JobSpec};
 use super::{status, template};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::is_empty_at;
+use crate::support::defaulting::{is_empty_at, is_unset};
 use crate::support::field::ShownAsGo as _;
 use crate::support::label_selector;
 use crate::support::semantic;
@@ -65,7 +65,10 @@ impl ObjectStrategy for JobStrategy {
         }
         let [uid_label, _] = UID_LABELS;
         let mut selector = spec.selector().or_new();
-        selector.match_labels().or_new_entries().entry(uid_label).or_insert_with(|| uid.into());
+        let selected = selector.match_labels().or_new_entries();
+        if is_unset(selected.get(uid_label)) {
+            selected.insert(uid_label.to_owned(), uid.into());
+        }
         label_as_template(object);
     }
 

@@ -47,12 +47,11 @@ pub(super) fn prepare(new: &mut Object, old: &Object) {
 
 /// Restores generations that a client does not report, of the status and of its conditions.
 fn keep_observed_generations(new: &mut Object, old: &Object) {
+    if Pod(new).status().observed_generation().number() == 0 {
+        new.copy_field(old, &["status", "observedGeneration"]);
+    }
     let before = Pod(old).status();
     let Some(mut status) = PodMut(new).status().present() else { return };
-    let generation = before.observed_generation().number();
-    if generation != 0 {
-        status.observed_generation().or_if_zero(generation);
-    }
     // There may be several conditions of one type, which are matched in their order.
     let mut generations: HashMap<&str, VecDeque<i64>> = HashMap::new();
     for condition in before.conditions().elements() {
