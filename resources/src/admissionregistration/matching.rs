@@ -118,8 +118,8 @@ fn check_webhook(
     if timeout.integer().is_some_and(|seconds| !(1..=30).contains(&seconds)) {
         errors.push(timeout.invalid("the timeout value must be between 1 and 30 seconds"));
     }
-    label_selector::check(&webhook.get("namespaceSelector"), errors);
-    label_selector::check(&webhook.get("objectSelector"), errors);
+    label_selector::check(&webhook.get("namespaceSelector").view(), errors);
+    label_selector::check(&webhook.get("objectSelector").view(), errors);
     check_client(&webhook.get("clientConfig"), errors);
     if strictness.conditions {
         expressions.check_conditions(&webhook.get("matchConditions"), errors);
@@ -250,8 +250,8 @@ pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut
 /// Checks the resources that a policy or a binding matches.
 pub(super) fn check_constraints(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
     constraints.get("matchPolicy").check_one_of(&["Equivalent", "Exact"], errors);
-    label_selector::check(&constraints.get("namespaceSelector"), errors);
-    label_selector::check(&constraints.get("objectSelector"), errors);
+    label_selector::check(&constraints.get("namespaceSelector").view(), errors);
+    label_selector::check(&constraints.get("objectSelector").view(), errors);
     for list in ["resourceRules", "excludeResourceRules"] {
         for rule in constraints.get(list).elements() {
             check_resource_names(&rule.get("resourceNames"), errors);
@@ -356,7 +356,7 @@ fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
     if has_name {
         name.check(names::path_segment, errors);
     }
-    label_selector::check(&selector, errors);
+    label_selector::check(&selector.view(), errors);
     match (has_name, selector.exists()) {
         (true, true) => {
             errors.push(name.forbidden("name and selector are mutually exclusive"));

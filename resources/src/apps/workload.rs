@@ -9,7 +9,7 @@ use resource_views::meta::v1::LabelSelector as Selector;
 use resource_views::{IntOrString, Integer};
 
 use crate::core::pod_spec::validation;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::LABEL_SELECTOR;
 use crate::support::label_selector;
 
@@ -87,7 +87,7 @@ impl Workload {
         errors: &mut ErrorList,
     ) -> bool {
         if selector.exists() {
-            label_selector::check(&Field::from(**selector), errors);
+            label_selector::check(selector, errors);
             if selector.match_labels().len() + selector.match_expressions().len() == 0 {
                 errors.push(selector.invalid(format!("empty selector is invalid for {}", self.selector_of)));
             }
@@ -117,8 +117,7 @@ impl Workload {
         old: Option<&PodTemplateSpec<'_, '_>>,
         errors: &mut ErrorList,
     ) {
-        let old = old.map(|old| Field::from(**old));
-        validation::check_template(context, &Field::from(**template), old.as_ref(), errors);
+        validation::check_template(context, template, old, errors);
         self.check_run_forever(template, errors);
     }
 

@@ -7,12 +7,13 @@ mod success_policy;
 pub(crate) use failure_policy::without_value;
 
 use registry_core::RequestContext;
+use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::api::{FieldError, Object};
+use resource_views::Text;
+use resource_views::batch::v1::{JobSpec, JobSpecMut};
+use resource_views::core::v1::PodTemplateSpec;
 
 use crate::core::pod_spec::{validation, warnings};
-use crate::support::defaulting::{self, Fields};
-use crate::support::field::Field;
 
 /// Maximum length of the name of a controller that manages jobs, in bytes.
 const MAX_MANAGER_BYTES: usize = 63;
@@ -24,55 +25,51 @@ const MANY_COMPLETIONS: i64 = 100_000;
 const MAX_WITH_MANY_COMPLETIONS: i64 = 10_000;
 
 /// Sets the defaults of the conditions of a failure policy in a job spec.
-pub(super) fn default_failure_policy(spec: &mut Fields) {
-    defaulting::with(spec, "podFailurePolicy", |policy| {
-        defaulting::each(policy, &["rules"], |rule| {
-            defaulting::each(rule, &["onPodConditions"], |pattern| {
-                defaulting::fill(pattern, "status", "True");
-            });
-        });
-    });
+pub(super) fn default_failure_policy(spec: &mut JobSpecMut<'_>) {
+    let Some(mut policy) = spec.pod_failure_policy().present() else { return };
+    for mut rule in policy.rules().elements() {
+        for mut pattern in rule.on_pod_conditions().elements() {
+            pattern.status().or("True");
+        }
+    }
 }
 
 /// Checks the spec except for its selector; `old` is what it was, if it changes.
 pub(crate) fn validate(
     context: &RequestContext,
-    spec: &Field<'_, '_>,
-    old: Option<&Field<'_, '_>>,
+    spec: &JobSpec<'_, '_>,
+    old: Option<&JobSpec<'_, '_>>,
     errors: &mut ErrorList,
 ) {
     for number in [
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
+        spec.parallelism(),
+        spec.completions(),
+        spec.active_deadline_seconds(),
+        spec.backoff_limit(),
+        spec.ttl_seconds_after_finished(),
+        spec.backoff_limit_per_index(),
+        spec.max_failed_indexes(),
     ] {
-        spec.get(number).check_not_negative(errors);
+        number.check_not_negative(errors);
     }
-    let per_index = spec.get("backoffLimitPerIndex");
-    if spec.get("maxFailedIndexes").exists() && !per_index.exists() {
+    let per_index = spec.backoff_limit_per_index();
+    if spec.max_failed_indexes().exists() && !per_index.exists() {
         errors.push(per_index.required("when maxFailedIndexes is specified"));
     }
-    check_manager(&spec.get("managedBy"), errors);
+    check_manager(&spec.managed_by(), errors);
     check_completion_mode(spec, errors);
     failure_policy::check(spec, errors);
     success_policy::check(spec, errors);
-    let failure = spec.get("podFailurePolicy");
+    let failure = spec.pod_failure_policy();
     let accepted: &[&str] = if failure.exists() { &["Failed"] } else { &["Failed", "TerminatingOrFailed"] };
-    spec.get("podReplacementPolicy").check_one_of(accepted, errors);
-    let template = spec.get("template");
-    match old {
-        Some(old) => validation::check_template(context, &template, Some(&old.get("template")), errors),
-        None => validation::check_template(context, &template, None, errors),
-    }
+    spec.pod_replacement_policy().check_one_of(accepted, errors);
+    let template = spec.template();
+    validation::check_template(context, &template, old.map(JobSpec::template).as_ref(), errors);
     check_restarts(&template, failure.exists(), errors);
 }
 
 /// Checks the name of the controller of a job: a domain and a path.
-fn check_manager(manager: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_manager(manager: &Text<'_, '_>, errors: &mut ErrorList) {
     if !manager.exists() {
         return;
     }
@@ -99,14 +96,13 @@ fn check_manager(manager: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks what the completion mode demands or excludes.
-fn check_completion_mode(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mode = spec.get("completionMode");
+fn check_completion_mode(spec: &JobSpec<'_, '_>, errors: &mut ErrorList) {
+    let mode = spec.completion_mode();
     mode.check_one_of(&["NonIndexed", "Indexed"], errors);
     if mode.text() == "Indexed" {
         check_indexed(spec, errors);
     } else if !mode.exists() || mode.text() == "NonIndexed" {
-        for field in ["backoffLimitPerIndex", "maxFailedIndexes"] {
-            let field = spec.get(field);
+        for field in [spec.backoff_limit_per_index(), spec.max_failed_indexes()] {
             if field.exists() {
                 errors.push(field.invalid("requires indexed completion mode"));
             }
@@ -114,10 +110,10 @@ fn check_completion_mode(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_indexed(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let completions = spec.get("completions");
-    let parallelism = spec.get("parallelism");
-    let failed = spec.get("maxFailedIndexes");
+fn check_indexed(spec: &JobSpec<'_, '_>, errors: &mut ErrorList) {
+    let completions = spec.completions();
+    let parallelism = spec.parallelism();
+    let failed = spec.max_failed_indexes();
     if !completions.exists() {
         errors.push(completions.required("when completion mode is Indexed"));
     }
@@ -131,7 +127,7 @@ fn check_indexed(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     if failed.number() > MAX_INDEXED {
         errors.push(failed.invalid(format!("must be less than or equal to {MAX_INDEXED}")));
     }
-    if completions.number() <= MANY_COMPLETIONS || !spec.get("backoffLimitPerIndex").exists() {
+    if completions.number() <= MANY_COMPLETIONS || !spec.backoff_limit_per_index().exists() {
         return;
     }
     if !failed.exists() {
@@ -148,9 +144,9 @@ fn check_indexed(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks that the pods of a job terminate.
-fn check_restarts(template: &Field<'_, '_>, has_failure_policy: bool, errors: &mut ErrorList) {
-    let pod = template.get("spec");
-    let policy = pod.get("restartPolicy");
+fn check_restarts(template: &PodTemplateSpec<'_, '_>, has_failure_policy: bool, errors: &mut ErrorList) {
+    let pod = template.spec();
+    let policy = pod.restart_policy();
     match policy.text() {
         "Never" => {}
         "OnFailure" if has_failure_policy => {
@@ -162,24 +158,18 @@ fn check_restarts(template: &Field<'_, '_>, has_failure_policy: bool, errors: &m
     }
 }
 
-/// Warns about a job spec at a path, and about its template.
-pub(crate) fn warn(object: &Object, path: &[&str]) -> Vec<String> {
-    let spec = |field: &str| {
-        let path = [path, &[field]].concat();
-        object.get(&path).cloned().unwrap_or_default()
-    };
-    let number = |field: &str| spec(field).as_i64().unwrap_or_default();
+/// Warns about a job spec and its template.
+pub(crate) fn warn(spec: &JobSpec<'_, '_>) -> Vec<String> {
     let mut warnings = Vec::new();
-    let is_indexed = spec("completionMode") == "Indexed";
-    if is_indexed
-        && number("completions") > MANY_COMPLETIONS
-        && number("parallelism") > MAX_WITH_MANY_COMPLETIONS
+    if spec.completion_mode().text() == "Indexed"
+        && spec.completions().number() > MANY_COMPLETIONS
+        && spec.parallelism().number() > MAX_WITH_MANY_COMPLETIONS
     {
         warnings.push(format!(
             "{}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail",
-            path.join(".")
+            spec.path()
         ));
     }
-    warnings.extend(warnings::of_template(object, &[path, &["template"]].concat()));
+    warnings.extend(warnings::of_template(&spec.template()));
     warnings
 }

@@ -8,8 +8,7 @@ use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use registry_core::api::validation::{ErrorList, FieldPath};
-
-use crate::support::field::Field;
+use resource_views::Text;
 
 const NO_ADDRESS: &str = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const NO_NETWORK: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
@@ -141,14 +140,14 @@ pub(crate) fn complaint(text: &str) -> Option<&'static str> {
 }
 
 /// Adds an error if the text is no address.
-pub(crate) fn check_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_address(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
     }
 }
 
 /// Adds an error if the text is no address in canonical form.
-pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_canonical_address(field: &Text<'_, '_>, errors: &mut ErrorList) {
     check_address(field, errors);
     if let Ok(address) = field.text().parse::<IpAddr>()
         && !is_mapped(address)
@@ -158,13 +157,13 @@ pub(crate) fn check_canonical_address(field: &Field<'_, '_>, errors: &mut ErrorL
 }
 
 /// Adds an error if the text is no address and was not accepted before.
-pub(crate) fn check_new_address(field: &Field<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
+pub(crate) fn check_new_address(field: &Text<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
     if !accepted.contains(field.text()) {
         check_address(field, errors);
     }
 }
 
-fn check_form(field: &Field<'_, '_>, form: &str, errors: &mut ErrorList) {
+fn check_form(field: &Text<'_, '_>, form: &str, errors: &mut ErrorList) {
     if field.text() != form {
         errors.push(field.invalid_text(format!("must be in canonical form ({form:?})")));
     }
@@ -182,7 +181,7 @@ pub(crate) fn warning(path: &FieldPath, text: &str) -> Option<String> {
 }
 
 /// Adds an error if the text is no address of an endpoint: one that another machine can reach.
-pub(crate) fn check_endpoint(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_endpoint(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if parse_loosely(field.text()).is_none() {
         errors.push(field.invalid_text("must be a valid IP address"));
     } else {
@@ -191,7 +190,7 @@ pub(crate) fn check_endpoint(field: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Adds an error if the text is no address that another machine can reach.
-pub(crate) fn check_reachable(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_reachable(field: &Text<'_, '_>, errors: &mut ErrorList) {
     let Some(address) = parse_loosely(field.text()) else {
         errors.push(field.invalid_text(NO_ADDRESS));
         return;
@@ -236,14 +235,14 @@ pub(crate) fn network_complaint(text: &str) -> Option<&'static str> {
 }
 
 /// Adds an error if the text is no network: an address without host bits, and the length of its prefix.
-pub(crate) fn check_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_network(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
     }
 }
 
 /// Adds an error if the text is no network in canonical form.
-pub(crate) fn check_canonical_network(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_canonical_network(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
         return;
@@ -253,7 +252,7 @@ pub(crate) fn check_canonical_network(field: &Field<'_, '_>, errors: &mut ErrorL
 }
 
 /// Adds an error if the text is no address of an interface, with the length of its network's prefix, in canonical form.
-pub(crate) fn check_interface_address(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_interface_address(field: &Text<'_, '_>, errors: &mut ErrorList) {
     let Some(network) = Network::parse_loosely(field.text()) else {
         errors.push(field.invalid_text(NO_INTERFACE));
         return;

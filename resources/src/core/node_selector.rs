@@ -3,46 +3,61 @@
 //! Kubernetes concept: `ValidateNodeSelector` of `k8s.io/kubernetes/pkg/apis/core/validation`.
 
 use registry_core::api::validation::{ErrorList, names};
-
-use crate::support::field::Field;
+use resource_views::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
+use resource_views::meta::v1::LabelSelector;
 
 const NOT_AN_OPERATOR: &str = "not a valid selector operator";
 
 /// Checks a node selector: it must have a term, and the terms must be well-formed.
-pub(crate) fn check(selector: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check(selector: &NodeSelector<'_, '_>, errors: &mut ErrorList) {
     check_with(selector, false, errors);
 }
 
 /// Checks a node selector whose values may be invalid labels if it is so already.
-pub(crate) fn check_changed(selector: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
-    let is_tolerated = |old: &Field<'_, '_>| {
-        old.get("nodeSelectorTerms").elements().any(|term| {
-            term.get("matchExpressions").elements().any(|requirement| {
-                requirement.get("values").elements().any(|value| !names::label_value(value.text()).is_empty())
-            })
-        })
-    };
-    check_with(selector, old.is_some_and(is_tolerated), errors);
+pub(crate) fn check_changed(
+    selector: &NodeSelector<'_, '_>,
+    old: Option<&NodeSelector<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    check_with(selector, old.is_some_and(has_invalid_value), errors);
 }
 
-fn check_with(selector: &Field<'_, '_>, tolerates_values: bool, errors: &mut ErrorList) {
-    let terms = selector.get("nodeSelectorTerms");
+/// Whether a node selector has a value that is no label.
+pub(crate) fn has_invalid_value(selector: &NodeSelector<'_, '_>) -> bool {
+    selector.node_selector_terms().elements().any(|term| {
+        term.match_expressions().elements().any(|requirement| {
+            requirement.values().elements().any(|value| !names::label_value(value.text()).is_empty())
+        })
+    })
+}
+
+pub(crate) fn check_with(selector: &NodeSelector<'_, '_>, tolerates_values: bool, errors: &mut ErrorList) {
+    let terms = selector.node_selector_terms();
     if terms.is_empty() {
         errors.push(terms.required("must have at least one node selector term"));
     }
     for term in terms.elements() {
-        for requirement in term.get("matchExpressions").elements() {
-            check_labels(&requirement, tolerates_values, errors);
-        }
-        for requirement in term.get("matchFields").elements() {
-            check_fields(&requirement, errors);
-        }
+        check_term(&term, tolerates_values, errors);
     }
 }
 
-fn check_labels(requirement: &Field<'_, '_>, tolerates_values: bool, errors: &mut ErrorList) {
-    let operator = requirement.get("operator");
-    let values = requirement.get("values");
+/// Checks a term, whose values may be invalid labels if that is tolerated.
+pub(crate) fn check_term(term: &NodeSelectorTerm<'_, '_>, tolerates_values: bool, errors: &mut ErrorList) {
+    for requirement in term.match_expressions().elements() {
+        check_labels(&requirement, tolerates_values, errors);
+    }
+    for requirement in term.match_fields().elements() {
+        check_fields(&requirement, errors);
+    }
+}
+
+fn check_labels(
+    requirement: &NodeSelectorRequirement<'_, '_>,
+    tolerates_values: bool,
+    errors: &mut ErrorList,
+) {
+    let operator = requirement.operator();
+    let values = requirement.values();
     match operator.text() {
         "In" | "NotIn" => {
             if values.is_empty() {
@@ -63,15 +78,15 @@ fn check_labels(requirement: &Field<'_, '_>, tolerates_values: bool, errors: &mu
         }
         _ => errors.push(operator.invalid_text(NOT_AN_OPERATOR)),
     }
-    requirement.get("key").check(names::qualified_name, errors);
+    requirement.key().check(names::qualified_name, errors);
     for value in values.elements().filter(|_| !tolerates_values) {
         value.check(names::label_value, errors);
     }
 }
 
-fn check_fields(requirement: &Field<'_, '_>, errors: &mut ErrorList) {
-    let operator = requirement.get("operator");
-    let values = requirement.get("values");
+fn check_fields(requirement: &NodeSelectorRequirement<'_, '_>, errors: &mut ErrorList) {
+    let operator = requirement.operator();
+    let values = requirement.values();
     match operator.text() {
         "In" | "NotIn" => {
             if values.len() != 1 {
@@ -82,7 +97,7 @@ fn check_fields(requirement: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         _ => errors.push(operator.invalid_text(NOT_AN_OPERATOR)),
     }
-    let key = requirement.get("key");
+    let key = requirement.key();
     if key.text() != "metadata.name" {
         errors.push(key.invalid_text("not a valid field selector key"));
         return;
@@ -122,10 +137,10 @@ pub(crate) fn deprecation(label: &str) -> Option<&'static str> {
 }
 
 /// Warns of labels that were replaced by others in the terms of a selector.
-pub(crate) fn warn(selector: &Field<'_, '_>, warnings: &mut Vec<String>) {
-    for term in selector.get("nodeSelectorTerms").elements() {
-        for requirement in term.get("matchExpressions").elements() {
-            let key = requirement.get("key");
+pub(crate) fn warn(selector: &NodeSelector<'_, '_>, warnings: &mut Vec<String>) {
+    for term in selector.node_selector_terms().elements() {
+        for requirement in term.match_expressions().elements() {
+            let key = requirement.key();
             if let Some(text) = deprecation(key.text()) {
                 warnings.push(format!("{}: {} is {text}", key.path(), key.text()));
             }
@@ -134,17 +149,17 @@ pub(crate) fn warn(selector: &Field<'_, '_>, warnings: &mut Vec<String>) {
 }
 
 /// Warns of labels that were replaced by others in a label selector of nodes.
-pub(crate) fn warn_of_labels(selector: &Field<'_, '_>, warnings: &mut Vec<String>) {
-    for expression in selector.get("matchExpressions").elements() {
-        let key = expression.get("key");
+pub(crate) fn warn_of_labels(selector: &LabelSelector<'_, '_>, warnings: &mut Vec<String>) {
+    for expression in selector.match_expressions().elements() {
+        let key = expression.key();
         if let Some(text) = deprecation(key.text()) {
             warnings.push(format!("{}: {} is {text}", key.path(), key.text()));
         }
     }
-    let labels = selector.get("matchLabels");
+    let labels = selector.match_labels();
     for (label, _) in labels.entries() {
         if let Some(text) = deprecation(label) {
-            warnings.push(format!("{}: {text}", labels.get(label).path()));
+            warnings.push(format!("{}: {text}", labels.path().child(label)));
         }
     }
 }

@@ -3,9 +3,10 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::schema::Quantity;
+use resource_views::core::v1::{PersistentVolumeClaimSpec, TypedLocalObjectReference};
+use resource_views::{List, Quantity as Amount, Text};
 use serde_json::{Value, json};
 
-use crate::support::field::Field;
 use crate::support::label_selector;
 
 const ALONE: &str = "ReadWriteOncePod";
@@ -22,20 +23,18 @@ pub(crate) struct Tolerated {
 
 impl Tolerated {
     /// Returns what the spec of an older object has.
-    pub(crate) fn of(spec: &Field<'_, '_>) -> Self {
-        let selector = spec.get("selector");
+    pub(crate) fn of(spec: &PersistentVolumeClaimSpec<'_, '_>) -> Self {
+        let selector = spec.selector();
         let mut errors = ErrorList::default();
         label_selector::check(&selector, &mut errors);
-        let has_group = |source: &str| spec.get(source).get("apiGroup").exists();
-        Self {
-            selector_values: !errors.is_empty(),
-            groups: has_group("dataSource") || has_group("dataSourceRef"),
-        }
+        let has_group =
+            spec.data_source().api_group().exists() || spec.data_source_ref().api_group().exists();
+        Self { selector_values: !errors.is_empty(), groups: has_group }
     }
 }
 
 /// Checks the access modes; one of them must be the only one.
-pub(crate) fn check_access_modes(modes: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_access_modes(modes: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     let (mut alone, mut others) = (false, false);
     for mode in modes.elements() {
         if mode.text() == ALONE {
@@ -52,23 +51,27 @@ pub(crate) fn check_access_modes(modes: &Field<'_, '_>, errors: &mut ErrorList) 
 }
 
 /// Adds an error if an amount is not positive.
-pub(crate) fn check_positive(amount: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_positive(amount: &Amount<'_, '_>, errors: &mut ErrorList) {
     if is_not_positive(amount) {
         errors.push(amount.invalid("must be greater than zero"));
     }
 }
 
-fn is_not_positive(amount: &Field<'_, '_>) -> bool {
-    Quantity::parse(amount.text()).is_ok_and(|amount| !amount.compare(&Quantity::whole(0)).is_gt())
+fn is_not_positive(amount: &Amount<'_, '_>) -> bool {
+    amount.quantity().is_some_and(|amount| !amount.compare(&Quantity::whole(0)).is_gt())
 }
 
 /// Checks the spec of a claim or of a template of claims.
-pub(crate) fn check_spec(spec: &Field<'_, '_>, tolerated: Tolerated, errors: &mut ErrorList) {
-    let modes = spec.get("accessModes");
+pub(crate) fn check_spec(
+    spec: &PersistentVolumeClaimSpec<'_, '_>,
+    tolerated: Tolerated,
+    errors: &mut ErrorList,
+) {
+    let modes = spec.access_modes();
     if modes.is_empty() {
         errors.push(modes.required("at least 1 access mode is required"));
     }
-    let selector = spec.get("selector");
+    let selector = spec.selector();
     if tolerated.selector_values {
         label_selector::check_except_values(&selector, errors);
     } else {
@@ -76,16 +79,16 @@ pub(crate) fn check_spec(spec: &Field<'_, '_>, tolerated: Tolerated, errors: &mu
     }
     check_access_modes(&modes, errors);
     check_request(spec, errors);
-    spec.get("storageClassName").check_if_set(names::dns_subdomain, errors);
-    spec.get("volumeMode").check_one_of(&["Block", "Filesystem"], errors);
+    spec.storage_class_name().check_if_set(names::dns_subdomain, errors);
+    spec.volume_mode().check_one_of(&["Block", "Filesystem"], errors);
     check_sources(spec, tolerated.groups, errors);
-    spec.get("volumeAttributesClassName").check_if_set(names::dns_subdomain, errors);
+    spec.volume_attributes_class_name().check_if_set(names::dns_subdomain, errors);
 }
 
-fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let resources = spec.get("resources");
-    let requests = resources.get("requests");
-    let storage = requests.get("storage");
+fn check_request(spec: &PersistentVolumeClaimSpec<'_, '_>, errors: &mut ErrorList) {
+    let resources = spec.resources();
+    let requests = resources.requests();
+    let storage = requests.entry("storage");
     if !storage.exists() {
         errors.push(FieldError::required(resources.path().key("storage"), ""));
     } else if is_not_positive(&storage) {
@@ -94,24 +97,24 @@ fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_sources(spec: &Field<'_, '_>, tolerates_groups: bool, errors: &mut ErrorList) {
-    let source = spec.get("dataSource");
-    let reference = spec.get("dataSourceRef");
+fn check_sources(spec: &PersistentVolumeClaimSpec<'_, '_>, tolerates_groups: bool, errors: &mut ErrorList) {
+    let source = spec.data_source();
+    let reference = spec.data_source_ref();
     if source.exists() {
         check_source(&source, tolerates_groups, errors);
     }
     if !reference.exists() {
         return;
     }
-    check_source(&reference, tolerates_groups, errors);
-    let namespace = reference.get("namespace");
+    check_source(&reference.into(), tolerates_groups, errors);
+    let namespace = reference.namespace();
     namespace.check_if_set(names::dns_label, errors);
     if !source.exists() {
         return;
     }
-    let part = |of: &Field<'_, '_>, name: &str| of.get(name).value().cloned();
-    let is_same =
-        ["apiGroup", "kind", "name"].iter().all(|name| part(&source, name) == part(&reference, name));
+    let is_same = source.api_group().value() == reference.api_group().value()
+        && source.kind().value() == reference.kind().value()
+        && source.name().value() == reference.name().value();
     let detail = if !namespace.text().is_empty() {
         "may not be specified when dataSourceRef.namespace is specified"
     } else if !is_same {
@@ -122,11 +125,11 @@ fn check_sources(spec: &Field<'_, '_>, tolerates_groups: bool, errors: &mut Erro
     errors.push(FieldError::invalid(spec.path(), json!({}), detail));
 }
 
-fn check_source(source: &Field<'_, '_>, tolerates_groups: bool, errors: &mut ErrorList) {
-    source.get("name").check_present(errors);
-    let kind = source.get("kind");
+fn check_source(source: &TypedLocalObjectReference<'_, '_>, tolerates_groups: bool, errors: &mut ErrorList) {
+    source.name().check_present(errors);
+    let kind = source.kind();
     kind.check_present(errors);
-    let group = source.get("apiGroup");
+    let group = source.api_group();
     if group.text().is_empty() {
         if kind.text() != "PersistentVolumeClaim" {
             let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
@@ -138,17 +141,20 @@ fn check_source(source: &Field<'_, '_>, tolerates_groups: bool, errors: &mut Err
 }
 
 /// Warns of amounts that are no whole number of bytes.
-pub(crate) fn warn(spec: &Field<'_, '_>, warnings: &mut Vec<String>) {
+pub(crate) fn warn(spec: &PersistentVolumeClaimSpec<'_, '_>, warnings: &mut Vec<String>) {
     warn_at(spec, &spec.path(), warnings);
 }
 
 /// The same for a spec at another path.
-pub(crate) fn warn_at(spec: &Field<'_, '_>, place: &FieldPath, warnings: &mut Vec<String>) {
-    let resources = spec.get("resources");
-    for name in ["requests", "limits"] {
-        let list = resources.get(name);
-        let amount = list.get("storage");
-        let Ok(quantity) = Quantity::parse(amount.text()) else { continue };
+pub(crate) fn warn_at(
+    spec: &PersistentVolumeClaimSpec<'_, '_>,
+    place: &FieldPath,
+    warnings: &mut Vec<String>,
+) {
+    let resources = spec.resources();
+    for (name, amounts) in [("requests", resources.requests()), ("limits", resources.limits())] {
+        let amount = amounts.entry("storage");
+        let Some(quantity) = amount.quantity() else { continue };
         if !quantity.is_whole() {
             let path = place.child("resources").child(name).key("storage");
             let value: Value = quantity.to_string().into();

@@ -147,7 +147,7 @@ fn check_allocation(allocation: &Field<'_, '_>, names: &requests::RequestNames<'
     }
     let selector = allocation.get("nodeSelector");
     if selector.exists() {
-        node_selector::check(&selector, errors);
+        node_selector::check(&selector.view(), errors);
     }
 }
 

@@ -207,7 +207,7 @@ fn check_place(device: &Field<'_, '_>, per_device: bool, errors: &mut ErrorList)
     }
     if selector.exists() {
         set.push("`nodeSelector`");
-        node_selector::check(&selector, errors);
+        node_selector::check(&selector.view(), errors);
     }
     if all.exists() {
         if all.is_true() {

@@ -3,12 +3,12 @@
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
+use resource_views::meta::v1::LabelSelector as Selector;
+use resource_views::{Map, Text};
 use serde_json::Value;
 
-use crate::support::field::Field;
-
 /// Checks the keys and values of a map of labels.
-pub(crate) fn check_labels(labels: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_labels(labels: &Map<Text<'_, '_>>, errors: &mut ErrorList) {
     for (key, value) in labels.entries() {
         for complaint in names::qualified_name(key) {
             errors.push(FieldError::invalid(labels.path(), key, complaint));
@@ -20,21 +20,21 @@ pub(crate) fn check_labels(labels: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a `metav1.LabelSelector`.
-pub(crate) fn check(selector: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check(selector: &Selector<'_, '_>, errors: &mut ErrorList) {
     check_except_values(selector, errors);
-    for expression in selector.get("matchExpressions").elements() {
-        for value in expression.get("values").elements() {
+    for expression in selector.match_expressions().elements() {
+        for value in expression.values().elements() {
             value.check(names::label_value, errors);
         }
     }
 }
 
 /// Checks a `metav1.LabelSelector` whose values may be invalid labels, because they were before.
-pub(crate) fn check_except_values(selector: &Field<'_, '_>, errors: &mut ErrorList) {
-    check_labels(&selector.get("matchLabels"), errors);
-    for expression in selector.get("matchExpressions").elements() {
-        let operator = expression.get("operator");
-        let values = expression.get("values");
+pub(crate) fn check_except_values(selector: &Selector<'_, '_>, errors: &mut ErrorList) {
+    check_labels(&selector.match_labels(), errors);
+    for expression in selector.match_expressions().elements() {
+        let operator = expression.operator();
+        let values = expression.values();
         match operator.text() {
             "In" | "NotIn" if values.is_empty() => {
                 errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
@@ -47,12 +47,12 @@ pub(crate) fn check_except_values(selector: &Field<'_, '_>, errors: &mut ErrorLi
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             _ => errors.push(operator.invalid_text("not a valid selector operator")),
         }
-        expression.get("key").check(names::qualified_name, errors);
+        expression.key().check(names::qualified_name, errors);
     }
 }
 
 /// Whether a selector can be evaluated; an absent one selects nothing.
-pub(crate) fn is_readable(selector: &Field<'_, '_>) -> bool {
+pub(crate) fn is_readable(selector: &Selector<'_, '_>) -> bool {
     selector.value().is_none_or(|selector| LabelSelector::from_object(selector).is_ok())
 }
 

@@ -43,6 +43,11 @@ impl<'v, 'p> Field<'v, 'p> {
         Self::typed(View::top(object, name))
     }
 
+    /// Returns the view of a field whose type is known here.
+    pub fn view<T: Typed<'v, 'p>>(&self) -> T {
+        T::typed(***self)
+    }
+
     /// Returns a field of this one.
     pub fn get(&'p self, name: &'p str) -> Self {
         Self::typed(self.child(name))

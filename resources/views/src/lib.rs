@@ -25,6 +25,7 @@
 
 #[macro_use]
 mod declare;
+mod alike;
 pub mod field;
 pub mod generated;
 pub mod scalars;

@@ -179,6 +179,15 @@ impl<'v> Quantity<'v, '_> {
     pub fn text(&self) -> &'v str {
         self.any_text()
     }
+
+    /// Returns the amount, which may be written as a number; `None` if it is absent or invalid.
+    pub fn quantity(&self) -> Option<registry_core::schema::Quantity> {
+        match self.value()? {
+            Value::String(text) => registry_core::schema::Quantity::parse(text).ok(),
+            Value::Number(number) => registry_core::schema::Quantity::parse(&number.to_string()).ok(),
+            _ => None,
+        }
+    }
 }
 
 impl<'v> Time<'v, '_> {

@@ -25,6 +25,18 @@ pub trait Fill<'m> {
     fn fill(fields: &'m mut Fields) -> Self;
 }
 
+/// Returns the object in a field, which becomes an empty one unless it is one.
+fn new_object<'m>(fields: &'m mut Fields, name: &str) -> &'m mut Fields {
+    let value = fields.entry(name).or_insert(Value::Null);
+    if !value.is_object() {
+        *value = Value::Object(Fields::new());
+    }
+    match value {
+        Value::Object(fields) => fields,
+        _ => unreachable!("it is an object now"),
+    }
+}
+
 /// Whether a field is unset.
 pub fn is_unset(value: Option<&Value>) -> bool {
     match value {
@@ -127,14 +139,31 @@ settable! {
     Quantity: &str
 }
 
-impl Slot<'_, Text<'_, '_>> {
+impl<'m> Slot<'m, Text<'_, '_>> {
+    /// Returns its text; empty if absent.
+    pub fn text(self) -> &'m str {
+        self.fields.get(self.name).and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// Whether its text is this one.
     pub fn is(&self, text: &str) -> bool {
         self.value().and_then(Value::as_str) == Some(text)
     }
 }
 
+impl Slot<'_, Boolean<'_, '_>> {
+    /// Whether it is present and true.
+    pub fn is_true(&self) -> bool {
+        self.value() == Some(&Value::Bool(true))
+    }
+}
+
 impl Slot<'_, Integer<'_, '_>> {
+    /// Returns its integer, if present.
+    pub fn integer(&self) -> Option<i64> {
+        self.value().and_then(Value::as_i64)
+    }
+
     /// Sets the field if it is unset or 0, for fields whose 0 means unset.
     pub fn or_if_zero(self, default: i64) {
         if self.is_unset() || self.value().and_then(Value::as_i64) == Some(0) {
@@ -167,14 +196,7 @@ impl<'m, T: Fill<'m>> Slot<'m, T> {
 
     /// Returns the fields in it, for which it becomes an empty object unless it is one.
     pub fn or_new(self) -> T {
-        let value = self.fields.entry(self.name).or_insert(Value::Null);
-        if !value.is_object() {
-            *value = Value::Object(Fields::new());
-        }
-        match value {
-            Value::Object(fields) => T::fill(fields),
-            _ => unreachable!("it is an object now"),
-        }
+        T::fill(new_object(self.fields, self.name))
     }
 }
 
@@ -186,9 +208,32 @@ impl<'m, T: Fill<'m>> Slot<'m, List<T>> {
     }
 }
 
+impl<'m, T> Slot<'m, List<T>> {
+    /// Appends elements to the list, which is created unless there is one.
+    pub fn append(self, mut elements: Vec<Value>) {
+        match self.fields.get_mut(self.name).and_then(Value::as_array_mut) {
+            Some(list) => list.append(&mut elements),
+            None => self.set_value(elements.into()),
+        }
+    }
+}
+
+impl<'m> Slot<'m, List<Text<'_, '_>>> {
+    /// Returns the texts of the elements; none if it is absent.
+    pub fn texts(self) -> impl Iterator<Item = &'m str> {
+        let elements = self.fields.get(self.name).and_then(Value::as_array).into_iter().flatten();
+        elements.map(|value| value.as_str().unwrap_or_default())
+    }
+}
+
 impl<'m, T> Slot<'m, Map<T>> {
     /// Returns the entries, if it is present.
     pub fn entries(self) -> Option<&'m mut Fields> {
         self.fields.get_mut(self.name).and_then(Value::as_object_mut)
+    }
+
+    /// Returns the entries, for which it becomes an empty map unless it is one.
+    pub fn or_new_entries(self) -> &'m mut Fields {
+        new_object(self.fields, self.name)
     }
 }

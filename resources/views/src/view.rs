@@ -47,6 +47,11 @@ impl<'v, 'p> View<'v, 'p> {
         Self { value: something(object.0.get(name)), parent: None, step: PathStep::Name(name) }
     }
 
+    /// Returns a value that is no part of an object, whose path is empty.
+    pub fn root(value: &'v Value) -> Self {
+        Self { value: something(Some(value)), parent: None, step: PathStep::Name("") }
+    }
+
     /// Returns a field of this one, under the name that paths show.
     #[inline]
     pub(crate) fn child_shown_as(&'p self, name: &str, shown: &'p str) -> Self {
@@ -94,7 +99,7 @@ impl<'v, 'p> View<'v, 'p> {
     }
 
     /// Returns this field with another value.
-    pub(crate) fn with_value(self, value: &'v Value) -> Self {
+    pub fn with_value(self, value: &'v Value) -> Self {
         Self { value: something(Some(value)), ..self }
     }
 }
@@ -110,6 +115,11 @@ impl<'v> View<'v, '_> {
     /// Whether it is present.
     pub fn exists(&self) -> bool {
         self.value.is_some()
+    }
+
+    /// Whether it is absent, or a struct without fields.
+    pub fn has_no_fields(&self) -> bool {
+        self.count() == 0
     }
 
     /// Returns the text; empty if absent.

@@ -34,7 +34,7 @@ impl ObjectStrategy for DaemonSetStrategy {
             rolling.max_unavailable().or_if_absent(1);
             rolling.max_surge().or_if_absent(0);
         }
-        defaults::apply_to_template(object, &["spec", "template"]);
+        defaults::apply_to_template(spec.template());
         // The server sets the number; the annotation exists only if the client sets it.
         fill_at(object, &TEMPLATE_GENERATION, "0");
     }
@@ -68,11 +68,11 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_template(object, &["spec", "template"])
+        warnings::of_template(&DaemonSet(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        warnings::of_changed_workload(new, old, &DaemonSet(new).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

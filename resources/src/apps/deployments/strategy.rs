@@ -29,7 +29,7 @@ impl ObjectStrategy for DeploymentStrategy {
             rolling.max_surge().or_if_absent("25%");
             rolling.max_unavailable().or_if_absent("25%");
         }
-        defaults::apply_to_template(object, &["spec", "template"]);
+        defaults::apply_to_template(spec.template());
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
@@ -56,11 +56,11 @@ impl ObjectStrategy for DeploymentStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "template"])
+        warnings::of_new_workload(object, &Deployment(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        warnings::of_changed_workload(new, old, &Deployment(new).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

@@ -15,8 +15,9 @@ pub(super) struct ReplicaSetStrategy;
 
 impl ObjectStrategy for ReplicaSetStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        ReplicaSetMut(object).spec().or_new().replicas().or(1);
-        defaults::apply_to_template(object, &["spec", "template"]);
+        let mut spec = ReplicaSetMut(object).spec().or_new();
+        spec.replicas().or(1);
+        defaults::apply_to_template(spec.template());
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
@@ -31,11 +32,11 @@ impl ObjectStrategy for ReplicaSetStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "template"])
+        warnings::of_new_workload(object, &ReplicaSet(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &["spec", "template"])
+        warnings::of_changed_workload(new, old, &ReplicaSet(new).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

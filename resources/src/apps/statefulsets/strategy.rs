@@ -11,7 +11,7 @@ use super::template;
 use crate::apps::workload::{self, Counts};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 use crate::support::semantic;
 
@@ -70,7 +70,7 @@ impl ObjectStrategy for StatefulSetStrategy {
             }
             claim.status().or_new().phase().or("Pending");
         }
-        defaults::apply_to_template(object, &["spec", "template"]);
+        defaults::apply_to_template(spec.template());
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -100,14 +100,14 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_template(object, &["spec", "template"]);
+        let mut warnings = warnings::of_template(&StatefulSet(object).spec().template());
         // The path of these warnings does not name the spec.
         warn_of_claims(object, None, &mut warnings);
         warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_changed_workload(new, old, &["spec", "template"]);
+        let mut warnings = warnings::of_changed_workload(new, old, &StatefulSet(new).spec().template());
         // The path of these warnings has the Go name of the spec.
         warn_of_claims(new, Some("Spec"), &mut warnings);
         warnings
@@ -150,7 +150,7 @@ fn warn_of_claims(object: &Object, spec_name: Option<&str>, warnings: &mut Vec<S
     let spec = StatefulSet(object).spec();
     for claim in spec.volume_claim_templates().elements() {
         let path = spec_name.map_or_else(|| claim.path(), |name| claim.path().child(name));
-        volume_claim::warn_at(&Field::from(*claim.spec()), &path, warnings);
+        volume_claim::warn_at(&claim.spec(), &path, warnings);
     }
     if spec.revision_history_limit().number() < 0 {
         warnings.push("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended".to_owned());
@@ -172,7 +172,7 @@ fn check(context: &RequestContext, object: &Object, old: Option<&Object>) -> Err
     // Claims and the service are immutable: what is stored is not checked again.
     if old.is_none() {
         for claim in spec.volume_claim_templates().elements() {
-            volume_claim::check_spec(&Field::from(*claim.spec()), Tolerated::default(), &mut errors);
+            volume_claim::check_spec(&claim.spec(), Tolerated::default(), &mut errors);
         }
     }
     spec.replicas().check_not_negative(&mut errors);

@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use resource_views::apps::v1::{StatefulSet, StatefulSetMut};
+use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetSpec};
 use serde_json::{Value, json};
 
 use crate::apps::workload::Workload;
 use crate::core::pod_spec::validation;
-use crate::support::field::Field;
 
 /// Checks the selector and the template; `old` is what the set was before an update.
 pub(super) fn check(context: &RequestContext, object: &Object, old: Option<&Object>, errors: &mut ErrorList) {
@@ -28,7 +27,7 @@ pub(super) fn check(context: &RequestContext, object: &Object, old: Option<&Obje
     }
     errors.append(own);
     let mut repeated = ErrorList::default();
-    validation::check_template_metadata(context, &Field::from(*template), &mut repeated);
+    validation::check_template_metadata(context, &template, &mut repeated);
     errors.append(repeated);
     Workload::STATEFUL_SET.check_run_forever(&template, errors);
 }
@@ -38,8 +37,8 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     let completed = completed(object);
     let spec = StatefulSet(completed.as_ref().unwrap_or(object)).spec();
     let old = old.map(|old| StatefulSet(old).spec());
-    let old = old.as_ref().map(|old| Field::from(*old.template()));
-    validation::check_template(context, &Field::from(*spec.template()), old.as_ref(), &mut errors);
+    let old = old.as_ref().map(StatefulSetSpec::template);
+    validation::check_template(context, &spec.template(), old.as_ref(), &mut errors);
     errors
 }
 

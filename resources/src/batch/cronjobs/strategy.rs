@@ -4,41 +4,46 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Text;
+use resource_views::batch::v1::{CronJob, CronJobMut, CronJobSpec, JobTemplateSpec};
 
 use super::schedule;
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{fill_at, with_at};
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// A job's name is the CronJob's with eleven more characters, and must be a valid label value.
 const MAX_NAME_CHARACTERS: usize = 52;
-
-const JOB: [&str; 3] = ["spec", "jobTemplate", "spec"];
 
 /// Defaults and validation.
 pub(super) struct CronJobStrategy;
 
 impl ObjectStrategy for CronJobStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        fill_at(object, &["spec", "concurrencyPolicy"], "Allow");
-        fill_at(object, &["spec", "suspend"], false);
-        fill_at(object, &["spec", "successfulJobsHistoryLimit"], 3);
-        fill_at(object, &["spec", "failedJobsHistoryLimit"], 1);
-        with_at(object, &JOB, job_spec::default_failure_policy);
-        defaults::apply_to_template(object, &["spec", "jobTemplate", "spec", "template"]);
+        let mut spec = CronJobMut(object).spec().or_new();
+        spec.concurrency_policy().or("Allow");
+        spec.suspend().or(false);
+        spec.successful_jobs_history_limit().or(3);
+        spec.failed_jobs_history_limit().or(1);
+        if let Some(mut template) = spec.job_template().present()
+            && let Some(mut job) = template.spec().present()
+        {
+            job_spec::default_failure_policy(&mut job);
+            defaults::apply_to_template(job.template());
+        }
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = warnings::of_name(object, "Pod names and hostnames");
-        warnings.extend(job_spec::warn(object, &JOB));
+        warnings.extend(job_spec::warn(&CronJob(object).spec().job_template().spec()));
         warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
         let is_same = new.generation() == old.generation();
-        let mut warnings = if is_same { Vec::new() } else { job_spec::warn(new, &JOB) };
-        if new.get_str(&["spec", "schedule"]).unwrap_or_default().contains("TZ") {
+        let mut warnings =
+            if is_same { Vec::new() } else { job_spec::warn(&CronJob(new).spec().job_template().spec()) };
+        if CronJob(new).spec().schedule().text().contains("TZ") {
             warnings.push("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details".to_owned());
         }
         warnings
@@ -46,7 +51,7 @@ impl ObjectStrategy for CronJobStrategy {
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(context, &Field::of(object, "spec"), None, &mut errors);
+        check_spec(context, &CronJob(object).spec(), None, &mut errors);
         if object.name().len() > MAX_NAME_CHARACTERS {
             let path = FieldPath::new("metadata").child("name");
             let detail = format!("must be no more than {MAX_NAME_CHARACTERS} characters");
@@ -57,50 +62,47 @@ impl ObjectStrategy for CronJobStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let before = Field::of(old, "spec");
-        check_spec(context, &Field::of(new, "spec"), Some(&before), &mut errors);
+        let before = CronJob(old).spec();
+        check_spec(context, &CronJob(new).spec(), Some(&before), &mut errors);
         errors
     }
 }
 
 fn check_spec(
     context: &RequestContext,
-    spec: &Field<'_, '_>,
-    old: Option<&Field<'_, '_>>,
+    spec: &CronJobSpec<'_, '_>,
+    old: Option<&CronJobSpec<'_, '_>>,
     errors: &mut ErrorList,
 ) {
-    let zone = spec.get("timeZone");
-    check_schedule(&spec.get("schedule"), zone.exists(), old, errors);
-    spec.get("startingDeadlineSeconds").check_not_negative(errors);
-    if zone.exists() && old.is_none_or(|old| old.get("timeZone").value() != zone.value()) {
+    let zone = spec.time_zone();
+    check_schedule(&spec.schedule(), zone.exists(), old, errors);
+    spec.starting_deadline_seconds().check_not_negative(errors);
+    if zone.exists() && old.is_none_or(|old| old.time_zone().value() != zone.value()) {
         check_zone(&zone, errors);
     }
-    let policy = spec.get("concurrencyPolicy");
+    let policy = spec.concurrency_policy();
     policy.check_word(&["Allow", "Forbid", "Replace"], errors);
-    let template = spec.get("jobTemplate");
-    let job = template.get("spec");
-    match old.map(|old| old.get("jobTemplate")) {
-        Some(old) => job_spec::validate(context, &job, Some(&old.get("spec")), errors),
-        None => job_spec::validate(context, &job, None, errors),
-    }
-    let selector = job.get("selector");
+    let template = spec.job_template();
+    let job = template.spec();
+    let old = old.map(CronJobSpec::job_template);
+    job_spec::validate(context, &job, old.as_ref().map(JobTemplateSpec::spec).as_ref(), errors);
+    let selector = job.selector();
     if selector.exists() {
         errors.push(selector.invalid_as("<metav1.LabelSelector>", "`selector` will be auto-generated"));
     }
-    let manual = job.get("manualSelector");
+    let manual = job.manual_selector();
     if manual.is_true() {
         errors.push(manual.unsupported(&["nil", "false"]));
     }
-    for limit in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
-        spec.get(limit).check_not_negative(errors);
-    }
+    spec.successful_jobs_history_limit().check_not_negative(errors);
+    spec.failed_jobs_history_limit().check_not_negative(errors);
 }
 
 /// Checks the schedule. A time zone in it is only tolerated where there was one before.
 fn check_schedule(
-    written: &Field<'_, '_>,
+    written: &Text<'_, '_>,
     has_zone: bool,
-    old: Option<&Field<'_, '_>>,
+    old: Option<&CronJobSpec<'_, '_>>,
     errors: &mut ErrorList,
 ) {
     if !written.check_present(errors) {
@@ -120,7 +122,7 @@ fn check_schedule(
     if let Err(complaint) = checked {
         errors.push(written.invalid(complaint));
     }
-    let tolerates = old.is_some_and(|old| old.get("schedule").text().contains("TZ"));
+    let tolerates = old.is_some_and(|old| old.schedule().text().contains("TZ"));
     if names_zone && tolerates && has_zone {
         errors.push(written.invalid("cannot use both timeZone field and TZ or CRON_TZ in schedule"));
     } else if names_zone && !tolerates {
@@ -128,7 +130,7 @@ fn check_schedule(
     }
 }
 
-fn check_zone(zone: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_zone(zone: &Text<'_, '_>, errors: &mut ErrorList) {
     let name = zone.text();
     if name.is_empty() {
         errors.push(zone.invalid("timeZone must be nil or non-empty string"));

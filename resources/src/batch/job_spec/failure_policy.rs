@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, FieldError, FieldErrorKind, names};
-
-use crate::support::field::Field;
+use resource_views::batch::v1::{JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule};
+use resource_views::{Text, View};
 
 const ACTIONS: [&str; 4] = ["Count", "FailIndex", "FailJob", "Ignore"];
 const OPERATORS: [&str; 2] = ["In", "NotIn"];
@@ -17,19 +17,19 @@ const MAX_CODES: usize = 255;
 const MAX_CONDITIONS: usize = 20;
 
 /// Checks the failure policy of a job spec.
-pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let policy = spec.get("podFailurePolicy");
+pub(super) fn check(spec: &JobSpec<'_, '_>, errors: &mut ErrorList) {
+    let policy = spec.pod_failure_policy();
     if !policy.exists() {
         return;
     }
-    let rules = policy.get("rules");
+    let rules = policy.rules();
     rules.check_count(MAX_RULES, errors);
-    let template = spec.get("template");
-    let pod = template.get("spec");
-    let (containers, init) = (pod.get("containers"), pod.get("initContainers"));
+    let template = spec.template();
+    let pod = template.spec();
+    let (containers, init) = (pod.containers(), pod.init_containers());
     let names: HashSet<&str> =
-        containers.elements().chain(init.elements()).map(|container| container.get("name").text()).collect();
-    let has_limit = spec.get("backoffLimitPerIndex").exists();
+        containers.elements().chain(init.elements()).map(|container| container.name().text()).collect();
+    let has_limit = spec.backoff_limit_per_index().exists();
     for rule in rules.elements() {
         check_rule(&rule, has_limit, &names, errors);
     }
@@ -41,7 +41,7 @@ fn listed(words: &[&str]) -> String {
     format!("valid values: [{}]", words.join(" "))
 }
 
-fn check_word(word: &Field<'_, '_>, accepted: &[&str], errors: &mut ErrorList) {
+fn check_word(word: &Text<'_, '_>, accepted: &[&str], errors: &mut ErrorList) {
     if word.text().is_empty() {
         errors.push(word.required(listed(accepted)));
     } else {
@@ -50,21 +50,26 @@ fn check_word(word: &Field<'_, '_>, accepted: &[&str], errors: &mut ErrorList) {
 }
 
 /// Checks that a rule matches exit codes or conditions, and has an action.
-fn check_rule(rule: &Field<'_, '_>, has_limit: bool, containers: &HashSet<&str>, errors: &mut ErrorList) {
-    let action = rule.get("action");
+fn check_rule(
+    rule: &PodFailurePolicyRule<'_, '_>,
+    has_limit: bool,
+    containers: &HashSet<&str>,
+    errors: &mut ErrorList,
+) {
+    let action = rule.action();
     if action.text() == "FailIndex" && !has_limit {
         errors.push(action.invalid("requires the backoffLimitPerIndex to be set"));
     }
     check_word(&action, &ACTIONS, errors);
-    let codes = rule.get("onExitCodes");
-    let conditions = rule.get("onPodConditions");
+    let codes = rule.on_exit_codes();
+    let conditions = rule.on_pod_conditions();
     if codes.exists() {
         check_exit_codes(&codes, containers, errors);
     }
     conditions.check_count(MAX_CONDITIONS, errors);
     for condition in conditions.elements() {
-        condition.get("type").check(names::qualified_name, errors);
-        check_word(&condition.get("status"), &STATUSES, errors);
+        condition.r#type().check(names::qualified_name, errors);
+        check_word(&condition.status(), &STATUSES, errors);
     }
     let detail = match (codes.exists(), !conditions.is_empty()) {
         (true, true) => "specifying both OnExitCodes and OnPodConditions is not supported",
@@ -75,19 +80,23 @@ fn check_rule(rule: &Field<'_, '_>, has_limit: bool, containers: &HashSet<&str>,
 }
 
 /// Returns the error of a value that the message does not show.
-pub(crate) fn without_value(field: &Field<'_, '_>, detail: &str) -> FieldError {
+pub(crate) fn without_value(field: &View<'_, '_>, detail: &str) -> FieldError {
     FieldError { kind: FieldErrorKind::Invalid, ..field.forbidden(detail) }
 }
 
-fn check_exit_codes(codes: &Field<'_, '_>, containers: &HashSet<&str>, errors: &mut ErrorList) {
-    let operator = codes.get("operator");
+fn check_exit_codes(
+    codes: &PodFailurePolicyOnExitCodesRequirement<'_, '_>,
+    containers: &HashSet<&str>,
+    errors: &mut ErrorList,
+) {
+    let operator = codes.operator();
     check_word(&operator, &OPERATORS, errors);
-    let container = codes.get("containerName");
+    let container = codes.container_name();
     if container.exists() && !containers.contains(container.text()) {
         let detail = "must be one of the container or initContainer names in the pod template";
         errors.push(container.invalid(detail));
     }
-    let values = codes.get("values");
+    let values = codes.values();
     if values.is_empty() {
         errors.push(values.invalid("at least one value is required"));
     } else {

@@ -1,9 +1,10 @@
 //! The completions that make an indexed job successful.
 
 use registry_core::api::validation::ErrorList;
+use resource_views::batch::v1::{JobSpec, SuccessPolicyRule};
 
 use super::indexes;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// Maximum number of rules.
 const MAX_RULES: usize = 20;
@@ -11,29 +12,29 @@ const MAX_RULES: usize = 20;
 const MAX_INDEXES_BYTES: usize = 64 << 10;
 
 /// Checks the success policy of a job spec.
-pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let policy = spec.get("successPolicy");
+pub(super) fn check(spec: &JobSpec<'_, '_>, errors: &mut ErrorList) {
+    let policy = spec.success_policy();
     if !policy.exists() {
         return;
     }
-    if spec.get("completionMode").text() != "Indexed" {
+    if spec.completion_mode().text() != "Indexed" {
         errors.push(policy.invalid_as("<batch.SuccessPolicy>", "requires indexed completion mode"));
         return;
     }
-    let rules = policy.get("rules");
+    let rules = policy.rules();
     if rules.is_empty() {
         let detail = "at least one rules must be specified when the successPolicy is specified";
         errors.push(rules.required(detail));
     }
     rules.check_count(MAX_RULES, errors);
     for rule in rules.elements() {
-        check_rule(&rule, spec.get("completions").number(), errors);
+        check_rule(&rule, spec.completions().number(), errors);
     }
 }
 
-fn check_rule(rule: &Field<'_, '_>, completions: i64, errors: &mut ErrorList) {
-    let list = rule.get("succeededIndexes");
-    let count = rule.get("succeededCount");
+fn check_rule(rule: &SuccessPolicyRule<'_, '_>, completions: i64, errors: &mut ErrorList) {
+    let list = rule.succeeded_indexes();
+    let count = rule.succeeded_count();
     if !list.exists() && !count.exists() {
         let detail = "at least one of succeededCount or succeededIndexes must be specified";
         errors.push(rule.required(detail));

@@ -4,13 +4,13 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, PropagationPolicy};
 use registry_core::resource::ObjectStrategy;
-use serde_json::{Value, json};
+use resource_views::batch::v1::{Job, JobMut, JobSpec};
 
 use super::{status, template};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
-use crate::support::defaulting::{fill_at, is_empty_at, with_at};
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::defaulting::{is_empty_at, is_unset};
+use crate::support::field::ShownAsGo as _;
 use crate::support::label_selector;
 use crate::support::semantic;
 
@@ -19,7 +19,6 @@ const UID_LABELS: [&str; 2] = ["batch.kubernetes.io/controller-uid", "controller
 const NAME_LABELS: [&str; 2] = ["batch.kubernetes.io/job-name", "job-name"];
 const TEMPLATE_LABELS: [&str; 4] = ["spec", "template", "metadata", "labels"];
 const SELECTOR: [&str; 2] = ["spec", "selector"];
-const COMPLETIONS: [&str; 2] = ["spec", "completions"];
 const PRESERVED: &str = "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /// Defaults, the generated selector, validation; pods are orphaned on deletion by default.
@@ -31,31 +30,20 @@ impl ObjectStrategy for JobStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        let has = |field| object.get(&["spec", field]).is_some_and(|value| !value.is_null());
-        if !has("completions") && !has("parallelism") {
-            object.set(&COMPLETIONS, 1.into());
+        let mut spec = JobMut(object).spec().or_new();
+        if spec.completions().is_absent() && spec.parallelism().is_absent() {
+            spec.completions().set(1);
         }
-        let per_index = object.get(&["spec", "backoffLimitPerIndex"]).is_some();
-        let limit = if per_index { i32::MAX } else { 6 };
-        let replacement = if object.get(&["spec", "podFailurePolicy"]).is_some() {
-            "Failed"
-        } else {
-            "TerminatingOrFailed"
-        };
-        for (field, default) in [
-            ("parallelism", json!(1)),
-            ("backoffLimit", json!(limit)),
-            ("completionMode", json!("NonIndexed")),
-            ("suspend", json!(false)),
-            ("manualSelector", json!(false)),
-            ("podReplacementPolicy", json!(replacement)),
-        ] {
-            if object.get(&["spec", field]).is_none_or(Value::is_null) {
-                object.set(&["spec", field], default);
-            }
-        }
-        with_at(object, &["spec"], job_spec::default_failure_policy);
-        defaults::apply_to_template(object, &["spec", "template"]);
+        let limit = if spec.backoff_limit_per_index().is_absent() { 6 } else { i32::MAX };
+        let has_policy = !spec.pod_failure_policy().is_absent();
+        spec.parallelism().or(1);
+        spec.backoff_limit().or(limit.into());
+        spec.completion_mode().or_if_absent("NonIndexed");
+        spec.suspend().or(false);
+        spec.manual_selector().or(false);
+        spec.pod_replacement_policy().or_if_absent(if has_policy { "Failed" } else { "TerminatingOrFailed" });
+        job_spec::default_failure_policy(&mut spec);
+        defaults::apply_to_template(spec.template());
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -65,17 +53,22 @@ impl ObjectStrategy for JobStrategy {
         }
         let name = object.name().to_owned();
         let uid = object.uid().to_owned();
-        for (labels, value) in [(UID_LABELS, &uid), (NAME_LABELS, &name)] {
-            for label in labels {
+        let mut spec = JobMut(object).spec().or_new();
+        let mut template = spec.template().or_new();
+        let mut metadata = template.metadata().or_new();
+        let labels = metadata.labels().or_new_entries();
+        for (keys, value) in [(UID_LABELS, &uid), (NAME_LABELS, &name)] {
+            for key in keys {
                 // Labels that the client set are kept; validation refuses wrong ones.
-                let path = [&TEMPLATE_LABELS[..], &[label]].concat();
-                if object.get(&path).is_none() {
-                    object.set(&path, value.as_str().into());
-                }
+                labels.entry(key).or_insert_with(|| value.as_str().into());
             }
         }
         let [uid_label, _] = UID_LABELS;
-        fill_at(object, &["spec", "selector", "matchLabels", uid_label], uid);
+        let mut selector = spec.selector().or_new();
+        let selected = selector.match_labels().or_new_entries();
+        if is_unset(selected.get(uid_label)) {
+            selected.insert(uid_label.to_owned(), uid.into());
+        }
         label_as_template(object);
     }
 
@@ -95,34 +88,30 @@ impl ObjectStrategy for JobStrategy {
         let mut errors = check(context, new, Some(old));
         // Kubernetes checks the spec with the object and again with the update.
         check_spec(context, new, Some(old), &mut errors);
-        let after = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let after = Job(new).spec();
+        let before = Job(old).spec();
         check_completions(&after, &before, &mut errors);
-        after.get("selector").check_immutable_as(
-            "*<metav1.LabelSelector>",
-            &before.get("selector"),
-            &mut errors,
-        );
+        let selector = after.selector();
+        selector.check_immutable_as("*<metav1.LabelSelector>", &before.selector(), &mut errors);
         template::check_kept(new, old, &mut errors);
-        after.get("completionMode").check_immutable(&before.get("completionMode"), &mut errors);
-        let policy = "podFailurePolicy";
-        after.get(policy).check_immutable_as("*<batch.PodFailurePolicy>", &before.get(policy), &mut errors);
-        for field in ["backoffLimitPerIndex", "managedBy"] {
-            after.get(field).check_immutable(&before.get(field), &mut errors);
-        }
-        let policy = "successPolicy";
-        after.get(policy).check_immutable_as("*<batch.SuccessPolicy>", &before.get(policy), &mut errors);
+        after.completion_mode().check_immutable(&before.completion_mode(), &mut errors);
+        let policy = after.pod_failure_policy();
+        policy.check_immutable_as("*<batch.PodFailurePolicy>", &before.pod_failure_policy(), &mut errors);
+        after.backoff_limit_per_index().check_immutable(&before.backoff_limit_per_index(), &mut errors);
+        after.managed_by().check_immutable(&before.managed_by(), &mut errors);
+        let policy = after.success_policy();
+        policy.check_immutable_as("*<batch.SuccessPolicy>", &before.success_policy(), &mut errors);
         errors
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = warnings::of_name(object, "Pod names and hostnames");
-        warnings.extend(job_spec::warn(object, &["spec"]));
+        warnings.extend(job_spec::warn(&Job(object).spec()));
         warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        if new.generation() == old.generation() { Vec::new() } else { job_spec::warn(new, &["spec"]) }
+        if new.generation() == old.generation() { Vec::new() } else { job_spec::warn(&Job(new).spec()) }
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -139,7 +128,7 @@ impl ObjectStrategy for JobStrategy {
 }
 
 fn is_manual(object: &Object) -> bool {
-    object.get(&["spec", "manualSelector"]) == Some(&Value::Bool(true))
+    Job(object).spec().manual_selector().is_true()
 }
 
 /// Gives a job without labels the labels of its pods, also the labels that the server made.
@@ -152,7 +141,7 @@ fn label_as_template(job: &mut Object) {
 
 fn check(context: &RequestContext, job: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    if !is_manual(job) && job.get(&SELECTOR).is_some() {
+    if !is_manual(job) && Job(job).spec().selector().exists() {
         check_generated_selector(job, old, &mut errors);
     }
     check_spec(context, job, old, &mut errors);
@@ -162,16 +151,16 @@ fn check(context: &RequestContext, job: &Object, old: Option<&Object>) -> ErrorL
 
 /// Checks that the labels of the pods and the selector are the ones that the server makes.
 fn check_generated_selector(job: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    let spec = Field::of(job, "spec");
-    let selector = spec.get("selector");
-    let template = spec.get("template");
-    let metadata = template.get("metadata");
-    let labels = metadata.get("labels");
+    let spec = Job(job).spec();
+    let selector = spec.selector();
+    let template = spec.template();
+    let metadata = template.metadata();
+    let labels = metadata.labels();
     let [uid_label, old_uid_label] = UID_LABELS;
     let [name_label, old_name_label] = NAME_LABELS;
     // Jobs from before the labels had prefixes do not need those.
     let had = |label: &str| {
-        old.is_none_or(|old| old.get(&TEMPLATE_LABELS).is_some_and(|labels| labels.get(label).is_some()))
+        old.is_none_or(|old| Job(old).spec().template().metadata().labels().entry(label).exists())
     };
     let needs_prefixes = had(uid_label) && had(name_label);
     let mut expected = job.clone();
@@ -187,9 +176,9 @@ fn check_generated_selector(job: &Object, old: Option<&Object>, errors: &mut Err
         }
         let detail = format!("must be '{value}'");
         let path = labels.path().key(key);
-        if !labels.get(key).exists() {
+        if !labels.entry(key).exists() {
             errors.push(FieldError::required(path, detail));
-        } else if labels.get(key).text() != value {
+        } else if labels.entry(key).text() != value {
             errors.push(FieldError::invalid(path, labels.value().cloned().unwrap_or_default(), detail));
         }
         expected.set(&[&TEMPLATE_LABELS[..], &[key]].concat(), value.into());
@@ -201,10 +190,10 @@ fn check_generated_selector(job: &Object, old: Option<&Object>, errors: &mut Err
 }
 
 fn check_spec(context: &RequestContext, job: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    let spec = Field::of(job, "spec");
-    let before = old.map(|old| Field::of(old, "spec"));
+    let spec = Job(job).spec();
+    let before = old.map(|old| Job(old).spec());
     job_spec::validate(context, &spec, before.as_ref(), errors);
-    let selector = spec.get("selector");
+    let selector = spec.selector();
     if selector.exists() {
         label_selector::check(&selector, errors);
     } else {
@@ -212,17 +201,19 @@ fn check_spec(context: &RequestContext, job: &Object, old: Option<&Object>, erro
     }
     let is_read = label_selector::is_readable(&selector);
     if is_read && !label_selector::selects(job, &SELECTOR, &TEMPLATE_LABELS) {
-        let template = spec.get("template");
+        let template = spec.template();
         let detail = "`selector` does not match template `labels`";
-        errors.push(template.get("metadata").get("labels").invalid(detail));
+        errors.push(template.metadata().labels().invalid(detail));
     }
 }
 
 /// Checks that the host names of the pods of an indexed job are labels.
 fn check_host_names(job: &Object, errors: &mut ErrorList) {
-    let is_indexed = job.get_str(&["spec", "completionMode"]) == Some("Indexed");
-    let completions = job.get_i64(&COMPLETIONS).filter(|completions| is_indexed && *completions > 0);
-    let Some(completions) = completions else { return };
+    let spec = Job(job).spec();
+    let completions = spec.completions().number();
+    if spec.completion_mode().text() != "Indexed" || completions <= 0 {
+        return;
+    }
     let longest = format!("{}-{}", job.name(), completions - 1);
     if !names::dns_label(&longest).is_empty() {
         let path = FieldPath::new("metadata").child("name");
@@ -232,20 +223,22 @@ fn check_host_names(job: &Object, errors: &mut ErrorList) {
 }
 
 /// The completions of an indexed job may change together with its parallelism.
-fn check_completions(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (completions, old) = (spec.get("completions"), before.get("completions"));
-    if spec.get("completionMode").text() != "Indexed" {
+fn check_completions(spec: &JobSpec<'_, '_>, before: &JobSpec<'_, '_>, errors: &mut ErrorList) {
+    let (completions, old) = (spec.completions(), before.completions());
+    if spec.completion_mode().text() != "Indexed" {
         completions.check_immutable(&old, errors);
         return;
     }
     let is_same = semantic::equal(completions.value(), old.value());
-    if !is_same && completions.exists() && completions.number() != spec.get("parallelism").number() {
+    if !is_same && completions.exists() && completions.number() != spec.parallelism().number() {
         errors.push(completions.invalid("can only be modified in tandem with spec.parallelism"));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -5,13 +5,15 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use registry_core::schema::Quantity;
-use serde_json::{Value, json};
+use resource_views::core::v1::{
+    PersistentVolumeClaim, PersistentVolumeClaimMut, PersistentVolumeClaimStatus,
+};
+use resource_views::{Quantity as Amount, View};
+use serde_json::json;
 
 use super::sources;
 use crate::core::persistentvolumes::spec::check_basic_amount;
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::defaulting::{fill_at, is_empty_at};
-use crate::support::field::Field;
 use crate::support::go_text::{difference, internal};
 use crate::support::semantic;
 
@@ -27,10 +29,8 @@ pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        if object.get(&["spec", "volumeMode"]).is_none_or(Value::is_null) {
-            object.set(&["spec", "volumeMode"], "Filesystem".into());
-        }
-        fill_at(object, &["status", "phase"], "Pending");
+        PersistentVolumeClaimMut(object).spec().or_new().volume_mode().or_if_absent("Filesystem");
+        PersistentVolumeClaimMut(object).status().or_new().phase().or("Pending");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -44,18 +44,20 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        volume_claim::check_spec(&Field::of(object, "spec"), Tolerated::default(), &mut errors);
+        volume_claim::check_spec(&PersistentVolumeClaim(object).spec(), Tolerated::default(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        volume_claim::check_spec(&spec, Tolerated::of(&Field::of(old, "spec")), &mut errors);
+        let spec = PersistentVolumeClaim(new).spec();
+        let tolerated = Tolerated::of(&PersistentVolumeClaim(old).spec());
+        volume_claim::check_spec(&spec, tolerated, &mut errors);
         check_spec_kept(new, old, &mut errors);
         check_growth(new, old, &mut errors);
-        if !semantic::equal(new.get(&["spec", "volumeMode"]), old.get(&["spec", "volumeMode"])) {
-            let value = spec.get("volumeMode").value().cloned().unwrap_or_default();
+        let mode = spec.volume_mode();
+        if mode.value() != PersistentVolumeClaim(old).spec().volume_mode().value() {
+            let value = mode.value().cloned().unwrap_or_default();
             // The path is without the spec.
             errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
         }
@@ -65,7 +67,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_status(&Field::of(new, "status"), &mut errors);
+        check_status(&PersistentVolumeClaim(new).status(), &mut errors);
         errors
     }
 
@@ -76,7 +78,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
                 "metadata.annotations[{CLASS_ANNOTATION}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
             ));
         }
-        volume_claim::warn(&Field::of(object, "spec"), &mut warnings);
+        volume_claim::warn(&PersistentVolumeClaim(object).spec(), &mut warnings);
         warnings
     }
 
@@ -98,11 +100,11 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     before.copy_field(old, &["spec"]);
     sources::complete(&mut before);
     // The volume name may be set once, also by a user.
-    if is_empty_at(old, &["spec", "volumeName"]) {
+    if PersistentVolumeClaim(old).spec().volume_name().text().is_empty() {
         before.copy_field(new, &["spec", "volumeName"]);
     }
-    let class = new.get_str(&CLASS);
-    let had_class = old.get_str(&CLASS).is_some();
+    let class = PersistentVolumeClaim(new).spec().storage_class_name().optional_text();
+    let had_class = PersistentVolumeClaim(old).spec().storage_class_name().exists();
     let (old_annotation, new_annotation) = (annotation(old), annotation(new));
     let replaces_annotation = old_annotation.is_some()
         && !had_class
@@ -122,7 +124,7 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
             after.remove(&CLASS);
         }
     }
-    if new.get_str(&["status", "phase"]) == Some("Bound") {
+    if PersistentVolumeClaim(new).status().phase().text() == "Bound" {
         if after.get(&STORAGE[..3]).is_some() {
             after.copy_field(&before, &STORAGE);
         }
@@ -137,29 +139,31 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
 }
 
 fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let amount = |object: &Object, path: &[&str]| {
-        let amount = object.get_str(path).and_then(|text| Quantity::parse(text).ok());
-        amount.unwrap_or_else(|| Quantity::whole(0))
-    };
-    let wanted = amount(new, &STORAGE);
-    if !wanted.compare(&amount(old, &STORAGE)).is_lt() {
+    let amount = |amount: Amount<'_, '_>| amount.quantity().unwrap_or_else(|| Quantity::whole(0));
+    let request =
+        |claim: &Object| amount(PersistentVolumeClaim(claim).spec().resources().requests().entry("storage"));
+    let wanted = request(new);
+    if !wanted.compare(&request(old)).is_lt() {
         return;
     }
     // After a failed expansion the request may be reduced, but not below the volume's capacity.
-    if !wanted.compare(&amount(old, &["status", "capacity", "storage"])).is_gt() {
+    let capacity = amount(PersistentVolumeClaim(old).status().capacity().entry("storage"));
+    if !wanted.compare(&capacity).is_gt() {
         let path = FieldPath::new("spec").child("resources").child("requests").child("storage");
         errors.push(FieldError::forbidden(path, "field can not be less than status.capacity"));
     }
 }
 
 fn check_attributes_class_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let class = new.get(&ATTRIBUTES_CLASS);
-    if class == old.get(&ATTRIBUTES_CLASS)
-        || old.get(&["status", "currentVolumeAttributesClassName"]).is_none()
+    let spec = PersistentVolumeClaim(new).spec();
+    let class = spec.volume_attributes_class_name();
+    let old = PersistentVolumeClaim(old);
+    if class.value() == old.spec().volume_attributes_class_name().value()
+        || !old.status().current_volume_attributes_class_name().exists()
     {
         return;
     }
-    let what = match class.and_then(Value::as_str) {
+    let what = match class.optional_text() {
         None => "nil",
         Some("") => "empty string",
         Some(_) => return,
@@ -171,7 +175,7 @@ fn check_attributes_class_kept(new: &Object, old: &Object, errors: &mut ErrorLis
 
 // === status ===
 
-fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_status(status: &PersistentVolumeClaimStatus<'_, '_>, errors: &mut ErrorList) {
     const RESIZES: [&str; 5] = [
         "ControllerResizeInProgress",
         "ControllerResizeInfeasible",
@@ -179,10 +183,10 @@ fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
         "NodeResizeInfeasible",
         "NodeResizePending",
     ];
-    for (_, amount) in status.get("capacity").entries() {
+    for (_, amount) in status.capacity().entries() {
         check_basic_amount(&amount, errors);
     }
-    let statuses = status.get("allocatedResourceStatuses");
+    let statuses = status.allocated_resource_statuses();
     for (resource, state) in statuses.entries() {
         check_resource(&statuses, resource, errors);
         if !RESIZES.contains(&state.text()) {
@@ -191,7 +195,7 @@ fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
             errors.push(FieldError::not_supported(statuses.path(), resource, &sorted));
         }
     }
-    let allocated = status.get("allocatedResources");
+    let allocated = status.allocated_resources();
     for (resource, amount) in allocated.entries() {
         let before = errors.0.len();
         check_resource(&allocated, resource, errors);
@@ -199,16 +203,14 @@ fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
             continue;
         }
         check_basic_amount(&amount, errors);
-        if errors.0.len() == before
-            && Quantity::parse(amount.text()).is_ok_and(|amount| amount.nanos() < Some(0))
-        {
+        if errors.0.len() == before && amount.quantity().is_some_and(|amount| amount.nanos() < Some(0)) {
             errors.push(amount.invalid("must be greater than or equal to 0"));
         }
     }
 }
 
 /// Checks the name of a resource: of Kubernetes' own ones only storage can be allocated to a claim.
-fn check_resource(map: &Field<'_, '_>, resource: &str, errors: &mut ErrorList) {
+fn check_resource(map: &View<'_, '_>, resource: &str, errors: &mut ErrorList) {
     let complaints = names::qualified_name(resource);
     let is_good = complaints.is_empty();
     for complaint in complaints {

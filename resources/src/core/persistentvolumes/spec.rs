@@ -2,7 +2,7 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::schema::Quantity;
+use resource_views::Quantity as Amount;
 
 use super::sources;
 use crate::core::{node_selector, volume_claim};
@@ -69,7 +69,7 @@ pub(crate) fn check_inline(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 fn check_modes(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let modes = spec.get("accessModes");
     modes.check_not_empty(errors);
-    volume_claim::check_access_modes(&modes, errors);
+    volume_claim::check_access_modes(&modes.view(), errors);
 }
 
 fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
@@ -79,14 +79,15 @@ fn check_capacity(capacity: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(FieldError::not_supported(capacity.path(), value, &["storage"]));
     }
     for (_, amount) in capacity.entries() {
+        let amount = amount.view();
         check_basic_amount(&amount, errors);
         volume_claim::check_positive(&amount, errors);
     }
 }
 
 /// Adds an error if an amount is negative.
-pub(crate) fn check_basic_amount(amount: &Field<'_, '_>, errors: &mut ErrorList) {
-    let nanos = Quantity::parse(amount.text()).ok().and_then(|amount| amount.nanos());
+pub(crate) fn check_basic_amount(amount: &Amount<'_, '_>, errors: &mut ErrorList) {
+    let nanos = amount.quantity().and_then(|amount| amount.nanos());
     if let Some(nanos) = nanos.filter(|nanos| *nanos <= -NANOS) {
         let whole = i64::try_from(nanos / NANOS).unwrap_or(i64::MIN);
         errors.push(FieldError::invalid(amount.path(), whole, "must be a valid resource quantity"));
@@ -103,8 +104,10 @@ fn check_affinity(affinity: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors:
         return;
     }
     match old.map(|old| old.get("nodeAffinity")) {
-        Some(old) => node_selector::check_changed(&required, Some(&old.get("required")), errors),
-        None => node_selector::check(&required, errors),
+        Some(old) => {
+            node_selector::check_changed(&required.view(), Some(&old.get("required").view()), errors)
+        }
+        None => node_selector::check(&required.view(), errors),
     }
 }
 

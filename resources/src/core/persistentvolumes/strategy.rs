@@ -194,7 +194,7 @@ fn warnings(object: &Object) -> Vec<String> {
             policy.path()
         ));
     }
-    node_selector::warn(&spec.get("nodeAffinity").get("required"), &mut warnings);
+    node_selector::warn(&spec.get("nodeAffinity").get("required").view(), &mut warnings);
     for (field, shown, text) in DEPRECATED_SOURCES {
         if spec.get(field).exists() {
             warnings.push(format!("spec.{shown}: {text}"));

@@ -3,14 +3,19 @@
 //! Kubernetes concept: `SetDefaults_PodSpec` and its kin in `pkg/apis/core/v1/defaults.go`.
 
 use registry_core::api::Object;
-use serde_json::{Value, json};
+use resource_views::core::v1::{
+    ContainerMut, DownwardAPIVolumeFileMut, HTTPGetActionMut, LifecycleHandlerMut, Pod, PodMut, PodSpecMut,
+    PodTemplateSpecMut, ProbeMut, ResourceRequirementsMut, VolumeMut,
+};
+use resource_views::meta::v1::ObjectMetaMut;
+use resource_views::slot::{Fields, Slot};
+use resource_views::{List, Map, Quantity as Amount};
+use serde_json::Value;
 
 use super::validation::is_of_pods;
 use super::{images, totals};
-use crate::support::defaulting::{Fields, each, fill, fill_absent, fill_zero, with};
 
 const HUGE_PAGES: &str = "hugepages-";
-const GRACE: &str = "terminationGracePeriodSeconds";
 /// Annotations that had the init containers and their statuses before there were fields.
 const OLD_ANNOTATIONS: [&str; 4] = [
     "pod.beta.kubernetes.io/init-containers",
@@ -24,57 +29,64 @@ const FILE_MODE: i64 = 0o644;
 
 /// Sets the defaults of a pod.
 pub(crate) fn apply_to_pod(pod: &mut Object) {
-    with(&mut pod.0, "metadata", drop_annotations);
-    let Some(spec) = pod.0.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    fill(spec, "enableServiceLinks", true);
+    PodMut(pod).metadata().present().map(drop_annotations);
+    let Some(mut spec) = PodMut(pod).spec().present() else { return };
+    spec.enable_service_links().or(true);
     // Such pods may exist since before the rule; a template may have it.
-    if spec.get(GRACE).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
-        spec.insert(GRACE.to_owned(), 1.into());
+    if spec.termination_grace_period_seconds().integer().is_some_and(|seconds| seconds < 0) {
+        spec.termination_grace_period_seconds().set(1);
     }
-    round_amounts(spec);
-    each(spec, &["containers", "initContainers"], requests_from_limits);
-    limits_of_pod(spec);
-    requests_of_pod(spec);
-    apply(spec);
-    if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
-        each(spec, &["containers", "initContainers"], host_ports);
+    round_amounts(&mut spec);
+    spec.containers().elements().for_each(requests_from_limits);
+    spec.init_containers().elements().for_each(requests_from_limits);
+    limits_of_pod(pod);
+    requests_of_pod(pod);
+    let Some(mut spec) = PodMut(pod).spec().present() else { return };
+    apply(&mut spec);
+    if spec.host_network().is_true() {
+        spec.containers().elements().for_each(host_ports);
+        spec.init_containers().elements().for_each(host_ports);
     }
 }
 
-/// Sets the defaults of the pod template at a path.
-pub(crate) fn apply_to_template(object: &mut Object, template: &[&str]) {
-    let mut fields = Some(&mut object.0);
-    for step in template {
-        fields = fields.and_then(|fields| fields.get_mut(*step)).and_then(Value::as_object_mut);
+/// Sets the defaults of a template of pods.
+pub(crate) fn apply_to_template(template: Slot<'_, PodTemplateSpecMut<'_>>) {
+    let Some(mut template) = template.present() else { return };
+    template.metadata().present().map(drop_annotations);
+    if let Some(mut spec) = template.spec().present() {
+        round_amounts(&mut spec);
+        apply(&mut spec);
     }
-    let Some(template) = fields else { return };
-    with(template, "metadata", drop_annotations);
-    with(template, "spec", |spec| {
-        round_amounts(spec);
-        apply(spec);
-    });
 }
 
 /// Drops annotations that had the init containers before they were a field.
-fn drop_annotations(metadata: &mut Fields) {
-    with(metadata, "annotations", |annotations| {
+fn drop_annotations(mut metadata: ObjectMetaMut<'_>) {
+    if let Some(annotations) = metadata.annotations().entries() {
         for name in OLD_ANNOTATIONS {
             annotations.remove(name);
         }
-    });
+    }
+}
+
+/// Calls a function with each container.
+pub(crate) fn each_container(spec: &mut PodSpecMut<'_>, edit: impl Fn(ContainerMut<'_>)) {
+    spec.init_containers().elements().for_each(&edit);
+    spec.containers().elements().for_each(&edit);
+    spec.ephemeral_containers().elements().for_each(|container| edit(container.into()));
 }
 
 /// Rounds amounts up to thousandths.
-fn round_amounts(spec: &mut Fields) {
-    with(spec, "overhead", round_up);
-    let resources = |holder: &mut Fields| {
-        with(holder, "resources", |resources| {
-            with(resources, "limits", round_up);
-            with(resources, "requests", round_up);
-        });
-    };
-    resources(spec);
-    each(spec, &["containers", "initContainers", "ephemeralContainers"], resources);
+fn round_amounts(spec: &mut PodSpecMut<'_>) {
+    spec.overhead().entries().map(round_up);
+    spec.resources().present().map(round_resources);
+    each_container(spec, |mut container| {
+        container.resources().present().map(round_resources);
+    });
+}
+
+fn round_resources(mut resources: ResourceRequirementsMut<'_>) {
+    resources.limits().entries().map(round_up);
+    resources.requests().entries().map(round_up);
 }
 
 fn round_up(amounts: &mut Fields) {
@@ -90,193 +102,202 @@ fn round_up(amounts: &mut Fields) {
     }
 }
 
-fn apply(spec: &mut Fields) {
-    fill(spec, "restartPolicy", "Always");
-    fill(spec, "dnsPolicy", "ClusterFirst");
-    fill(spec, "schedulerName", "default-scheduler");
-    fill(spec, "terminationGracePeriodSeconds", 30);
-    fill(spec, "securityContext", json!({}));
+fn apply(spec: &mut PodSpecMut<'_>) {
+    spec.restart_policy().or("Always");
+    spec.dns_policy().or("ClusterFirst");
+    spec.scheduler_name().or("default-scheduler");
+    spec.termination_grace_period_seconds().or(30);
+    spec.security_context().or_new();
     // The older and the newer field have the same value; the newer takes precedence.
-    let is_set = |account: &&Value| account.as_str().is_some_and(|name| !name.is_empty());
-    let account =
-        ["serviceAccountName", "serviceAccount"].iter().find_map(|name| spec.get(*name).filter(is_set));
-    if let Some(account) = account.cloned() {
-        spec.insert("serviceAccount".to_owned(), account.clone());
-        spec.insert("serviceAccountName".to_owned(), account);
+    let newer = spec.service_account_name().text().to_owned();
+    let account = if newer.is_empty() { spec.service_account().text().to_owned() } else { newer };
+    if !account.is_empty() {
+        spec.service_account().set(&account);
+        spec.service_account_name().set(&account);
     }
-    each(spec, &["containers", "initContainers", "ephemeralContainers"], container);
-    each(spec, &["volumes"], volume);
+    each_container(spec, container);
+    spec.volumes().elements().for_each(volume);
     drop_disabled(spec);
 }
 
 /// Drops fields of features that are off by default.
-fn drop_disabled(spec: &mut Fields) {
-    spec.remove("schedulingGroup");
-    each(spec, &["containers", "initContainers", "ephemeralContainers"], |container| {
-        let Some(lifecycle) = container.get_mut("lifecycle").and_then(Value::as_object_mut) else { return };
-        if lifecycle.remove("stopSignal").is_some() && lifecycle.is_empty() {
-            container.remove("lifecycle");
+fn drop_disabled(spec: &mut PodSpecMut<'_>) {
+    spec.scheduling_group().remove();
+    each_container(spec, |mut container| {
+        let Some(mut lifecycle) = container.lifecycle().present() else { return };
+        if lifecycle.stop_signal().remove().is_some() && lifecycle.0.is_empty() {
+            container.lifecycle().remove();
         }
     });
-    each(spec, &["volumes"], |volume| {
-        with(volume, "projected", |projected| {
-            each(projected, &["sources"], |source| {
-                source.remove("clusterTrustBundle");
-                source.remove("podCertificate");
-            });
-        });
-    });
-}
-
-fn container(container: &mut Fields) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    fill(container, "imagePullPolicy", images::pull_policy(image));
-    fill(container, "terminationMessagePath", "/dev/termination-log");
-    fill(container, "terminationMessagePolicy", "File");
-    for name in ["livenessProbe", "readinessProbe", "startupProbe"] {
-        with(container, name, probe);
-    }
-    with(container, "lifecycle", |lifecycle| {
-        for name in ["postStart", "preStop"] {
-            with(lifecycle, name, |handler| with(handler, "httpGet", http_get));
+    for mut volume in spec.volumes().elements() {
+        let Some(mut projected) = volume.projected().present() else { continue };
+        for mut source in projected.sources().elements() {
+            source.cluster_trust_bundle().remove();
+            source.pod_certificate().remove();
         }
-    });
-    each(container, &["env"], |variable| {
-        with(variable, "valueFrom", |source| {
-            with(source, "fieldRef", |field| fill(field, "apiVersion", "v1"));
-        });
-    });
-}
-
-fn probe(probe: &mut Fields) {
-    for (field, default) in
-        [("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3)]
-    {
-        fill_zero(probe, field, default);
     }
-    with(probe, "httpGet", http_get);
-    with(probe, "grpc", |grpc| fill(grpc, "service", ""));
 }
 
-fn http_get(action: &mut Fields) {
-    fill(action, "path", "/");
-    fill(action, "scheme", "HTTP");
+fn container(mut container: ContainerMut<'_>) {
+    let policy = images::pull_policy(container.image().text());
+    container.image_pull_policy().or(policy);
+    container.termination_message_path().or("/dev/termination-log");
+    container.termination_message_policy().or("File");
+    container.liveness_probe().present().map(probe);
+    container.readiness_probe().present().map(probe);
+    container.startup_probe().present().map(probe);
+    if let Some(mut lifecycle) = container.lifecycle().present() {
+        lifecycle.post_start().present().map(hook);
+        lifecycle.pre_stop().present().map(hook);
+    }
+    for mut variable in container.env().elements() {
+        let Some(mut source) = variable.value_from().present() else { continue };
+        if let Some(mut field) = source.field_ref().present() {
+            field.api_version().or("v1");
+        }
+    }
+}
+
+fn hook(mut hook: LifecycleHandlerMut<'_>) {
+    hook.http_get().present().map(http_get);
+}
+
+fn probe(mut probe: ProbeMut<'_>) {
+    probe.timeout_seconds().or_if_zero(1);
+    probe.period_seconds().or_if_zero(10);
+    probe.success_threshold().or_if_zero(1);
+    probe.failure_threshold().or_if_zero(3);
+    probe.http_get().present().map(http_get);
+    if let Some(mut grpc) = probe.grpc().present() {
+        grpc.service().or("");
+    }
+}
+
+fn http_get(mut action: HTTPGetActionMut<'_>) {
+    action.path().or("/");
+    action.scheme().or("HTTP");
 }
 
 /// Sets the requests of limited resources to their limits where unset.
-fn requests_from_limits(container: &mut Fields) {
-    with(container, "resources", |resources| {
-        let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
-        let requests = resources.entry("requests").or_insert_with(|| json!({}));
-        if let Some(requests) = requests.as_object_mut() {
-            for (resource, limit) in limits {
-                requests.entry(resource).or_insert(limit);
-            }
-        }
-    });
+fn requests_from_limits(mut container: ContainerMut<'_>) {
+    let Some(mut resources) = container.resources().present() else { return };
+    let Some(limits) = resources.limits().entries().cloned() else { return };
+    let requests = resources.requests().or_new_entries();
+    for (resource, limit) in limits {
+        requests.entry(resource).or_insert(limit);
+    }
+}
+
+/// Returns the limits and the requests of a pod as a whole.
+fn amounts_of_pod(pod: &Object) -> (Fields, Fields) {
+    let spec = Pod(pod).spec();
+    let resources = spec.resources();
+    let entries = |amounts: Map<Amount<'_, '_>>| {
+        amounts.value().and_then(Value::as_object).cloned().unwrap_or_default()
+    };
+    (entries(resources.limits()), entries(resources.requests()))
 }
 
 /// Sets the limits of huge pages of a pod that has some amounts of its own to those of its containers, unless there are
 /// requests of them.
-fn limits_of_pod(spec: &mut Fields) {
-    let Some(resources) = spec.get("resources").filter(|resources| !resources.is_null()) else { return };
-    let amounts = |kind: &str| resources.get(kind).and_then(Value::as_object).cloned().unwrap_or_default();
-    let (mut limits, requests) = (amounts("limits"), amounts("requests"));
+fn limits_of_pod(pod: &mut Object) {
+    let (mut limits, requests) = amounts_of_pod(pod);
     if limits.is_empty() && requests.is_empty() {
         return;
     }
-    let all = Value::Object(std::mem::take(spec));
-    for (name, amount) in totals::of_containers(&all, "limits") {
+    for (name, amount) in totals::of_containers(&Pod(pod).spec(), "limits") {
         if name.starts_with(HUGE_PAGES) && !requests.contains_key(&name) && !limits.contains_key(&name) {
             limits.insert(name, amount.to_string().into());
         }
     }
-    restore(spec, all);
-    set_amounts(spec, "limits", limits);
+    if !limits.is_empty() {
+        PodMut(pod).spec().or_new().resources().or_new().limits().set_value(limits.into());
+    }
 }
 
 /// Sets the requests of a pod that has limits of its own to those of its containers, or else to the limits.
-fn requests_of_pod(spec: &mut Fields) {
-    let Some(resources) = spec.get("resources") else { return };
-    let amounts = |kind: &str| resources.get(kind).and_then(Value::as_object).cloned().unwrap_or_default();
-    let (limits, mut requests) = (amounts("limits"), amounts("requests"));
+fn requests_of_pod(pod: &mut Object) {
+    let (limits, mut requests) = amounts_of_pod(pod);
     if limits.is_empty() {
         return;
     }
-    let all = Value::Object(std::mem::take(spec));
-    for (name, amount) in totals::of_containers(&all, "requests") {
+    for (name, amount) in totals::of_containers(&Pod(pod).spec(), "requests") {
         if matches!(name.as_str(), "cpu" | "memory") && !requests.contains_key(&name) {
             requests.insert(name, amount.to_string().into());
         }
     }
-    restore(spec, all);
     for (name, limit) in limits {
         if is_of_pods(&name) && !requests.contains_key(&name) {
             requests.insert(name, limit);
         }
     }
-    set_amounts(spec, "requests", requests);
-}
-
-fn restore(spec: &mut Fields, value: Value) {
-    if let Value::Object(fields) = value {
-        *spec = fields;
-    }
-}
-
-fn set_amounts(spec: &mut Fields, kind: &str, amounts: Fields) {
-    if !amounts.is_empty() {
-        with(spec, "resources", |resources| {
-            resources.insert(kind.to_owned(), amounts.into());
-        });
+    if !requests.is_empty() {
+        PodMut(pod).spec().or_new().resources().or_new().requests().set_value(requests.into());
     }
 }
 
 /// Sets the host ports of containers on the host's network to the containers' ports.
-fn host_ports(container: &mut Fields) {
-    each(container, &["ports"], |port| {
-        if let Some(number) = port.get("containerPort").and_then(Value::as_i64).filter(|number| *number != 0)
-        {
-            fill_zero(port, "hostPort", number);
+fn host_ports(mut container: ContainerMut<'_>) {
+    for mut port in container.ports().elements() {
+        if let Some(number) = port.container_port().integer().filter(|number| *number != 0) {
+            port.host_port().or_if_zero(number);
         }
-    });
+    }
 }
 
-fn volume(volume: &mut Fields) {
+fn volume(mut volume: VolumeMut<'_>) {
     // A volume that names no source is an empty directory.
-    if volume.keys().all(|key| key == "name") {
-        volume.insert("emptyDir".to_owned(), json!({}));
+    if volume.0.keys().all(|key| key == "name") {
+        volume.empty_dir().or_new();
     }
-    for source in ["secret", "configMap", "downwardAPI"] {
-        with(volume, source, |source| fill(source, "defaultMode", FILE_MODE));
+    if let Some(mut secret) = volume.secret().present() {
+        secret.default_mode().or(FILE_MODE);
     }
-    with(volume, "downwardAPI", downward_items);
-    with(volume, "hostPath", |path| fill(path, "type", ""));
-    with(volume, "projected", |projected| {
-        fill(projected, "defaultMode", FILE_MODE);
-        each(projected, &["sources"], |source| {
-            with(source, "serviceAccountToken", |token| fill(token, "expirationSeconds", 3_600));
-            with(source, "downwardAPI", downward_items);
-        });
-    });
-    with(volume, "ephemeral", |ephemeral| {
-        with(ephemeral, "volumeClaimTemplate", |template| {
-            with(template, "spec", |spec| fill_absent(spec, "volumeMode", "Filesystem"));
-        });
-    });
-    with(volume, "image", |image| {
-        let reference = image.get("reference").and_then(Value::as_str).unwrap_or_default();
-        let policy = images::pull_policy(reference);
-        fill(image, "pullPolicy", policy);
-    });
+    if let Some(mut map) = volume.config_map().present() {
+        map.default_mode().or(FILE_MODE);
+    }
+    if let Some(mut fields) = volume.downward_api().present() {
+        fields.default_mode().or(FILE_MODE);
+        downward_files(fields.items());
+    }
+    if let Some(mut path) = volume.host_path().present() {
+        path.r#type().or("");
+    }
+    if let Some(mut projected) = volume.projected().present() {
+        projected.default_mode().or(FILE_MODE);
+        for mut source in projected.sources().elements() {
+            if let Some(mut token) = source.service_account_token().present() {
+                token.expiration_seconds().or(3_600);
+            }
+            if let Some(mut fields) = source.downward_api().present() {
+                downward_files(fields.items());
+            }
+        }
+    }
+    if let Some(mut ephemeral) = volume.ephemeral().present()
+        && let Some(mut template) = ephemeral.volume_claim_template().present()
+        && let Some(mut spec) = template.spec().present()
+    {
+        spec.volume_mode().or_if_absent("Filesystem");
+    }
+    if let Some(mut image) = volume.image().present() {
+        let policy = images::pull_policy(image.reference().text());
+        image.pull_policy().or(policy);
+    }
 }
 
-fn downward_items(source: &mut Fields) {
-    each(source, &["items"], |item| with(item, "fieldRef", |field| fill(field, "apiVersion", "v1")));
+fn downward_files(files: Slot<'_, List<DownwardAPIVolumeFileMut<'_>>>) {
+    for mut file in files.elements() {
+        if let Some(mut field) = file.field_ref().present() {
+            field.api_version().or("v1");
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use registry_core::api::Object;
 use registry_core::schema::Quantity;
+use resource_views::core::v1::{Container, ContainerStatus, Pod, PodSpec, ResourceRequirements};
+use resource_views::{List, Map, Quantity as Amount};
 use serde_json::Value;
 
 use super::validation::is_of_pods;
@@ -59,47 +61,96 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
     }
 }
 
+/// Returns the amounts of a kind, `requests` or `limits`.
+pub(super) fn of_kind<'v, 'p>(
+    resources: &'p ResourceRequirements<'v, 'p>,
+    kind: &str,
+) -> Map<Amount<'v, 'p>> {
+    if kind == "limits" { resources.limits() } else { resources.requests() }
+}
+
+fn read_kind(resources: &ResourceRequirements<'_, '_>, kind: &str) -> Amounts {
+    read(of_kind(resources, kind).value())
+}
+
 /// Returns the total of a pod (`requests` or `limits`): the total of its containers, or the amounts that the pod itself
 /// specifies. The overhead is added.
 pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
-    let total = of_containers(spec_of(pod), kind);
-    with_overhead(pod, kind, with_own(pod, kind, total, is_of_pods))
+    let spec = Pod(pod).spec();
+    let total = of_containers(&spec, kind);
+    with_overhead(&spec, kind, with_own(&spec, kind, total, is_of_pods))
 }
 
 /// Returns the total of a pod as [`of_pod`] does, with what its containers still have while a resize is under way.
 pub(crate) fn of_resizing_pod(pod: &Object, kind: &str) -> Amounts {
-    let statuses = Statuses::of(pod);
-    let total = sum(spec_of(pod), |container, list| statuses.amounts(container, list, kind));
-    with_overhead(pod, kind, with_own(pod, kind, total, is_of_pods))
+    let spec = Pod(pod).spec();
+    let status = Pod(pod).status();
+    let is_infeasible = status.conditions().elements().any(|condition| {
+        condition.r#type().text() == "PodResizePending" && condition.reason().text() == "Infeasible"
+    });
+    let init = status.init_container_statuses();
+    let init: HashMap<&str, ContainerStatus<'_, '_>> = by_name(&init);
+    let main = status.container_statuses();
+    let main = by_name(&main);
+    let total = sum(&spec, |container, is_init| {
+        let states = if is_init { &init } else { &main };
+        let wanted = read_kind(&container.resources(), kind);
+        match states.get(container.name().text()).filter(|state| state.resources().exists()) {
+            Some(state) => with_state(wanted, state, kind, is_infeasible),
+            None => wanted,
+        }
+    });
+    with_overhead(&spec, kind, with_own(&spec, kind, total, is_of_pods))
+}
+
+fn by_name<'v, 'p>(states: &'p List<ContainerStatus<'v, 'p>>) -> HashMap<&'v str, ContainerStatus<'v, 'p>> {
+    states.elements().map(|state| (state.name().text(), state)).collect()
+}
+
+/// Returns the largest of what a container asks for, what it has, and what is allocated for it. If the node cannot give
+/// what it asks for, only what it has counts.
+fn with_state(wanted: Amounts, state: &ContainerStatus<'_, '_>, kind: &str, is_infeasible: bool) -> Amounts {
+    let mut amounts = read_kind(&state.resources(), kind);
+    if kind == "requests" {
+        raise(&mut amounts, &read(state.allocated_resources().value()));
+    }
+    if !is_infeasible {
+        raise(&mut amounts, &wanted);
+    }
+    amounts
 }
 
 /// Returns the total of a pod without the overhead.
 pub(crate) fn without_overhead(pod: &Object, kind: &str) -> Amounts {
-    let total = of_containers(spec_of(pod), kind);
-    with_own(pod, kind, total, |name| matches!(name, "cpu" | "memory"))
-}
-
-fn spec_of(pod: &Object) -> &Value {
-    pod.get(&["spec"]).unwrap_or(&Value::Null)
+    let spec = Pod(pod).spec();
+    let total = of_containers(&spec, kind);
+    with_own(&spec, kind, total, |name| matches!(name, "cpu" | "memory"))
 }
 
 /// Whether a pod itself specifies amounts.
 pub(crate) fn has_own(pod: &Object) -> bool {
-    ["requests", "limits"]
+    let spec = Pod(pod).spec();
+    let resources = spec.resources();
+    [resources.requests(), resources.limits()]
         .iter()
-        .any(|kind| read(pod.get(&["spec", "resources", kind])).keys().any(|name| is_of_pods(name)))
+        .any(|amounts| read(amounts.value()).keys().any(|name| is_of_pods(name)))
 }
 
 /// Replaces amounts by those that the pod itself specifies.
-fn with_own(pod: &Object, kind: &str, mut total: Amounts, counts: impl Fn(&str) -> bool) -> Amounts {
-    let own = read(pod.get(&["spec", "resources", kind]));
+fn with_own(
+    spec: &PodSpec<'_, '_>,
+    kind: &str,
+    mut total: Amounts,
+    counts: impl Fn(&str) -> bool,
+) -> Amounts {
+    let own = read_kind(&spec.resources(), kind);
     total.extend(own.into_iter().filter(|(name, _)| counts(name)));
     total
 }
 
 /// Adds the overhead; to limits only where there are any.
-fn with_overhead(pod: &Object, kind: &str, mut total: Amounts) -> Amounts {
-    let mut overhead = read(pod.get(&["spec", "overhead"]));
+fn with_overhead(spec: &PodSpec<'_, '_>, kind: &str, mut total: Amounts) -> Amounts {
+    let mut overhead = read(spec.overhead().value());
     if kind == "limits" {
         overhead.retain(|name, _| total.contains_key(name));
     }
@@ -107,73 +158,24 @@ fn with_overhead(pod: &Object, kind: &str, mut total: Amounts) -> Amounts {
     total
 }
 
-/// The states of a pod's containers, by their names.
-struct Statuses<'p> {
-    by_name: HashMap<(&'static str, &'p str), &'p Value>,
-    /// Whether the node cannot give what the pod asks for: only what the containers have counts.
-    is_infeasible: bool,
-}
-
-impl<'p> Statuses<'p> {
-    fn of(pod: &'p Object) -> Self {
-        let mut by_name = HashMap::new();
-        for (list, field) in
-            [("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")]
-        {
-            for status in pod.get(&["status", field]).and_then(Value::as_array).into_iter().flatten() {
-                by_name.insert((list, name_of(status)), status);
-            }
-        }
-        let conditions = pod.get(&["status", "conditions"]).and_then(Value::as_array);
-        let is_infeasible = conditions.into_iter().flatten().any(|condition| {
-            let text = |field: &str| condition.get(field).and_then(Value::as_str);
-            text("type") == Some("PodResizePending") && text("reason") == Some("Infeasible")
-        });
-        Self { by_name, is_infeasible }
-    }
-
-    /// Returns the largest of what a container asks for, what it has, and what is allocated for it.
-    fn amounts(&self, container: &Value, list: &'static str, kind: &str) -> Amounts {
-        let wanted = read(container.pointer(&format!("/resources/{kind}")));
-        let status = self.by_name.get(&(list, name_of(container)));
-        let Some(status) = status.filter(|status| status.get("resources").is_some_and(|own| !own.is_null()))
-        else {
-            return wanted;
-        };
-        let mut amounts = read(status.pointer(&format!("/resources/{kind}")));
-        if kind == "requests" {
-            raise(&mut amounts, &read(status.get("allocatedResources")));
-        }
-        if !self.is_infeasible {
-            raise(&mut amounts, &wanted);
-        }
-        amounts
-    }
-}
-
-fn name_of(container: &Value) -> &str {
-    container.get("name").and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Returns the total of the containers in a pod spec: containers and sidecars run concurrently, other init containers run
 /// sequentially before them.
-pub(crate) fn of_containers(spec: &Value, kind: &str) -> Amounts {
-    sum(spec, |container, _| read(container.pointer(&format!("/resources/{kind}"))))
+pub(crate) fn of_containers(spec: &PodSpec<'_, '_>, kind: &str) -> Amounts {
+    sum(spec, |container, _| read_kind(&container.resources(), kind))
 }
 
-/// Returns the total of the containers in a pod spec, each of which has what `amounts` returns.
-fn sum(spec: &Value, amounts: impl Fn(&Value, &'static str) -> Amounts) -> Amounts {
-    let containers =
-        |list: &str| spec.get(list).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+/// Returns the total of the containers in a pod spec, each of which has what `amounts` returns for it, and for whether it
+/// is an init container.
+fn sum(spec: &PodSpec<'_, '_>, amounts: impl Fn(&Container<'_, '_>, bool) -> Amounts) -> Amounts {
     let mut total = Amounts::new();
-    for container in containers("containers") {
-        add(&mut total, &amounts(container, "containers"));
+    for container in spec.containers().elements() {
+        add(&mut total, &amounts(&container, false));
     }
     let mut sidecars = Amounts::new();
     let mut starting = Amounts::new();
-    for container in containers("initContainers") {
-        let own = amounts(container, "initContainers");
-        if container.get("restartPolicy").and_then(Value::as_str) == Some("Always") {
+    for container in spec.init_containers().elements() {
+        let own = amounts(&container, true);
+        if container.restart_policy().text() == "Always" {
             add(&mut total, &own);
             add(&mut sidecars, &own);
             raise(&mut starting, &sidecars);

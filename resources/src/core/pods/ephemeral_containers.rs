@@ -13,10 +13,10 @@ use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
+use resource_views::core::v1::Pod;
 
 use super::{Pods, partial_update, spec_change};
 use crate::core::pod_spec::validation;
-use crate::support::field::Field;
 use crate::support::go_text::difference;
 use crate::support::semantic;
 
@@ -58,14 +58,14 @@ impl UpdateRules for EphemeralContainersRules {
         let options = validation::options_of_pod(context, Some(old));
         validation::check_pod(new, &options, &mut errors);
         spec_change::check_annotations(new, old, &options, &mut errors);
-        let spec = Field::of(new, "spec");
-        let containers = spec.get("ephemeralContainers");
+        let spec = Pod(new).spec();
+        let containers = spec.ephemeral_containers();
         let mut by_name = HashMap::new();
         for container in containers.elements() {
-            by_name.insert(container.get("name").text(), container.value());
+            by_name.insert(container.name().text(), container.value());
         }
-        for before in Field::of(old, "spec").get("ephemeralContainers").elements() {
-            let name = before.get("name");
+        for before in Pod(old).spec().ephemeral_containers().elements() {
+            let name = before.name();
             let now = by_name.get(name.text());
             let detail = match now {
                 None => format!("existing ephemeral containers {:?} may not be removed\n", name.text()),

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use registry_core::api::Object;
 use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::core::v1::Pod;
+use resource_views::{Map, Quantity as Amount};
 
 use crate::core::pod_spec::totals;
 
@@ -18,18 +19,19 @@ pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
     let mut requests = Amounts::new();
     let mut limits = Amounts::new();
     let mut all_limited = true;
-    if let Some(resources) = pod.get(&["spec", "resources"]) {
-        add(&mut requests, resources.get("requests"));
-        if let Some(own) = resources.get("limits") {
-            let limited = add(&mut limits, Some(own));
-            all_limited = own.as_object().is_none_or(serde_json::Map::is_empty) || limited;
-        }
+    let spec = Pod(pod).spec();
+    let resources = spec.resources();
+    if resources.exists() {
+        let own = resources.limits();
+        add(&mut requests, &resources.requests());
+        all_limited = add(&mut limits, &own) || own.is_empty();
     } else {
-        let lists = ["containers", "initContainers"];
-        let containers = lists.iter().filter_map(|list| pod.get(&["spec", list])?.as_array()).flatten();
-        for container in containers {
-            add(&mut requests, container.pointer("/resources/requests"));
-            all_limited &= add(&mut limits, container.pointer("/resources/limits"));
+        for list in [spec.containers(), spec.init_containers()] {
+            for container in list.elements() {
+                let resources = container.resources();
+                add(&mut requests, &resources.requests());
+                all_limited &= add(&mut limits, &resources.limits());
+            }
         }
     }
     let is_limit = |(name, request): (&&str, &Quantity)| {
@@ -45,10 +47,10 @@ pub(crate) fn quality_of_service(pod: &Object) -> &'static str {
 }
 
 /// Adds amounts to others; returns whether both were among them.
-fn add(to: &mut Amounts, amounts: Option<&Value>) -> bool {
+fn add(to: &mut Amounts, amounts: &Map<Amount<'_, '_>>) -> bool {
     let mut found = 0;
     for name in ["cpu", "memory"] {
-        let amount = amounts.and_then(|amounts| amounts.get(name)).and_then(totals::parse);
+        let amount = amounts.entry(name).quantity();
         let Some(amount) = amount.filter(|amount| amount.compare(&Quantity::whole(0)).is_gt()) else {
             continue;
         };
@@ -62,7 +64,7 @@ fn add(to: &mut Amounts, amounts: Option<&Value>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_class_follows_requests_and_limits() {

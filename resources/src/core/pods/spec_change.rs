@@ -7,18 +7,21 @@ use std::collections::{HashMap, HashSet};
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, FieldPath, Object};
+use resource_views::List;
+use resource_views::core::v1::{
+    Container, NodeSelectorRequirement, NodeSelectorTerm, Pod, PodSchedulingGate, PodSpec, Toleration,
+};
 use serde_json::{Map, Value, json};
 
 use crate::core::pod_spec::validation::{self, Options, annotations};
 use crate::support::defaulting::Fields;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT, difference};
 use crate::support::semantic;
 
 /// The fields of a pod's spec that may change, in a message.
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const ONLY_ADDITIONS: &str = "only additions are allowed (no mutations or deletions)";
-const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
 /// The form of requirements in messages.
 const REQUIREMENTS: GoShape = GoShape::List(&GoShape::Struct(&[
@@ -39,17 +42,15 @@ pub(super) fn validate(context: &RequestContext, new: &Object, old: &Object) -> 
     let options = validation::options_of_pod(context, Some(old));
     validation::check_pod(new, &options, &mut errors);
     check_annotations(new, old, &options, &mut errors);
-    let (spec, before) = (Field::of(new, "spec"), Field::of(old, "spec"));
-    for list in ["containers", "initContainers"] {
-        if !check_images(&spec.get(list), &before.get(list), &mut errors) {
-            return errors;
-        }
-    }
-    if !check_deadline(&spec, &before, &mut errors) {
+    let (spec, before) = (Pod(new).spec(), Pod(old).spec());
+    if !check_images(&spec.containers(), &before.containers(), &mut errors)
+        || !check_images(&spec.init_containers(), &before.init_containers(), &mut errors)
+        || !check_deadline(&spec, &before, &mut errors)
+    {
         return errors;
     }
     check_tolerations(&spec, &before, &options, &mut errors);
-    check_gates(&spec.get("schedulingGates"), &before.get("schedulingGates"), &mut errors);
+    check_gates(&spec.scheduling_gates(), &before.scheduling_gates(), &mut errors);
     if !semantic::equal(spec.value(), before.value()) {
         check_other_fields(&spec, &before, &mut errors);
     }
@@ -58,20 +59,24 @@ pub(super) fn validate(context: &RequestContext, new: &Object, old: &Object) -> 
 
 /// Checks the annotations of a changed pod, and their change.
 pub(super) fn check_annotations(new: &Object, old: &Object, options: &Options, errors: &mut ErrorList) {
-    let (metadata, before) = (Field::of(new, "metadata"), Field::of(old, "metadata"));
-    let now = metadata.get("annotations");
-    annotations::check_changes(&now, &before.get("annotations"), errors);
-    annotations::check(&now, &Field::of(new, "spec"), options, errors);
+    let metadata = Pod(new).metadata();
+    let now = metadata.annotations();
+    annotations::check_changes(&now, &Pod(old).metadata().annotations(), errors);
+    annotations::check(&now, &Pod(new).spec(), options, errors);
 }
 
 /// Checks the images of containers; returns whether there are as many containers as before.
-fn check_images(list: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) -> bool {
+fn check_images(
+    list: &List<Container<'_, '_>>,
+    before: &List<Container<'_, '_>>,
+    errors: &mut ErrorList,
+) -> bool {
     if list.len() != before.len() {
         errors.push(list.forbidden("pod updates may not add or remove containers"));
         return false;
     }
     for container in list.elements() {
-        let image = container.get("image");
+        let image = container.image();
         image.check_present(errors);
         if image.text().trim() != image.text() {
             errors.push(image.invalid("must not have leading or trailing whitespace"));
@@ -81,9 +86,9 @@ fn check_images(list: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut Error
 }
 
 /// Checks that the deadline is only set or shortened, never extended or removed; returns whether to go on.
-fn check_deadline(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) -> bool {
-    let deadline = spec.get("activeDeadlineSeconds");
-    let before = before.get("activeDeadlineSeconds").integer();
+fn check_deadline(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut ErrorList) -> bool {
+    let deadline = spec.active_deadline_seconds();
+    let before = before.active_deadline_seconds().integer();
     let refuse = |detail: &str| deadline.invalid(detail);
     match (deadline.integer(), before) {
         (Some(now), _) if !(0..=i64::from(i32::MAX)).contains(&now) => {
@@ -102,18 +107,18 @@ fn check_deadline(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut Err
 
 /// Checks that tolerations are only added, or tolerate for another time.
 fn check_tolerations(
-    spec: &Field<'_, '_>,
-    before: &Field<'_, '_>,
+    spec: &PodSpec<'_, '_>,
+    before: &PodSpec<'_, '_>,
     options: &Options,
     errors: &mut ErrorList,
 ) {
-    const KEY: [&str; 4] = ["key", "operator", "value", "effect"];
-    fn key<'v>(toleration: &Field<'v, '_>) -> [&'v str; 4] {
-        KEY.map(|field| toleration.get(field).text())
+    fn key<'v>(toleration: &Toleration<'v, '_>) -> [&'v str; 4] {
+        [toleration.key(), toleration.operator(), toleration.value(), toleration.effect()]
+            .map(|field| field.text())
     }
-    let tolerations = spec.get("tolerations");
+    let tolerations = spec.tolerations();
     let now: HashSet<_> = tolerations.elements().map(|toleration| key(&toleration)).collect();
-    if before.get("tolerations").elements().any(|toleration| !now.contains(&key(&toleration))) {
+    if before.tolerations().elements().any(|toleration| !now.contains(&key(&toleration))) {
         let detail = "existing toleration can not be modified except its tolerationSeconds";
         errors.push(tolerations.forbidden(detail));
         return;
@@ -122,11 +127,15 @@ fn check_tolerations(
 }
 
 /// Checks that scheduling gates are only removed.
-fn check_gates(gates: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let before: HashSet<_> = before.elements().map(|gate| gate.get("name").text()).collect();
+fn check_gates(
+    gates: &List<PodSchedulingGate<'_, '_>>,
+    before: &List<PodSchedulingGate<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    let before: HashSet<_> = before.elements().map(|gate| gate.name().text()).collect();
     let mut added: HashMap<&str, usize> = HashMap::new();
     for (place, gate) in gates.elements().enumerate() {
-        let name = gate.get("name").text();
+        let name = gate.name().text();
         if !before.contains(name) {
             added.insert(name, place);
         }
@@ -139,7 +148,7 @@ fn check_gates(gates: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut Error
 }
 
 /// Checks that the specs are equal except for the mutable fields.
-fn check_other_fields(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_other_fields(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut ErrorList) {
     let (Some(Value::Object(now)), Some(Value::Object(old))) = (spec.value(), before.value()) else { return };
     let mut allowed = now.clone();
     for list in ["containers", "initContainers"] {
@@ -148,11 +157,12 @@ fn check_other_fields(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut
     for field in ["activeDeadlineSeconds", "schedulingGates", "tolerations"] {
         copy(&mut allowed, old, field);
     }
-    let grace = "terminationGracePeriodSeconds";
-    if before.get(grace).number() < 0 && spec.get(grace).number() == 1 {
-        copy(&mut allowed, old, grace);
+    let (grace, grace_before) =
+        (spec.termination_grace_period_seconds(), before.termination_grace_period_seconds());
+    if grace_before.number() < 0 && grace.number() == 1 {
+        copy(&mut allowed, old, "terminationGracePeriodSeconds");
     }
-    if !before.get("schedulingGates").is_empty() {
+    if !before.scheduling_gates().is_empty() {
         check_gated_fields(spec, before, errors);
         copy(&mut allowed, old, "nodeSelector");
         copy_node_affinity(&mut allowed, old);
@@ -184,16 +194,19 @@ fn copy_images(fields: &mut Fields, old: &Map<String, Value>, list: &str) {
 // === pods with scheduling gates ===
 
 /// Checks the fields that may also change before a pod can be scheduled: they may only select fewer nodes.
-fn check_gated_fields(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (selector, old) = (spec.get("nodeSelector"), before.get("nodeSelector"));
-    if old.entries().any(|(key, value)| selector.get(key).value() != value.value()) {
+fn check_gated_fields(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let (selector, old) = (spec.node_selector(), before.node_selector());
+    if old.entries().any(|(key, value)| selector.entry(key).value() != value.value()) {
         let detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
         errors.push(selector.invalid(detail));
     }
-    let (affinity, old) = (spec.get("affinity"), before.get("affinity"));
-    let (affinity, old) = (affinity.get("nodeAffinity"), old.get("nodeAffinity"));
-    let (required, old) = (affinity.get(REQUIRED), old.get(REQUIRED));
-    let (terms, old) = (required.get("nodeSelectorTerms"), old.get("nodeSelectorTerms"));
+    let (affinity, old) = (spec.affinity(), before.affinity());
+    let (affinity, old) = (affinity.node_affinity(), old.node_affinity());
+    let (required, old) = (
+        affinity.required_during_scheduling_ignored_during_execution(),
+        old.required_during_scheduling_ignored_during_execution(),
+    );
+    let (terms, old) = (required.node_selector_terms(), old.node_selector_terms());
     if old.is_empty() {
         return;
     }
@@ -211,16 +224,18 @@ fn check_gated_fields(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut
 
 /// Whether a term has all requirements of the old one, in its order, and perhaps further ones. A term without requirements
 /// selects nothing, and must stay so.
-fn only_adds(term: &Field<'_, '_>, old: &Field<'_, '_>) -> bool {
-    let lists = ["matchExpressions", "matchFields"];
-    if lists.iter().all(|list| old.get(list).is_empty()) {
-        return lists.iter().all(|list| term.get(list).is_empty());
-    }
-    lists.iter().all(|list| {
-        let (now, old) = (term.get(list), old.get(list));
+fn only_adds(term: &NodeSelectorTerm<'_, '_>, old: &NodeSelectorTerm<'_, '_>) -> bool {
+    type Requirements<'v, 'p> = List<NodeSelectorRequirement<'v, 'p>>;
+    let has_all = |now: &Requirements<'_, '_>, old: &Requirements<'_, '_>| {
         now.len() >= old.len()
             && now.elements().zip(old.elements()).all(|(now, old)| semantic::equal(now.value(), old.value()))
-    })
+    };
+    let (labels, old_labels) = (term.match_expressions(), old.match_expressions());
+    let (fields, old_fields) = (term.match_fields(), old.match_fields());
+    if old_labels.is_empty() && old_fields.is_empty() {
+        return labels.is_empty() && fields.is_empty();
+    }
+    has_all(&labels, &old_labels) && has_all(&fields, &old_fields)
 }
 
 fn copy_node_affinity(fields: &mut Fields, old: &Map<String, Value>) {

@@ -4,12 +4,12 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{DeleteOptions, Object};
 use registry_core::resource::{Deletion, ObjectStrategy};
-use serde_json::{Value, json};
+use resource_views::core::v1::{Pod, PodMut};
+use serde_json::json;
 
 use super::{preparation, spec_change, status};
 use crate::core::pod_spec::validation::annotations;
 use crate::core::pod_spec::{defaults, validation, warnings};
-use crate::support::field::Field;
 
 /// Defaults, validation, quality of service, graceful deletion.
 pub(super) struct PodStrategy;
@@ -18,13 +18,12 @@ impl ObjectStrategy for PodStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply_to_pod(object);
         // If both fields are set, the older one, with a single address, takes precedence.
-        let address = object.get_str(&["status", "podIP"]).filter(|address| !address.is_empty());
-        if let Some(address) = address {
-            let first = object.get(&["status", "podIPs"]).and_then(|all| all.get(0)?.get("ip"));
-            if first.and_then(Value::as_str) != Some(address) {
-                let only = json!([{"ip": address}]);
-                object.set(&["status", "podIPs"], only);
-            }
+        let status = Pod(object).status();
+        let address = status.pod_ip().text();
+        let first = status.pod_ips().elements().next().map(|entry| entry.ip().text());
+        if !address.is_empty() && first != Some(address) {
+            let only = json!([{"ip": address}]);
+            PodMut(object).status().or_new().pod_ips().set_value(only);
         }
     }
 
@@ -35,17 +34,16 @@ impl ObjectStrategy for PodStrategy {
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         validation::check_pod(object, &validation::options_of_pod(context, None), &mut errors);
-        let spec = Field::of(object, "spec");
-        let ephemeral = spec.get("ephemeralContainers");
+        let spec = Pod(object).spec();
+        let ephemeral = spec.ephemeral_containers();
         if !ephemeral.is_empty() {
             errors.push(ephemeral.forbidden("cannot be set on create"));
         }
-        let node = spec.get("nodeName");
-        if !node.text().is_empty() && !spec.get("schedulingGates").is_empty() {
+        let node = spec.node_name();
+        if !node.text().is_empty() && !spec.scheduling_gates().is_empty() {
             errors.push(node.forbidden("cannot be set until all schedulingGates have been cleared"));
         }
-        let metadata = Field::of(object, "metadata");
-        annotations::check_profiles(&metadata.get("annotations"), &spec, &mut errors);
+        annotations::check_profiles(&Pod(object).metadata().annotations(), &spec, &mut errors);
         errors
     }
 
@@ -77,12 +75,11 @@ impl ObjectStrategy for PodStrategy {
         object: &Object,
         options: &mut DeleteOptions,
     ) -> Deletion {
-        let mut seconds = options
-            .grace_period_seconds
-            .or_else(|| object.get_i64(&["spec", "terminationGracePeriodSeconds"]))
-            .unwrap_or_default();
-        let assigned = object.get_str(&["spec", "nodeName"]).is_some_and(|node| !node.is_empty());
-        let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
+        let spec = Pod(object).spec();
+        let own_seconds = spec.termination_grace_period_seconds().number();
+        let mut seconds = options.grace_period_seconds.unwrap_or(own_seconds);
+        let assigned = !spec.node_name().text().is_empty();
+        let over = matches!(Pod(object).status().phase().text(), "Succeeded" | "Failed");
         // The pod is not assigned to a node, or has terminated: there is nothing to wait for.
         if !assigned || over {
             seconds = 0;

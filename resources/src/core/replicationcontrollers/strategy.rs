@@ -17,13 +17,13 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         let labels = ReplicationController(object).spec().template().metadata().labels().value().cloned();
         let mut spec = ReplicationControllerMut(object).spec().or_new();
         spec.replicas().or(1);
+        defaults::apply_to_template(spec.template());
         if let Some(labels) =
             labels.filter(|labels| labels.as_object().is_some_and(|labels| !labels.is_empty()))
         {
             spec.selector().or_if_empty(|| labels.clone());
             ReplicationControllerMut(object).metadata().or_new().labels().or_if_empty(|| labels);
         }
-        defaults::apply_to_template(object, &["spec", "template"]);
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
@@ -35,7 +35,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &["spec", "template"])
+        warnings::of_new_workload(object, &ReplicationController(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
@@ -43,7 +43,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         if new.generation() == old.generation() {
             return Vec::new();
         }
-        warnings::of_template(old, &["spec", "template"])
+        warnings::of_template(&ReplicationController(old).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

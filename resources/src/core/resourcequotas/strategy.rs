@@ -75,6 +75,6 @@ fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
             let detail = "must be a standard resource for quota";
             errors.push(FieldError::invalid(amount.path(), name, detail));
         }
-        validation::check_quantity(name, &amount, errors);
+        validation::check_quantity(name, &amount.view(), errors);
     }
 }

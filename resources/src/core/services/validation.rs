@@ -27,7 +27,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>) -> ErrorList {
     check_hints(service, &mut errors);
     check_type_fields(service, &spec, &mut errors);
     check_ports(&spec, &mut errors);
-    label_selector::check_labels(&Field::from(*spec.selector()), &mut errors);
+    label_selector::check_labels(&spec.selector(), &mut errors);
     check_affinity(&spec, &mut errors);
     cluster_ips::check(service, old, &mut errors);
     check_external_addresses(&spec, old, &mut errors);
@@ -74,7 +74,7 @@ fn check_ingress(ingress: &LoadBalancerIngress<'_, '_>, accepted: &HashSet<&str>
     let mode = ingress.ip_mode();
     let has_ip = !ip.text().is_empty();
     if has_ip {
-        address::check_new_address(&Field::from(*ip), accepted, errors);
+        address::check_new_address(&ip, accepted, errors);
     }
     match (mode.exists(), has_ip) {
         (false, true) => errors.push(mode.required("must be specified when `ip` is set")),
@@ -238,9 +238,9 @@ fn check_external_addresses(spec: &ServiceSpec<'_, '_>, old: Option<&Object>, er
         before.iter().flat_map(|list| list.elements().map(|ip| ip.text())).collect();
     for ip in addresses.elements() {
         let count = errors.0.len();
-        address::check_new_address(&Field::from(*ip), &accepted, errors);
+        address::check_new_address(&ip, &accepted, errors);
         if errors.0.len() == count {
-            address::check_reachable(&Field::from(*ip), errors);
+            address::check_reachable(&ip, errors);
         }
     }
 }

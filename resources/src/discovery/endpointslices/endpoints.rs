@@ -29,7 +29,7 @@ pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorLis
             check_address(&addresses, &address, kind, errors);
         }
         endpoint.get("nodeName").check_if_present(names::dns_subdomain, errors);
-        label_selector::check_labels(&endpoint.get("deprecatedTopology"), errors);
+        label_selector::check_labels(&endpoint.get("deprecatedTopology").view(), errors);
         let hostname = endpoint.get("hostname");
         if hostname.exists() {
             hostname.check(names::dns_label, errors);

@@ -31,7 +31,7 @@ impl ObjectStrategy for NetworkPolicyStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = Field::of(object, "spec");
-        label_selector::check(&spec.get("podSelector"), &mut errors);
+        label_selector::check(&spec.get("podSelector").view(), &mut errors);
         for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
             for rule in spec.get(direction).elements() {
                 for port in rule.get("ports").elements() {
@@ -78,8 +78,8 @@ fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
     let pods = peer.get("podSelector");
     let namespaces = peer.get("namespaceSelector");
     let block = peer.get("ipBlock");
-    label_selector::check(&pods, errors);
-    label_selector::check(&namespaces, errors);
+    label_selector::check(&pods.view(), errors);
+    label_selector::check(&namespaces.view(), errors);
     if block.exists() {
         check_block(&block, errors);
     }

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names;
+use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
+use resource_views::node::v1::RuntimeClass;
+use resource_views::{Map, Quantity, Typed as _};
 
 use crate::core::pod_spec::validation;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 use crate::support::label_selector;
 
@@ -28,25 +29,23 @@ pub(super) struct RuntimeClassStrategy;
 impl ObjectStrategy for RuntimeClassStrategy {
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let handler = Field::of(object, "handler");
-        if handler.check_present(&mut errors) {
-            handler.check(names::dns_label, &mut errors);
-        }
-        let overhead = Field::of(object, "overhead");
+        let class = RuntimeClass(object);
+        class.handler().check_named(names::dns_label, &mut errors);
+        let overhead = class.overhead();
         let options = validation::options_of_pod(context, None);
-        if let Some(amounts) = overhead.get("podFixed").value() {
+        if let Some(amounts) = overhead.pod_fixed().value() {
             // The path of the errors has no `podFixed`.
-            validation::check_overhead(&overhead.holding(amounts), &options, &mut errors);
+            let amounts = Map::<Quantity<'_, '_>>::typed(overhead.with_value(amounts));
+            validation::check_overhead(&amounts, &options, &mut errors);
         }
-        let scheduling = Field::of(object, "scheduling");
-        label_selector::check_labels(&scheduling.get("nodeSelector"), &mut errors);
+        let scheduling = class.scheduling();
+        label_selector::check_labels(&scheduling.node_selector(), &mut errors);
         let mut seen = HashSet::new();
-        let tolerations = scheduling.get("tolerations");
+        let tolerations = scheduling.tolerations();
         for toleration in tolerations.elements() {
-            if seen.contains(&toleration.value()) {
+            if !seen.insert((*toleration).value()) {
                 errors.push(toleration.duplicate().shown_as(toleration.go_text(TOLERATION)));
             }
-            seen.insert(toleration.value());
         }
         validation::check_tolerations(&tolerations, &options, &mut errors);
         errors
@@ -54,7 +53,7 @@ impl ObjectStrategy for RuntimeClassStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        Field::of(new, "handler").check_immutable(&Field::of(old, "handler"), &mut errors);
+        RuntimeClass(new).handler().check_immutable(&RuntimeClass(old).handler(), &mut errors);
         errors
     }
 }

@@ -56,7 +56,7 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
         for field in [&least, &most] {
             check_amount(field, &mut errors);
         }
-        label_selector::check(&Field::from(*spec.selector()), &mut errors);
+        label_selector::check(&spec.selector(), &mut errors);
         let policies = ["AlwaysAllow", "IfHealthyBudget"];
         spec.unhealthy_pod_eviction_policy().check_one_of(&policies, &mut errors);
         errors

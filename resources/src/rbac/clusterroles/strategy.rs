@@ -32,7 +32,7 @@ impl ObjectStrategy for ClusterRoleStrategy {
             }
             for selector in selectors.elements() {
                 let mut found = ErrorList::default();
-                label_selector::check(&selector, &mut found);
+                label_selector::check(&selector.view(), &mut found);
                 if !found.is_empty() {
                     errors.append(found);
                     errors.push(FieldError::invalid(

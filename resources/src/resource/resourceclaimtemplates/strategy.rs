@@ -21,7 +21,7 @@ impl ObjectStrategy for ResourceClaimTemplateStrategy {
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let spec = Field::of(object, "spec");
         let mut errors = ErrorList::default();
-        validation::check_claim_metadata(&spec.get("metadata"), &mut errors);
+        validation::check_claim_metadata(&spec.get("metadata").view(), &mut errors);
         requests::check(&spec.get("spec").get("devices"), &context.budget, &mut errors);
         errors
     }

@@ -139,7 +139,7 @@ fn check_place(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     let selector = spec.get("nodeSelector");
     if selector.exists() {
         set.push("`nodeSelector`");
-        node_selector::check(&selector, errors);
+        node_selector::check(&selector.view(), errors);
         let terms = selector.get("nodeSelectorTerms");
         if terms.len() != 1 {
             errors.push(

@@ -4,10 +4,12 @@ use std::collections::HashSet;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use resource_views::core::v1::{AppArmorProfile, PodSpec, SeccompProfile, Toleration};
+use resource_views::meta::v1::ObjectMeta;
+use resource_views::{List, Map, Text, Typed as _, View};
 use serde_json::{Value, json};
 
 use super::{Options, scheduling, text_rules, visit_containers};
-use crate::support::field::Field;
 
 /// Marks the mirror pod of a static pod, which a kubelet runs from a file of its node.
 pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
@@ -20,21 +22,21 @@ const LOCALHOST: &str = "localhost/";
 
 /// Checks the annotations of a pod or of a template.
 pub(crate) fn check(
-    annotations: &Field<'_, '_>,
-    spec: &Field<'_, '_>,
+    annotations: &Map<Text<'_, '_>>,
+    spec: &PodSpec<'_, '_>,
     options: &Options,
     errors: &mut ErrorList,
 ) {
     if annotations.is_empty() {
         return;
     }
-    let mirror = annotations.get(MIRROR);
-    if mirror.exists() && spec.get("nodeName").text().is_empty() {
+    let mirror = annotations.entry(MIRROR);
+    if mirror.exists() && spec.node_name().text().is_empty() {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
         errors.push(FieldError::invalid(annotations.path().key(MIRROR), mirror.text(), detail));
     }
     check_tolerations(annotations, options, errors);
-    let cost = annotations.get(DELETION_COST);
+    let cost = annotations.entry(DELETION_COST);
     if !options.tolerates_deletion_cost && !is_cost(&cost) {
         let path = annotations.path().key(DELETION_COST);
         errors.push(FieldError::invalid(path, cost.text(), "must be a 32bit integer"));
@@ -48,8 +50,8 @@ pub(crate) fn check(
 }
 
 /// Checks tolerations from before they were a field.
-fn check_tolerations(annotations: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let annotation = annotations.get(TOLERATIONS);
+fn check_tolerations(annotations: &Map<Text<'_, '_>>, options: &Options, errors: &mut ErrorList) {
+    let annotation = annotations.entry(TOLERATIONS).shown_as(TOLERATIONS);
     if annotation.text().is_empty() {
         return;
     }
@@ -65,7 +67,8 @@ fn check_tolerations(annotations: &Field<'_, '_>, options: &Options, errors: &mu
                 .into_iter()
                 .map(|toleration| Value::Object(toleration.into_iter().map(lower).collect()));
             let parsed = Value::Array(tolerations.collect());
-            scheduling::check_tolerations(&annotation.holding(&parsed), options, errors);
+            let tolerations = List::<Toleration<'_, '_>>::typed(annotation.with_value(&parsed));
+            scheduling::check_tolerations(&tolerations, options, errors);
         }
         Err(error) => {
             errors.push(FieldError::invalid(annotations.path(), TOLERATIONS, error.to_string()));
@@ -74,19 +77,19 @@ fn check_tolerations(annotations: &Field<'_, '_>, options: &Options, errors: &mu
 }
 
 /// Whether a cost of deletion is valid or absent: a number without a plus and without leading zeros.
-pub(super) fn is_cost(cost: &Field<'_, '_>) -> bool {
+pub(super) fn is_cost(cost: &Text<'_, '_>) -> bool {
     let text = cost.text();
     let is_plain = text == "0" || text.starts_with(|first: char| matches!(first, '-' | '1'..='9'));
     !cost.exists() || is_plain && text.parse::<i32>().is_ok()
 }
 
 /// Whether the cost of deletion in some metadata is valid.
-pub(super) fn has_valid_cost(metadata: &Field<'_, '_>) -> bool {
-    let annotations = metadata.get("annotations");
-    is_cost(&annotations.get(DELETION_COST))
+pub(super) fn has_valid_cost(metadata: &ObjectMeta<'_, '_>) -> bool {
+    let annotations = metadata.annotations();
+    is_cost(&annotations.entry(DELETION_COST))
 }
 
-fn check_seccomp(annotations: &Field<'_, '_>, key: &str, profile: &str, errors: &mut ErrorList) {
+fn check_seccomp(annotations: &Map<Text<'_, '_>>, key: &str, profile: &str, errors: &mut ErrorList) {
     let path = || annotations.path().child(key);
     match profile {
         "runtime/default" | "docker/default" | "unconfined" => {}
@@ -101,14 +104,14 @@ fn check_seccomp(annotations: &Field<'_, '_>, key: &str, profile: &str, errors: 
     }
 }
 
-fn check_apparmor(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_apparmor(annotations: &Map<Text<'_, '_>>, spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
     let mut containers: Option<HashSet<String>> = None;
     for (key, profile) in annotations.entries() {
         let Some(container) = key.strip_prefix(APPARMOR) else { continue };
         let containers = containers.get_or_insert_with(|| {
             let mut found = HashSet::new();
             visit_containers(spec, |container| {
-                found.insert(container.get("name").text().to_owned());
+                found.insert(container.name().text().to_owned());
             });
             found
         });
@@ -124,17 +127,17 @@ fn check_apparmor(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mu
 }
 
 /// Checks that an update neither adds nor changes nor removes annotations that were read when the pod was created.
-pub(crate) fn check_changes(new: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_changes(new: &Map<Text<'_, '_>>, old: &Map<Text<'_, '_>>, errors: &mut ErrorList) {
     let is_fixed = |key: &str| key == MIRROR || key.starts_with(APPARMOR);
     let what = |key: &str| if key == MIRROR { "mirror pod annotation" } else { "AppArmor annotations" };
     for (key, before) in old.entries().filter(|(key, _)| is_fixed(key)) {
-        let now = new.get(key);
+        let now = new.entry(key);
         if now.value() != before.value() {
             let detail = format!("may not remove or update {}", what(key));
             errors.push(FieldError::forbidden(new.path().key(key), detail));
         }
     }
-    for (key, _) in new.entries().filter(|(key, _)| is_fixed(key) && !old.get(key).exists()) {
+    for (key, _) in new.entries().filter(|(key, _)| is_fixed(key) && !old.entry(key).exists()) {
         errors.push(FieldError::forbidden(new.path().key(key), format!("may not add {}", what(key))));
     }
 }
@@ -154,52 +157,72 @@ pub(crate) fn profile_of(annotation: &str) -> Option<Value> {
 }
 
 /// Checks that annotations that precede fields for profiles do not contradict the fields.
-pub(crate) fn check_profiles(annotations: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_profiles(
+    annotations: &Map<Text<'_, '_>>,
+    spec: &PodSpec<'_, '_>,
+    errors: &mut ErrorList,
+) {
     if annotations.is_empty() {
         return;
     }
-    let context = spec.get("securityContext");
-    let of_pod = context.get("seccompProfile");
-    check_match(&annotations.get(SECCOMP_OF_POD), &of_pod, "seccomp", &of_pod, errors);
-    let of_pod = context.get("appArmorProfile");
-    let is_windows = spec.get("os").get("name").text() == "windows";
+    let context = spec.security_context();
+    let seccomp = context.seccomp_profile();
+    check_match(&annotations.entry(SECCOMP_OF_POD), &Profile::seccomp(&seccomp), &seccomp, errors);
+    let of_pod = context.app_armor_profile();
+    let is_windows = spec.os().name().text() == "windows";
     visit_containers(spec, |container| {
-        let context = container.get("securityContext");
-        let name = container.get("name").text();
-        let own = context.get("seccompProfile");
-        check_match(&annotations.get(&format!("{SECCOMP}{name}")), &own, "seccomp", &own, errors);
+        let context = container.security_context();
+        let name = container.name().text();
+        let seccomp = context.seccomp_profile();
+        let annotation = format!("{SECCOMP}{name}");
+        check_match(&annotations.entry(&annotation), &Profile::seccomp(&seccomp), &seccomp, errors);
         if !is_windows {
-            let own = context.get("appArmorProfile");
+            let own = context.app_armor_profile();
             let effective = if own.exists() { &own } else { &of_pod };
-            let key = format!("{APPARMOR}{name}");
-            check_match(&annotations.get(&key), effective, "apparmor", &own, errors);
+            let annotation = format!("{APPARMOR}{name}");
+            check_match(&annotations.entry(&annotation), &Profile::apparmor(effective), &own, errors);
         }
     });
 }
 
+/// A profile in a field, which an annotation may contradict.
+struct Profile<'v, 'p> {
+    kind: &'static str,
+    ty: Text<'v, 'p>,
+    file: Text<'v, 'p>,
+}
+
+impl<'v, 'p> Profile<'v, 'p> {
+    fn seccomp(profile: &'p SeccompProfile<'v, 'p>) -> Self {
+        Self { kind: "seccomp", ty: profile.r#type(), file: profile.localhost_profile() }
+    }
+
+    fn apparmor(profile: &'p AppArmorProfile<'v, 'p>) -> Self {
+        Self { kind: "apparmor", ty: profile.r#type(), file: profile.localhost_profile() }
+    }
+}
+
+/// Checks that an annotation, if there is one, is the same profile as a field. An error is reported at `reported`.
 fn check_match(
-    annotation: &Field<'_, '_>,
-    profile: &Field<'_, '_>,
-    kind: &str,
-    reported: &Field<'_, '_>,
+    annotation: &Text<'_, '_>,
+    Profile { kind, ty, file }: &Profile<'_, '_>,
+    reported: &View<'_, '_>,
     errors: &mut ErrorList,
 ) {
-    if !annotation.exists() || !profile.exists() {
+    if !annotation.exists() {
         return;
     }
     let text = annotation.text();
-    let is_same_type = match profile.get("type").text() {
+    let is_same_type = match ty.text() {
         "Unconfined" => text == "unconfined",
-        "RuntimeDefault" => text == "runtime/default" || kind == "seccomp" && text == "docker/default",
+        "RuntimeDefault" => text == "runtime/default" || *kind == "seccomp" && text == "docker/default",
         "Localhost" => text.starts_with(LOCALHOST),
         _ => return,
     };
     if !is_same_type {
         let detail = format!("{kind} type in annotation and field must match");
         errors.push(FieldError::forbidden(reported.path().child("type"), detail));
-    } else if profile.get("type").text() == "Localhost"
-        && text.strip_prefix(LOCALHOST) != profile.get("localhostProfile").optional_text()
-    {
+    } else if ty.text() == "Localhost" && text.strip_prefix(LOCALHOST) != file.optional_text() {
         let detail = format!("{kind} profile in annotation and field must match");
         errors.push(FieldError::forbidden(reported.path().child("localhostProfile"), detail));
     }

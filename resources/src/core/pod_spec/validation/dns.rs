@@ -2,10 +2,11 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use resource_views::core::v1::{HostAlias, PodSpec};
+use resource_views::{List, Text};
 
 use super::text_rules;
 use crate::core::address;
-use crate::support::field::Field;
 
 const POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const MAX_NAMESERVERS: usize = 3;
@@ -14,15 +15,15 @@ const MAX_SEARCH_CHARACTERS: usize = 2_048;
 const MAX_HOSTNAME_CHARACTERS: usize = 64;
 
 /// Checks `dnsPolicy`.
-pub(super) fn check_policy(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    spec.get("dnsPolicy").check_word(POLICIES, errors);
+pub(super) fn check_policy(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    spec.dns_policy().check_word(POLICIES, errors);
 }
 
 /// Checks `dnsConfig`, which the policy `None` requires.
-pub(super) fn check_config(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let config = spec.get("dnsConfig");
-    let nameservers = config.get("nameservers");
-    if spec.get("dnsPolicy").text() == "None" {
+pub(super) fn check_config(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let config = spec.dns_config();
+    let nameservers = config.nameservers();
+    if spec.dns_policy().text() == "None" {
         if !config.exists() {
             errors.push(config.required("must provide `dnsConfig` when `dnsPolicy` is None"));
             return;
@@ -39,15 +40,15 @@ pub(super) fn check_config(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     for nameserver in nameservers.elements() {
         address::check_address(&nameserver, errors);
     }
-    check_searches(&config.get("searches"), errors);
-    for option in config.get("options").elements() {
-        if option.get("name").text().is_empty() {
+    check_searches(&config.searches(), errors);
+    for option in config.options().elements() {
+        if option.name().text().is_empty() {
             errors.push(option.required("must not be empty"));
         }
     }
 }
 
-fn check_searches(searches: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_searches(searches: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     if searches.is_empty() {
         return;
     }
@@ -70,13 +71,13 @@ fn check_searches(searches: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks `hostnameOverride`.
-pub(super) fn check_hostname_override(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = spec.get("hostnameOverride");
+pub(super) fn check_hostname_override(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let name = spec.hostname_override();
     let Some(text) = name.optional_text() else { return };
-    if spec.get("setHostnameAsFQDN").is_true() {
+    if spec.set_hostname_as_fqdn().is_true() {
         errors.push(name.forbidden("may not be specified when setHostnameAsFQDN is true"));
     }
-    if spec.get("hostNetwork").is_true() {
+    if spec.host_network().is_true() {
         errors.push(name.forbidden("may not be specified when hostNetwork is true"));
     }
     if text.len() > MAX_HOSTNAME_CHARACTERS {
@@ -86,10 +87,10 @@ pub(super) fn check_hostname_override(spec: &Field<'_, '_>, errors: &mut ErrorLi
 }
 
 /// Checks the entries of the hosts file.
-pub(super) fn check_host_aliases(aliases: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_host_aliases(aliases: &List<HostAlias<'_, '_>>, errors: &mut ErrorList) {
     for alias in aliases.elements() {
-        address::check_address(&alias.get("ip"), errors);
-        for name in alias.get("hostnames").elements() {
+        address::check_address(&alias.ip(), errors);
+        for name in alias.hostnames().elements() {
             name.check(names::dns_subdomain, errors);
         }
     }

@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::schema::Quantity;
+use resource_views::core::v1::{
+    EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector, Volume,
+};
+use resource_views::{List, Quantity as Amount};
 
 use super::text_rules;
 use crate::core::config_data;
-use crate::support::field::Field;
 
 /// The fields that environment variables can show.
 pub(super) const OF_VARIABLES: &[&str] = &[
@@ -59,38 +62,38 @@ const HUGE_PAGES: [&str; 2] = ["limits.hugepages-", "requests.hugepages-"];
 const UNITS: [&str; 13] = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
 /// Checks the variables of a container.
-pub(super) fn check_variables(variables: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_variables(variables: &List<EnvVar<'_, '_>>, errors: &mut ErrorList) {
     for variable in variables.elements() {
-        variable.get("name").check_named(text_rules::variable_name, errors);
+        variable.name().check_named(text_rules::variable_name, errors);
         check_source(&variable, errors);
     }
 }
 
-fn check_source(variable: &Field<'_, '_>, errors: &mut ErrorList) {
-    let source = variable.get("valueFrom");
+fn check_source(variable: &EnvVar<'_, '_>, errors: &mut ErrorList) {
+    let source = variable.value_from();
     if !source.exists() {
         return;
     }
     let mut sources = 0;
-    let field = source.get("fieldRef");
+    let field = source.field_ref();
     if field.exists() {
         sources += 1;
         check_field(&field, OF_VARIABLES, errors);
     }
-    let resource = source.get("resourceFieldRef");
+    let resource = source.resource_field_ref();
     if resource.exists() {
         sources += 1;
         check_resource(&resource, false, errors);
     }
-    for reference in ["configMapKeyRef", "secretKeyRef"] {
-        let reference = source.get(reference);
+    let (map, secret) = (source.config_map_key_ref(), source.secret_key_ref());
+    for (reference, name, key) in [(*map, map.name(), map.key()), (*secret, secret.name(), secret.key())] {
         if reference.exists() {
             sources += 1;
-            reference.get("name").check(names::dns_subdomain, errors);
-            reference.get("key").check_named(config_data::key_complaints, errors);
+            name.check(names::dns_subdomain, errors);
+            key.check_named(config_data::key_complaints, errors);
         }
     }
-    let file = source.get("fileKeyRef");
+    let file = source.file_key_ref();
     if file.exists() {
         sources += 1;
         check_file(&file, errors);
@@ -99,7 +102,7 @@ fn check_source(variable: &Field<'_, '_>, errors: &mut ErrorList) {
         0 => {
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         }
-        _ if !variable.get("value").text().is_empty() => "may not be specified when `value` is not empty",
+        _ if !variable.value().text().is_empty() => "may not be specified when `value` is not empty",
         1 => return,
         _ => "may not have more than one field specified at a time",
     };
@@ -107,25 +110,23 @@ fn check_source(variable: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a reference to a line in a file of a volume.
-fn check_file(file: &Field<'_, '_>, errors: &mut ErrorList) {
-    file.get("key").check_named(text_rules::variable_name, errors);
-    file.get("volumeName").check_named(names::dns_label, errors);
-    file.get("path").check_named(text_rules::path_without_backsteps, errors);
+fn check_file(file: &FileKeySelector<'_, '_>, errors: &mut ErrorList) {
+    file.key().check_named(text_rules::variable_name, errors);
+    file.volume_name().check_named(names::dns_label, errors);
+    file.path().check_named(text_rules::path_without_backsteps, errors);
 }
 
 /// Checks the sources of many variables.
-pub(super) fn check_bulk_sources(sources: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_bulk_sources(sources: &List<EnvFromSource<'_, '_>>, errors: &mut ErrorList) {
     for source in sources.elements() {
-        source.get("prefix").check_if_set(text_rules::variable_name, errors);
+        source.prefix().check_if_set(text_rules::variable_name, errors);
         let mut found = 0;
-        for reference in ["configMapRef", "secretRef"] {
-            let reference = source.get(reference);
+        let (map, secret) = (source.config_map_ref(), source.secret_ref());
+        for (reference, name) in [(*map, map.name()), (*secret, secret.name())] {
             if reference.exists() {
                 found += 1;
                 // A dash at the end is accepted, as in the beginnings of generated names.
-                reference
-                    .get("name")
-                    .check_named(|name| names::NameRule::DnsSubdomain.check_prefix(name), errors);
+                name.check_named(|name| names::NameRule::DnsSubdomain.check_prefix(name), errors);
             }
         }
         let detail = match found {
@@ -140,9 +141,9 @@ pub(super) fn check_bulk_sources(sources: &Field<'_, '_>, errors: &mut ErrorList
 // === the downward API ===
 
 /// Checks a reference to a field of the pod. Labels and annotations can be selected by key: `metadata.labels['key']`.
-pub(super) fn check_field(reference: &Field<'_, '_>, shown: &[&str], errors: &mut ErrorList) {
-    let version = reference.get("apiVersion");
-    let path = reference.get("fieldPath");
+pub(super) fn check_field(reference: &ObjectFieldSelector<'_, '_>, shown: &[&str], errors: &mut ErrorList) {
+    let version = reference.api_version();
+    let path = reference.field_path();
     if !version.check_present(errors) || !path.check_present(errors) {
         return;
     }
@@ -182,9 +183,13 @@ fn split_subscript(path: &str) -> Option<(&str, &str)> {
 }
 
 /// Checks a reference to an amount of a container. A reference in a volume must name the container.
-pub(super) fn check_resource(reference: &Field<'_, '_>, is_of_volume: bool, errors: &mut ErrorList) {
-    let container = reference.get("containerName");
-    let resource = reference.get("resource");
+pub(super) fn check_resource(
+    reference: &ResourceFieldSelector<'_, '_>,
+    is_of_volume: bool,
+    errors: &mut ErrorList,
+) {
+    let container = reference.container_name();
+    let resource = reference.resource();
     let name = resource.text();
     if is_of_volume && container.text().is_empty() {
         errors.push(container.required(""));
@@ -193,12 +198,12 @@ pub(super) fn check_resource(reference: &Field<'_, '_>, is_of_volume: bool, erro
     } else if !RESOURCES.contains(&name) && !HUGE_PAGES.iter().any(|prefix| name.starts_with(prefix)) {
         errors.push(resource.unsupported(RESOURCES));
     }
-    check_divisor(name, &reference.get("divisor"), errors);
+    check_divisor(name, &reference.divisor(), errors);
 }
 
 /// Checks the unit in which an amount is shown.
-fn check_divisor(resource: &str, divisor: &Field<'_, '_>, errors: &mut ErrorList) {
-    let Some(quantity) = divisor.value().and_then(crate::core::pod_spec::totals::parse) else { return };
+fn check_divisor(resource: &str, divisor: &Amount<'_, '_>, errors: &mut ErrorList) {
+    let Some(quantity) = divisor.quantity() else { return };
     if quantity.compare(&Quantity::whole(0)).is_eq() {
         return;
     }
@@ -226,21 +231,21 @@ fn check_divisor(resource: &str, divisor: &Field<'_, '_>, errors: &mut ErrorList
 // === files ===
 
 /// Checks that the files that variables are read from are in empty directories.
-pub(super) fn check_files_in_volumes(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let volumes = spec.get("volumes");
+pub(super) fn check_files_in_volumes(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let volumes = spec.volumes();
     let mut by_name: Option<HashMap<&str, bool>> = None;
     super::visit_containers(spec, |container| {
-        for variable in container.get("env").elements() {
-            let source = variable.get("valueFrom");
-            let file = source.get("fileKeyRef");
+        for variable in container.env().elements() {
+            let source = variable.value_from();
+            let file = source.file_key_ref();
             if !file.exists() {
                 continue;
             }
             let by_name = by_name.get_or_insert_with(|| {
-                let named = |volume: Field<'_, '_>| volume.get("emptyDir").exists();
-                volumes.elements().map(|volume| (volume.get("name").text(), named(volume))).collect()
+                let named = |volume: Volume<'_, '_>| volume.empty_dir().exists();
+                volumes.elements().map(|volume| (volume.name().text(), named(volume))).collect()
             });
-            let name = file.get("volumeName");
+            let name = file.volume_name();
             match by_name.get(name.text()) {
                 None => errors.push(name.not_found()),
                 Some(true) => {}

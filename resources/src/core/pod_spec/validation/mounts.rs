@@ -1,24 +1,36 @@
 //! Volumes in containers: mounts, and devices.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use resource_views::List;
+use resource_views::core::v1::{Container, VolumeDevice, VolumeMount};
 
 use super::text_rules;
 use super::volumes::Volumes;
-use crate::support::field::Field;
 
 const PROPAGATIONS: &[&str] = &["Bidirectional", "HostToContainer", "None"];
 const RECURSIVE_MODES: &[&str] = &["Disabled", "Enabled", "IfPossible"];
 
 /// Checks the mounts and the devices of a container, and that no volume or path is both.
-pub(super) fn check(container: &Field<'_, '_>, volumes: &Volumes<'_>, errors: &mut ErrorList) {
-    let mounts = container.get("volumeMounts");
-    let devices = container.get("volumeDevices");
-    check_mounts(container, &mounts, &Used::of(&devices, "devicePath"), volumes, errors);
+pub(super) fn check(container: &Container<'_, '_>, volumes: &Volumes<'_>, errors: &mut ErrorList) {
+    let mounts = container.volume_mounts();
+    let devices = container.volume_devices();
+    check_mounts(
+        container,
+        &mounts,
+        &Used::new(devices.elements().map(|device| (device.name().text(), device.device_path().text()))),
+        volumes,
+        errors,
+    );
     if !devices.is_empty() {
-        check_devices(&devices, &Used::of(&mounts, "mountPath"), volumes, errors);
+        check_devices(
+            &devices,
+            &Used::new(mounts.elements().map(|mount| (mount.name().text(), mount.mount_path().text()))),
+            volumes,
+            errors,
+        );
     }
 }
 
@@ -30,27 +42,24 @@ struct Used<'v> {
 }
 
 impl<'v> Used<'v> {
-    fn of(list: &Field<'v, '_>, path: &str) -> Self {
+    fn new(names_and_paths: impl Iterator<Item = (&'v str, &'v str)>) -> Self {
         // Of two with the same name, the latter counts.
-        let mut by_name = std::collections::HashMap::new();
-        for element in list.elements() {
-            by_name.insert(element.get("name").text(), element.get(path).text());
-        }
+        let by_name: HashMap<&str, &str> = names_and_paths.collect();
         Self { names: by_name.keys().copied().collect(), paths: by_name.into_values().collect() }
     }
 }
 
 fn check_mounts(
-    container: &Field<'_, '_>,
-    mounts: &Field<'_, '_>,
+    container: &Container<'_, '_>,
+    mounts: &List<VolumeMount<'_, '_>>,
     devices: &Used<'_>,
     volumes: &Volumes<'_>,
     errors: &mut ErrorList,
 ) {
     let mut paths = HashSet::new();
     for mount in mounts.elements() {
-        let name = mount.get("name");
-        let path = mount.get("mountPath");
+        let name = mount.name();
+        let path = mount.mount_path();
         name.check_present(errors);
         if !volumes.has(name.text()) {
             errors.push(name.not_found());
@@ -72,9 +81,9 @@ fn check_mounts(
 }
 
 /// Checks the path in the volume. Errors are reported at the list of mounts, without the index.
-fn check_sub_paths(mounts: &Field<'_, '_>, mount: &Field<'_, '_>, errors: &mut ErrorList) {
-    let plain = mount.get("subPath");
-    let expression = mount.get("subPathExpr");
+fn check_sub_paths(mounts: &List<VolumeMount<'_, '_>>, mount: &VolumeMount<'_, '_>, errors: &mut ErrorList) {
+    let plain = mount.sub_path();
+    let expression = mount.sub_path_expr();
     for complaint in text_rules::descending_path(plain.text()) {
         errors.push(FieldError::invalid(mounts.path().child("subPath"), plain.text(), complaint));
     }
@@ -90,34 +99,38 @@ fn check_sub_paths(mounts: &Field<'_, '_>, mount: &Field<'_, '_>, errors: &mut E
 }
 
 fn check_propagation(
-    container: &Field<'_, '_>,
-    mounts: &Field<'_, '_>,
-    mount: &Field<'_, '_>,
+    container: &Container<'_, '_>,
+    mounts: &List<VolumeMount<'_, '_>>,
+    mount: &VolumeMount<'_, '_>,
     errors: &mut ErrorList,
 ) {
-    let Some(mode) = mount.get("mountPropagation").optional_text() else { return };
+    let Some(mode) = mount.mount_propagation().optional_text() else { return };
     let path = || mounts.path().child("mountPropagation");
     if !PROPAGATIONS.contains(&mode) {
         errors.push(FieldError::not_supported(path(), mode, PROPAGATIONS));
     }
-    let context = container.get("securityContext");
-    if mode == "Bidirectional" && !context.get("privileged").is_true() {
+    let context = container.security_context();
+    if mode == "Bidirectional" && !context.privileged().is_true() {
         let detail = "Bidirectional mount propagation is available only to privileged containers";
         errors.push(FieldError::forbidden(path(), detail));
     }
 }
 
-fn check_recursive_read_only(mounts: &Field<'_, '_>, mount: &Field<'_, '_>, errors: &mut ErrorList) {
-    let Some(mode) = mount.get("recursiveReadOnly").optional_text() else { return };
+fn check_recursive_read_only(
+    mounts: &List<VolumeMount<'_, '_>>,
+    mount: &VolumeMount<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let Some(mode) = mount.recursive_read_only().optional_text() else { return };
     let path = || mounts.path().child("recursiveReadOnly");
     match mode {
         "Disabled" => {}
         "Enabled" | "IfPossible" => {
-            if !mount.get("readOnly").is_true() {
+            if !mount.read_only().is_true() {
                 let detail = "may only be specified when readOnly is true";
                 errors.push(FieldError::forbidden(path(), detail));
             }
-            if mount.get("mountPropagation").optional_text().is_some_and(|mode| mode != "None") {
+            if mount.mount_propagation().optional_text().is_some_and(|mode| mode != "None") {
                 let detail = "may only be specified when mountPropagation is None or not specified";
                 errors.push(FieldError::forbidden(path(), detail));
             }
@@ -126,11 +139,16 @@ fn check_recursive_read_only(mounts: &Field<'_, '_>, mount: &Field<'_, '_>, erro
     }
 }
 
-fn check_devices(devices: &Field<'_, '_>, mounts: &Used<'_>, volumes: &Volumes<'_>, errors: &mut ErrorList) {
+fn check_devices(
+    devices: &List<VolumeDevice<'_, '_>>,
+    mounts: &Used<'_>,
+    volumes: &Volumes<'_>,
+    errors: &mut ErrorList,
+) {
     let mut used = Used::default();
     for device in devices.elements() {
-        let name = device.get("name");
-        let path = device.get("devicePath");
+        let name = device.name();
+        let path = device.device_path();
         name.check_present(errors);
         if used.names.contains(name.text()) {
             errors.push(name.invalid_text("must be unique"));

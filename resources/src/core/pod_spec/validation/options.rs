@@ -2,9 +2,11 @@
 
 use registry_core::RequestContext;
 use registry_core::context::ClusterPolicy;
+use resource_views::List;
+use resource_views::core::v1::{Container, ContainerResizePolicy, PodSpec, Toleration};
+use resource_views::meta::v1::ObjectMeta;
 
 use super::{affinity, annotations, resources, scheduling, security_context, visit_containers, volumes};
-use crate::support::field::Field;
 
 /// The circumstances of a validation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,11 +38,11 @@ impl Options {
     }
 
     /// Returns the options for a change of an object with this metadata and spec.
-    pub(crate) fn tolerating(self, metadata: &Field<'_, '_>, spec: &Field<'_, '_>) -> Self {
-        let affinity = spec.get("affinity");
-        let constraints = spec.get("topologySpreadConstraints");
-        let context = spec.get("securityContext");
-        let has_own_users = spec.get("hostUsers").truth() == Some(false);
+    pub(crate) fn tolerating(self, metadata: &ObjectMeta<'_, '_>, spec: &PodSpec<'_, '_>) -> Self {
+        let affinity = spec.affinity();
+        let constraints = spec.topology_spread_constraints();
+        let context = spec.security_context();
+        let has_own_users = spec.host_users().truth() == Some(false);
         Self {
             tolerates_deletion_cost: !annotations::has_valid_cost(metadata),
             tolerates_selector_values: affinity::has_invalid_selector(&affinity),
@@ -48,32 +50,33 @@ impl Options {
             tolerates_split_pages: resources::splits_pages(spec),
             tolerates_spread_selectors: scheduling::has_invalid_selector(&constraints),
             tolerates_match_label_keys: scheduling::has_invalid_keys(&constraints),
-            tolerates_non_local_token_paths: volumes::has_non_local_token_path(&spec.get("volumes")),
+            tolerates_non_local_token_paths: volumes::has_non_local_token_path(&spec.volumes()),
             tolerates_host_sysctls: security_context::has_host_sysctl(spec),
-            tolerates_relabelling: context.get("seLinuxChangePolicy").exists(),
-            tolerates_comparisons: has_comparison(&spec.get("tolerations")),
-            tolerates_restarted_init: restarts_init(&spec.get("initContainers")),
+            tolerates_relabelling: context.se_linux_change_policy().exists(),
+            tolerates_comparisons: has_comparison(&spec.tolerations()),
+            tolerates_restarted_init: restarts_init(&spec.init_containers()),
             tolerates_devices_with_own_users: has_own_users && has_devices(spec),
-            tolerates_host_network_with_own_users: has_own_users && spec.get("hostNetwork").is_true(),
+            tolerates_host_network_with_own_users: has_own_users && spec.host_network().is_true(),
             ..self
         }
     }
 }
 
-fn has_comparison(tolerations: &Field<'_, '_>) -> bool {
-    tolerations.elements().any(|toleration| matches!(toleration.get("operator").text(), "Lt" | "Gt"))
+fn has_comparison(tolerations: &List<Toleration<'_, '_>>) -> bool {
+    tolerations.elements().any(|toleration| matches!(toleration.operator().text(), "Lt" | "Gt"))
 }
 
-fn restarts_init(containers: &Field<'_, '_>) -> bool {
-    let restarts = |policy: Field<'_, '_>| policy.get("restartPolicy").text() == "RestartContainer";
+fn restarts_init(containers: &List<Container<'_, '_>>) -> bool {
+    let restarts =
+        |policy: ContainerResizePolicy<'_, '_>| policy.restart_policy().text() == "RestartContainer";
     containers
         .elements()
-        .filter(|container| container.get("restartPolicy").text() != "Always")
-        .any(|container| container.get("resizePolicy").elements().any(restarts))
+        .filter(|container| container.restart_policy().text() != "Always")
+        .any(|container| container.resize_policy().elements().any(restarts))
 }
 
-fn has_devices(spec: &Field<'_, '_>) -> bool {
+fn has_devices(spec: &PodSpec<'_, '_>) -> bool {
     let mut found = false;
-    visit_containers(spec, |container| found |= !container.get("volumeDevices").is_empty());
+    visit_containers(spec, |container| found |= !container.volume_devices().is_empty());
     found
 }

@@ -1,44 +1,53 @@
-//! Probes, lifecycle handlers and stop signals.
+//! Probes and lifecycle handlers.
 
+use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use resource_views::core::v1::{
+    Container, ExecAction, HTTPGetAction, LifecycleHandler, PodSpec, Probe, SleepAction, TCPSocketAction,
+};
 
 use super::text_rules;
-use crate::support::field::Field;
+use crate::support::choice::Choice;
 
-/// The probes of a container.
-pub(super) const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+const SECOND: &str = "may not specify more than 1 handler type";
 
-/// Checks the probes and the lifecycle handlers of a container. `grace` is the time that it has to end.
-pub(super) fn check(container: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let grace = spec.get("terminationGracePeriodSeconds").integer();
-    let lifecycle = container.get("lifecycle");
-    for hook in ["postStart", "preStop"] {
-        let hook = lifecycle.get(hook);
-        if hook.exists() {
-            check_handler(&hook, grace, errors);
-        }
+/// Checks the probes and the lifecycle handlers of a container. The spec has the time that it has to end.
+pub(super) fn check(container: &Container<'_, '_>, spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let grace = spec.termination_grace_period_seconds().integer();
+    let lifecycle = container.lifecycle();
+    for hook in [lifecycle.post_start(), lifecycle.pre_stop()] {
+        check_hook(&hook, grace, errors);
     }
-    for probe in PROBES {
-        let is_of_readiness = probe == "readinessProbe";
-        let probe = container.get(probe);
-        if probe.exists() {
-            check_probe(&probe, is_of_readiness, grace, errors);
-        }
-    }
+    check_probe(&container.liveness_probe(), false, errors);
+    check_probe(&container.readiness_probe(), true, errors);
+    check_probe(&container.startup_probe(), false, errors);
 }
 
-fn check_probe(probe: &Field<'_, '_>, is_of_readiness: bool, grace: Option<i64>, errors: &mut ErrorList) {
-    check_handler(probe, grace, errors);
-    for number in
-        ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"]
-    {
-        probe.get(number).check_not_negative(errors);
+/// Checks that a probe has one handler, and its numbers.
+fn check_probe(probe: &Probe<'_, '_>, is_of_readiness: bool, errors: &mut ErrorList) {
+    if !probe.exists() {
+        return;
     }
-    let own_grace = probe.get("terminationGracePeriodSeconds");
+    let mut handlers = Choice::new(SECOND, errors);
+    handlers.check(probe.exec(), check_exec);
+    handlers.check(probe.http_get(), check_http_get);
+    handlers.check(probe.tcp_socket(), check_tcp_socket);
+    handlers.check(probe.grpc(), |grpc, errors| text_rules::check_port_number(&grpc.port(), errors));
+    handlers.require(probe, "must specify a handler type");
+    for number in [
+        probe.initial_delay_seconds(),
+        probe.timeout_seconds(),
+        probe.period_seconds(),
+        probe.success_threshold(),
+        probe.failure_threshold(),
+    ] {
+        number.check_not_negative(errors);
+    }
+    let own_grace = probe.termination_grace_period_seconds();
     if own_grace.integer().is_some_and(|seconds| seconds <= 0) {
         errors.push(own_grace.invalid("must be greater than 0"));
     }
-    let successes = probe.get("successThreshold");
+    let successes = probe.success_threshold();
     if is_of_readiness && own_grace.exists() {
         errors.push(own_grace.invalid("must not be set for readinessProbes"));
     } else if !is_of_readiness && successes.number() != 1 {
@@ -46,50 +55,44 @@ fn check_probe(probe: &Field<'_, '_>, is_of_readiness: bool, grace: Option<i64>,
     }
 }
 
-/// Checks that there is exactly one kind of handler, with the fields of that kind. Probes do not have `sleep`, lifecycle
-/// handlers do not have `grpc`.
-fn check_handler(owner: &Field<'_, '_>, grace: Option<i64>, errors: &mut ErrorList) {
-    let mut found = 0;
-    for kind in ["exec", "httpGet", "tcpSocket", "grpc", "sleep"] {
-        let handler = owner.get(kind);
-        if !handler.exists() {
-            continue;
-        }
-        found += 1;
-        if found > 1 {
-            errors.push(handler.forbidden("may not specify more than 1 handler type"));
-            continue;
-        }
-        match kind {
-            "exec" => handler.get("command").check_not_empty(errors),
-            "httpGet" => check_http_get(&handler, errors),
-            "grpc" => text_rules::check_port_number(&handler.get("port"), errors),
-            "sleep" => check_sleep(&handler, grace, errors),
-            _ => text_rules::check_port_or_name(&handler.get("port"), errors),
-        }
+/// Checks that a lifecycle hook has one handler.
+fn check_hook(hook: &LifecycleHandler<'_, '_>, grace: Option<i64>, errors: &mut ErrorList) {
+    if !hook.exists() {
+        return;
     }
-    if found == 0 {
-        errors.push(owner.required("must specify a handler type"));
-    }
+    let mut handlers = Choice::new(SECOND, errors);
+    handlers.check(hook.exec(), check_exec);
+    handlers.check(hook.http_get(), check_http_get);
+    handlers.check(hook.tcp_socket(), check_tcp_socket);
+    handlers.check(hook.sleep(), |sleep, errors| check_sleep(sleep, grace, errors));
+    handlers.require(hook, "must specify a handler type");
 }
 
-fn check_http_get(action: &Field<'_, '_>, errors: &mut ErrorList) {
-    action.get("path").check_present(errors);
-    text_rules::check_port_or_name(&action.get("port"), errors);
-    action.get("scheme").check_one_of(&["HTTP", "HTTPS"], errors);
-    let headers = action.get("httpHeaders");
+fn check_exec(action: &ExecAction<'_, '_>, errors: &mut ErrorList) {
+    action.command().check_not_empty(errors);
+}
+
+fn check_http_get(action: &HTTPGetAction<'_, '_>, errors: &mut ErrorList) {
+    action.path().check_present(errors);
+    text_rules::check_port_or_name(&action.port(), errors);
+    action.scheme().check_one_of(&["HTTP", "HTTPS"], errors);
+    let headers = action.http_headers();
     for header in headers.elements() {
-        let name = header.get("name").text();
+        let name = header.name().text();
         for complaint in text_rules::header_name(name) {
-            errors.push(registry_core::api::FieldError::invalid(headers.path(), name, complaint));
+            errors.push(FieldError::invalid(headers.path(), name, complaint));
         }
     }
 }
 
-fn check_sleep(action: &Field<'_, '_>, grace: Option<i64>, errors: &mut ErrorList) {
-    let seconds = action.get("seconds").number();
+fn check_tcp_socket(action: &TCPSocketAction<'_, '_>, errors: &mut ErrorList) {
+    text_rules::check_port_or_name(&action.port(), errors);
+}
+
+fn check_sleep(action: &SleepAction<'_, '_>, grace: Option<i64>, errors: &mut ErrorList) {
+    let seconds = action.seconds().number();
     if let Some(grace) = grace.filter(|grace| seconds < 0 || seconds > *grace) {
         let detail = format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
-        errors.push(registry_core::api::FieldError::invalid(action.path(), seconds, detail));
+        errors.push(FieldError::invalid(action.path(), seconds, detail));
     }
 }

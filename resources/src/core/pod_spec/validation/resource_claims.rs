@@ -4,8 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath};
+use resource_views::List;
+use resource_views::core::v1::{PodResourceClaim, ResourceClaim};
 
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// The form of a reference in messages.
@@ -23,23 +25,21 @@ pub(super) struct ClaimNames<'v>(BTreeSet<&'v str>);
 
 impl<'v> ClaimNames<'v> {
     /// Returns the names in a list of references.
-    pub(super) fn of(claims: &Field<'v, '_>) -> Self {
-        Self(
-            claims.elements().map(|claim| claim.get("name").text()).filter(|name| !name.is_empty()).collect(),
-        )
+    pub(super) fn of(claims: &List<PodResourceClaim<'v, '_>>) -> Self {
+        Self(claims.elements().map(|claim| claim.name().text()).filter(|name| !name.is_empty()).collect())
     }
 
     /// Checks the claims that a container uses. A claim is used as a whole, or some of its requests are.
-    pub(super) fn check_used(&self, claims: &Field<'_, '_>, errors: &mut ErrorList) {
+    pub(super) fn check_used(&self, claims: &List<ResourceClaim<'_, '_>>, errors: &mut ErrorList) {
         let mut whole: HashSet<&str> = HashSet::new();
         let mut requests: HashMap<&str, HashSet<&str>> = HashMap::new();
         for claim in claims.elements() {
-            let name = claim.get("name").text();
+            let name = claim.name().text();
             if name.is_empty() {
                 errors.push(claim.required(""));
                 continue;
             }
-            let request = claim.get("request");
+            let request = claim.request();
             let repeated = |value: String| FieldError::duplicate(claim.path(), value);
             if whole.contains(name) {
                 errors.push(repeated(name.to_owned()));
@@ -72,7 +72,7 @@ impl<'v> ClaimNames<'v> {
 }
 
 /// Checks the claims of a pod.
-pub(super) fn check(claims: &Field<'_, '_>, is_static_pod: bool, errors: &mut ErrorList) {
+pub(super) fn check(claims: &List<PodResourceClaim<'_, '_>>, is_static_pod: bool, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for claim in claims.elements() {
         if is_static_pod {
@@ -80,7 +80,7 @@ pub(super) fn check(claims: &Field<'_, '_>, is_static_pod: bool, errors: &mut Er
             errors.push(FieldError::forbidden(nowhere, "static pods do not support resource claims"));
             continue;
         }
-        let name = claim.get("name");
+        let name = claim.name();
         if name.check_present(errors) {
             if seen.insert(name.text()) {
                 name.check(names::dns_label, errors);
@@ -88,7 +88,7 @@ pub(super) fn check(claims: &Field<'_, '_>, is_static_pod: bool, errors: &mut Er
                 errors.push(name.duplicate());
             }
         }
-        let sources = [claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")];
+        let sources = [claim.resource_claim_name(), claim.resource_claim_template_name()];
         let detail = match sources.iter().filter(|source| source.exists()).count() {
             0 => Some("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"),
             1 => None,

@@ -3,12 +3,12 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::core::v1::{PodSpec, ResourceRequirements};
+use resource_views::{Map, Quantity as Amount};
 
 use super::Options;
 use super::resource_claims::ClaimNames;
 use crate::core::pod_spec::totals::{self, Amounts};
-use crate::support::field::Field;
 
 const OF_CONTAINERS: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 const HUGE_PAGES: &str = "hugepages-";
@@ -49,20 +49,20 @@ enum Holder {
 
 /// Checks the requests and limits of a container, and the claims that it uses.
 pub(super) fn check_container(
-    resources: &Field<'_, '_>,
+    resources: &ResourceRequirements<'_, '_>,
     claims: &ClaimNames<'_>,
     options: &Options,
     errors: &mut ErrorList,
 ) {
-    if resources.is_empty() {
+    if resources.has_no_fields() {
         return;
     }
-    check(resources, &resources.get("limits"), Holder::Container, options, errors);
-    claims.check_used(&resources.get("claims"), errors);
+    check(resources, &resources.limits(), Holder::Container, options, errors);
+    claims.check_used(&resources.claims(), errors);
 }
 
 /// Checks the overhead of a pod, as if it were the limits of a container.
-pub(crate) fn check_overhead(overhead: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+pub(crate) fn check_overhead(overhead: &Map<Amount<'_, '_>>, options: &Options, errors: &mut ErrorList) {
     // Errors are reported as if the overhead had limits.
     for (name, amount) in overhead.entries() {
         let path = overhead.path().child("limits").key(name);
@@ -71,26 +71,26 @@ pub(crate) fn check_overhead(overhead: &Field<'_, '_>, options: &Options, errors
         errors.append(own.0.into_iter().map(|error| FieldError { field: path.clone(), ..error }).collect());
     }
     let has_pages = overhead.entries().any(|(name, _)| name.starts_with(HUGE_PAGES));
-    if has_pages && !["cpu", "memory"].iter().any(|name| overhead.get(name).exists()) {
+    if has_pages && !["cpu", "memory"].iter().any(|name| overhead.entry(name).exists()) {
         errors.push(overhead.forbidden("HugePages require cpu or memory"));
     }
 }
 
 /// Checks requests and limits, alone and against each other.
 fn check(
-    resources: &Field<'_, '_>,
-    limits: &Field<'_, '_>,
+    resources: &ResourceRequirements<'_, '_>,
+    limits: &Map<Amount<'_, '_>>,
     holder: Holder,
     options: &Options,
     errors: &mut ErrorList,
 ) {
-    let requests = resources.get("requests");
+    let requests = resources.requests();
     for (name, limit) in limits.entries() {
         check_amount(name, &limit, holder, options, errors);
     }
     for (name, request) in requests.entries() {
         check_amount(name, &request, holder, options, errors);
-        let limit = limits.get(name);
+        let limit = limits.entry(name);
         if limit.exists() {
             check_against_limit(name, (&requests, &request), &limit, errors);
         } else if !may_overcommit(name) {
@@ -107,11 +107,11 @@ fn check(
 
 fn check_against_limit(
     name: &str,
-    (requests, request): (&Field<'_, '_>, &Field<'_, '_>),
-    limit: &Field<'_, '_>,
+    (requests, request): (&Map<Amount<'_, '_>>, &Amount<'_, '_>),
+    limit: &Amount<'_, '_>,
     errors: &mut ErrorList,
 ) {
-    let (Some(amount), Some(most)) = (quantity(request), quantity(limit)) else { return };
+    let (Some(amount), Some(most)) = (request.quantity(), limit.quantity()) else { return };
     let order = amount.compare(&most);
     let rule = if order.is_ne() && !may_overcommit(name) {
         "equal to"
@@ -126,7 +126,7 @@ fn check_against_limit(
 
 fn check_amount(
     name: &str,
-    amount: &Field<'_, '_>,
+    amount: &Amount<'_, '_>,
     holder: Holder,
     options: &Options,
     errors: &mut ErrorList,
@@ -136,7 +136,7 @@ fn check_amount(
     if options.tolerates_split_pages || !name.starts_with(HUGE_PAGES) {
         return;
     }
-    if let Some(quantity) = quantity(amount).filter(|quantity| !is_divisible(name, quantity)) {
+    if let Some(quantity) = amount.quantity().filter(|quantity| !is_divisible(name, quantity)) {
         let detail = format!("{quantity} is not positive integer multiple of {name}");
         errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
     }
@@ -144,7 +144,7 @@ fn check_amount(
 
 // === names ===
 
-fn check_name(name: &str, amount: &Field<'_, '_>, holder: Holder, errors: &mut ErrorList) {
+fn check_name(name: &str, amount: &Amount<'_, '_>, holder: Holder, errors: &mut ErrorList) {
     match holder {
         Holder::Container => check_container_name(name, &amount.path(), errors),
         Holder::Pod => {
@@ -186,8 +186,8 @@ pub(crate) fn check_container_name(name: &str, path: &FieldPath, errors: &mut Er
 }
 
 /// Checks an amount of a resource: not negative, and whole if there are only whole ones.
-pub(crate) fn check_quantity(name: &str, amount: &Field<'_, '_>, errors: &mut ErrorList) {
-    let Some(quantity) = quantity(amount) else { return };
+pub(crate) fn check_quantity(name: &str, amount: &Amount<'_, '_>, errors: &mut ErrorList) {
+    let Some(quantity) = amount.quantity() else { return };
     let mut complain = |detail| errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
     if quantity.compare(&Quantity::whole(0)).is_lt() {
         complain("must be greater than or equal to 0");
@@ -231,10 +231,6 @@ fn is_counted(name: &str) -> bool {
 
 // === amounts ===
 
-fn quantity(amount: &Field<'_, '_>) -> Option<Quantity> {
-    amount.value().and_then(totals::parse)
-}
-
 /// Whether there are thousandths, after rounding up to them.
 pub(in crate::core::pod_spec) fn has_fraction(quantity: &Quantity) -> bool {
     const NANOS_IN_THOUSANDTH: i128 = NANOS / 1_000;
@@ -261,17 +257,17 @@ fn is_divisible(name: &str, amount: &Quantity) -> bool {
 }
 
 /// Whether any amount of huge pages is not a multiple of the size of a page.
-pub(super) fn splits_pages(spec: &Field<'_, '_>) -> bool {
-    let splits = |amounts: &Field<'_, '_>| {
+pub(super) fn splits_pages(spec: &PodSpec<'_, '_>) -> bool {
+    let splits = |amounts: &Map<Amount<'_, '_>>| {
         amounts
             .entries()
             .filter(|(name, _)| name.starts_with(HUGE_PAGES))
-            .any(|(name, amount)| quantity(&amount).is_some_and(|amount| !is_divisible(name, &amount)))
+            .any(|(name, amount)| amount.quantity().is_some_and(|amount| !is_divisible(name, &amount)))
     };
-    let mut found = splits(&spec.get("overhead"));
+    let mut found = splits(&spec.overhead());
     super::visit_containers(spec, |container| {
-        let resources = container.get("resources");
-        found = found || splits(&resources.get("limits")) || splits(&resources.get("requests"));
+        let resources = container.resources();
+        found = found || splits(&resources.limits()) || splits(&resources.requests());
     });
     found
 }
@@ -279,43 +275,44 @@ pub(super) fn splits_pages(spec: &Field<'_, '_>) -> bool {
 // === pods ===
 
 /// Checks the requests and limits of a pod as a whole, alone and against the requests and limits of its containers.
-pub(super) fn check_pod(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let resources = spec.get("resources");
+pub(super) fn check_pod(spec: &PodSpec<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let resources = spec.resources();
     if !resources.exists() {
         return;
     }
-    if spec.get("os").get("name").text() == "windows" {
+    if spec.os().name().text() == "windows" {
         errors.push(resources.forbidden("may not be set for a windows pod"));
         return;
     }
-    let claims = resources.get("claims");
+    let claims = resources.claims();
     claims.check_absent("claims may not be set for Resources at pod-level", errors);
-    check(&resources, &resources.get("limits"), Holder::Pod, options, errors);
-    ClaimNames::of(&spec.get("resourceClaims")).check_used(&claims, errors);
+    check(&resources, &resources.limits(), Holder::Pod, options, errors);
+    ClaimNames::of(&spec.resource_claims()).check_used(&claims, errors);
     check_totals(spec, &resources, errors);
 }
 
-fn check_totals(spec: &Field<'_, '_>, resources: &Field<'_, '_>, errors: &mut ErrorList) {
-    let all = spec.value().unwrap_or(&Value::Null);
+fn check_totals(spec: &PodSpec<'_, '_>, resources: &ResourceRequirements<'_, '_>, errors: &mut ErrorList) {
     let exceeded =
         |kind: &str, total: &Amounts, is_compared: &dyn Fn(&str) -> bool, errors: &mut ErrorList| {
-            let own = resources.get(kind);
+            let own = totals::of_kind(resources, kind);
             for (name, amount) in total.iter().filter(|(name, _)| is_compared(name)) {
-                let field = own.get(name);
-                if let Some(most) = quantity(&field).filter(|most| amount.compare(most).is_gt()) {
+                let field = own.entry(name);
+                if let Some(most) = field.quantity().filter(|most| amount.compare(most).is_gt()) {
                     let detail =
                         format!("must be greater than or equal to aggregate container {kind} of {amount}");
                     errors.push(FieldError::invalid(own.path().key(name), most.to_string(), detail));
                 }
             }
         };
-    exceeded("requests", &totals::of_containers(all, "requests"), &|_| true, errors);
+    exceeded("requests", &totals::of_containers(spec, "requests"), &|_| true, errors);
     let is_pages = |name: &str| name.starts_with(HUGE_PAGES);
-    exceeded("limits", &totals::of_containers(all, "limits"), &is_pages, errors);
-    let limits = resources.get("limits");
-    for (place, container) in spec.get("containers").elements().enumerate() {
-        for (name, limit) in container.get("resources").get("limits").entries() {
-            let (Some(limit), Some(most)) = (quantity(&limit), quantity(&limits.get(name))) else { continue };
+    exceeded("limits", &totals::of_containers(spec, "limits"), &is_pages, errors);
+    let limits = resources.limits();
+    for (place, container) in spec.containers().elements().enumerate() {
+        for (name, limit) in container.resources().limits().entries() {
+            let (Some(limit), Some(most)) = (limit.quantity(), limits.entry(name).quantity()) else {
+                continue;
+            };
             if limit.compare(&most).is_gt() {
                 let path = resources.path().child("containers").index(place).key(name).child("limits");
                 let detail = format!("must be less than or equal to pod limits of {most}");

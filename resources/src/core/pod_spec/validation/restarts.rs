@@ -4,9 +4,10 @@ use std::collections::HashSet;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use resource_views::List;
+use resource_views::core::v1::{Container, ContainerResizePolicy, ContainerRestartRule, PodSpec};
 
 use super::Options;
-use crate::support::field::Field;
 
 const POLICIES: &[&str] = &["Always", "Never", "OnFailure"];
 const ACTIONS: &[&str] = &["Restart", "RestartAllContainers"];
@@ -16,9 +17,9 @@ const MAX_RULES: usize = 20;
 const MAX_EXIT_CODES: usize = 255;
 
 /// Checks the policy and the rules of a container.
-pub(super) fn check(container: &Field<'_, '_>, errors: &mut ErrorList) {
-    let policy = container.get("restartPolicy");
-    let rules = container.get("restartPolicyRules");
+pub(super) fn check(container: &Container<'_, '_>, errors: &mut ErrorList) {
+    let policy = container.restart_policy();
+    let rules = container.restart_policy_rules();
     if policy.exists() {
         policy.check_one_of(POLICIES, errors);
     } else if rules.is_empty() {
@@ -30,59 +31,63 @@ pub(super) fn check(container: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the policy and the rules of an init container.
-pub(super) fn check_of_init(container: &Field<'_, '_>, errors: &mut ErrorList) {
-    let policy = container.get("restartPolicy");
+pub(super) fn check_of_init(container: &Container<'_, '_>, errors: &mut ErrorList) {
+    let policy = container.restart_policy();
     if policy.exists() {
         check(container, errors);
-    } else if !container.get("restartPolicyRules").is_empty() {
+    } else if !container.restart_policy_rules().is_empty() {
         errors.push(policy.required("must specify restartPolicy when restart rules are used"));
     }
 }
 
-fn check_rules(rules: &Field<'_, '_>, errors: &mut ErrorList) {
-    if rules.len() > MAX_RULES {
-        errors.push(FieldError::too_many(rules.path(), rules.len(), MAX_RULES));
-    }
+fn check_rules(rules: &List<ContainerRestartRule<'_, '_>>, errors: &mut ErrorList) {
+    rules.check_count(MAX_RULES, errors);
     for rule in rules.elements() {
-        let action = rule.get("action");
+        let action = rule.action();
         if !ACTIONS.contains(&action.text()) {
             errors.push(action.unsupported(ACTIONS));
         }
-        let codes = rule.get("exitCodes");
+        let codes = rule.exit_codes();
         if !codes.exists() {
             errors.push(codes.required("must be specified"));
             continue;
         }
-        let operator = codes.get("operator");
+        let operator = codes.operator();
         if !OPERATORS.contains(&operator.text()) {
             errors.push(operator.unsupported(OPERATORS));
         }
-        let values = codes.get("values");
-        if values.len() > MAX_EXIT_CODES {
-            errors.push(FieldError::too_many(values.path(), values.len(), MAX_EXIT_CODES));
-        }
+        codes.values().check_count(MAX_EXIT_CODES, errors);
     }
 }
 
 /// Checks which resizes restart a container. Errors are reported at the list, except for duplicates.
-pub(super) fn check_resize_policies(policies: &Field<'_, '_>, spec: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_resize_policies(
+    policies: &List<ContainerResizePolicy<'_, '_>>,
+    spec: &PodSpec<'_, '_>,
+    errors: &mut ErrorList,
+) {
     let mut seen = HashSet::new();
     for policy in policies.elements() {
-        let resource = policy.get("resourceName").text();
-        let restart = policy.get("restartPolicy").text();
+        let resource = policy.resource_name().text();
+        let restart = policy.restart_policy().text();
         if !seen.insert(resource) {
             errors.push(FieldError::duplicate(policy.path(), resource));
         }
         check_resize_word(policies, resource, &["cpu", "memory"], errors);
         check_resize_word(policies, restart, RESIZE_POLICIES, errors);
-        if spec.get("restartPolicy").text() == "Never" && restart != "NotRequired" {
+        if spec.restart_policy().text() == "Never" && restart != "NotRequired" {
             let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
             errors.push(FieldError::invalid(policies.path(), restart, detail));
         }
     }
 }
 
-fn check_resize_word(policies: &Field<'_, '_>, word: &str, accepted: &[&str], errors: &mut ErrorList) {
+fn check_resize_word(
+    policies: &List<ContainerResizePolicy<'_, '_>>,
+    word: &str,
+    accepted: &[&str],
+    errors: &mut ErrorList,
+) {
     if word.is_empty() {
         errors.push(policies.required(""));
     } else if !accepted.contains(&word) {
@@ -91,12 +96,12 @@ fn check_resize_word(policies: &Field<'_, '_>, word: &str, accepted: &[&str], er
 }
 
 /// Checks that no resize restarts an init container, which runs once.
-pub(super) fn check_resize_of_init(container: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+pub(super) fn check_resize_of_init(container: &Container<'_, '_>, options: &Options, errors: &mut ErrorList) {
     if options.tolerates_restarted_init {
         return;
     }
-    for policy in container.get("resizePolicy").elements() {
-        let restart = policy.get("restartPolicy");
+    for policy in container.resize_policy().elements() {
+        let restart = policy.restart_policy();
         if restart.text() == "RestartContainer" {
             let detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
             errors.push(restart.invalid(detail));

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use resource_views::core::v1::{PodReadinessGate, PodSchedulingGate, Toleration, TopologySpreadConstraint};
+use resource_views::{List, Text};
 
 use super::{Options, affinity};
-use crate::support::field::Field;
 use crate::support::label_selector;
 
 const ACTIONS: &[&str] = &["DoNotSchedule", "ScheduleAnyway"];
@@ -15,23 +16,27 @@ const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 // === tolerations ===
 
 /// Checks tolerations.
-pub(crate) fn check_tolerations(tolerations: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+pub(crate) fn check_tolerations(
+    tolerations: &List<Toleration<'_, '_>>,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
     for toleration in tolerations.elements() {
         check_toleration(&toleration, options, errors);
     }
 }
 
-fn check_toleration(toleration: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let key = toleration.get("key");
-    let operator = toleration.get("operator");
-    let effect = toleration.get("effect");
+fn check_toleration(toleration: &Toleration<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let key = toleration.key();
+    let operator = toleration.operator();
+    let effect = toleration.effect();
     key.check_if_set(names::qualified_name, errors);
     if key.text().is_empty() && operator.text() != "Exists" {
         let detail =
             "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
         errors.push(operator.invalid_text(detail));
     }
-    if toleration.get("tolerationSeconds").exists() && effect.text() != "NoExecute" {
+    if toleration.toleration_seconds().exists() && effect.text() != "NoExecute" {
         errors.push(effect.invalid_text("effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
     check_tolerated_value(toleration, options, errors);
@@ -40,9 +45,9 @@ fn check_toleration(toleration: &Field<'_, '_>, options: &Options, errors: &mut 
     }
 }
 
-fn check_tolerated_value(toleration: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let operator = toleration.get("operator");
-    let value = toleration.get("value");
+fn check_tolerated_value(toleration: &Toleration<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let operator = toleration.operator();
+    let value = toleration.value();
     match operator.text() {
         "Equal" | "" => {
             let complaints = names::label_value(value.text());
@@ -64,7 +69,7 @@ fn check_tolerated_value(toleration: &Field<'_, '_>, options: &Options, errors: 
 }
 
 /// Checks a value that is compared as a number.
-fn check_compared_value(value: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_compared_value(value: &Text<'_, '_>, errors: &mut ErrorList) {
     let text = value.text();
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -82,12 +87,13 @@ fn check_compared_value(value: &Field<'_, '_>, errors: &mut ErrorList) {
 // === topology spread ===
 
 /// Checks the constraints on how pods are spread. Two must not have the same key and action.
-pub(super) fn check_spread(constraints: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let pair = |constraint: &Field<'_, '_>| {
-        (
-            constraint.get("topologyKey").text().to_owned(),
-            constraint.get("whenUnsatisfiable").text().to_owned(),
-        )
+pub(super) fn check_spread(
+    constraints: &List<TopologySpreadConstraint<'_, '_>>,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
+    let pair = |constraint: &TopologySpreadConstraint<'_, '_>| {
+        (constraint.topology_key().text().to_owned(), constraint.when_unsatisfiable().text().to_owned())
     };
     if constraints.is_empty() {
         return;
@@ -95,9 +101,9 @@ pub(super) fn check_spread(constraints: &Field<'_, '_>, options: &Options, error
     let last: HashMap<_, usize> =
         constraints.elements().enumerate().map(|(place, constraint)| (pair(&constraint), place)).collect();
     for (place, constraint) in constraints.elements().enumerate() {
-        let key = constraint.get("topologyKey");
-        let action = constraint.get("whenUnsatisfiable");
-        constraint.get("maxSkew").check_positive(errors);
+        let key = constraint.topology_key();
+        let action = constraint.when_unsatisfiable();
+        constraint.max_skew().check_positive(errors);
         if key.text().is_empty() {
             errors.push(key.required("can not be empty"));
         }
@@ -109,8 +115,8 @@ pub(super) fn check_spread(constraints: &Field<'_, '_>, options: &Options, error
             errors.push(FieldError::duplicate(path, format!("{{{}, {}}}", key.text(), action.text())));
         }
         check_domains(&constraint, errors);
-        for policy in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
-            constraint.get(policy).check_one_of(&["Honor", "Ignore"], errors);
+        for policy in [constraint.node_affinity_policy(), constraint.node_taints_policy()] {
+            policy.check_one_of(&["Honor", "Ignore"], errors);
         }
         if options.tolerates_match_label_keys {
             check_keys_strictly(&constraint, errors);
@@ -118,18 +124,18 @@ pub(super) fn check_spread(constraints: &Field<'_, '_>, options: &Options, error
             check_matched_keys(&constraint, errors);
         }
         if !options.tolerates_spread_selectors {
-            label_selector::check(&constraint.get("labelSelector"), errors);
+            label_selector::check(&constraint.label_selector(), errors);
         }
     }
 }
 
-fn check_domains(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
-    let domains = constraint.get("minDomains");
+fn check_domains(constraint: &TopologySpreadConstraint<'_, '_>, errors: &mut ErrorList) {
+    let domains = constraint.min_domains();
     if !domains.exists() {
         return;
     }
     domains.check_positive(errors);
-    let action = constraint.get("whenUnsatisfiable").text();
+    let action = constraint.when_unsatisfiable().text();
     if action != "DoNotSchedule" {
         let detail = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
         errors.push(domains.invalid(detail));
@@ -137,24 +143,24 @@ fn check_domains(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks `matchLabelKeys`; a constraint has no `mismatchLabelKeys`.
-fn check_matched_keys(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
-    affinity::check_label_keys(constraint, errors);
+fn check_matched_keys(constraint: &TopologySpreadConstraint<'_, '_>, errors: &mut ErrorList) {
+    let keys = (&constraint.match_label_keys(), None);
+    affinity::check_label_keys(constraint, keys, &constraint.label_selector(), errors);
 }
 
 /// Checks `matchLabelKeys` as servers did that did not add them to the selector.
-fn check_keys_strictly(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
-    let keys = constraint.get("matchLabelKeys");
+fn check_keys_strictly(constraint: &TopologySpreadConstraint<'_, '_>, errors: &mut ErrorList) {
+    let keys = constraint.match_label_keys();
     if keys.is_empty() {
         return;
     }
-    let selector = constraint.get("labelSelector");
+    let selector = constraint.label_selector();
     if !selector.exists() {
         errors.push(keys.forbidden("must not be specified when labelSelector is not set"));
     }
-    let labels = selector.get("matchLabels");
+    let labels = selector.match_labels();
     let mut selected: HashSet<&str> = labels.entries().map(|(key, _)| key).collect();
-    selected
-        .extend(selector.get("matchExpressions").elements().map(|requirement| requirement.get("key").text()));
+    selected.extend(selector.match_expressions().elements().map(|requirement| requirement.key().text()));
     for key in keys.elements() {
         key.check(names::qualified_name, errors);
         if selected.contains(key.text()) {
@@ -164,16 +170,16 @@ fn check_keys_strictly(constraint: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Whether a constraint has an invalid selector.
-pub(super) fn has_invalid_selector(constraints: &Field<'_, '_>) -> bool {
+pub(super) fn has_invalid_selector(constraints: &List<TopologySpreadConstraint<'_, '_>>) -> bool {
     let mut errors = ErrorList::default();
     for constraint in constraints.elements() {
-        label_selector::check(&constraint.get("labelSelector"), &mut errors);
+        label_selector::check(&constraint.label_selector(), &mut errors);
     }
     !errors.is_empty()
 }
 
 /// Whether a constraint has invalid `matchLabelKeys`.
-pub(super) fn has_invalid_keys(constraints: &Field<'_, '_>) -> bool {
+pub(super) fn has_invalid_keys(constraints: &List<TopologySpreadConstraint<'_, '_>>) -> bool {
     let mut errors = ErrorList::default();
     for constraint in constraints.elements() {
         check_matched_keys(&constraint, &mut errors);
@@ -184,17 +190,17 @@ pub(super) fn has_invalid_keys(constraints: &Field<'_, '_>) -> bool {
 // === gates ===
 
 /// Checks the conditions that a pod needs to be ready.
-pub(super) fn check_readiness_gates(gates: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_readiness_gates(gates: &List<PodReadinessGate<'_, '_>>, errors: &mut ErrorList) {
     for gate in gates.elements() {
-        gate.get("conditionType").check(names::qualified_name, errors);
+        gate.condition_type().check(names::qualified_name, errors);
     }
 }
 
 /// Checks the gates that keep a pod from being scheduled.
-pub(super) fn check_scheduling_gates(gates: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_scheduling_gates(gates: &List<PodSchedulingGate<'_, '_>>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for gate in gates.elements() {
-        let name = gate.get("name").text();
+        let name = gate.name().text();
         for complaint in names::qualified_name(name) {
             errors.push(FieldError::invalid(gate.path(), name, complaint));
         }

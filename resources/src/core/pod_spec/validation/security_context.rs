@@ -4,9 +4,11 @@ use std::collections::HashSet;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use resource_views::core::v1::{AppArmorProfile, PodSpec, SeccompProfile, SecurityContext, Sysctl};
+use resource_views::{Integer, List};
 
 use super::{Options, text_rules, windows};
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
@@ -63,45 +65,50 @@ const CONTEXT: GoShape = GoShape::Struct(&[
 ]);
 
 /// Checks the number of a user or of a group.
-pub(in crate::core) fn check_id(id: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::core) fn check_id(id: &Integer<'_, '_>, errors: &mut ErrorList) {
     id.check_between(0, i64::from(i32::MAX), errors);
 }
 
 // === pods ===
 
 /// Checks the context of a pod.
-pub(super) fn check_pod(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let context = spec.get("securityContext");
-    if !context.exists() && !spec.get("shareProcessNamespace").exists() {
+pub(super) fn check_pod(spec: &PodSpec<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let context = spec.security_context();
+    if !context.exists() && !spec.share_process_namespace().exists() {
         return;
     }
-    for id in ["fsGroup", "runAsUser", "runAsGroup"] {
-        check_id(&context.get(id), errors);
+    for id in [context.fs_group(), context.run_as_user(), context.run_as_group()] {
+        check_id(&id, errors);
     }
-    for group in context.get("supplementalGroups").elements() {
+    for group in context.supplemental_groups().elements() {
         check_id(&group, errors);
     }
-    if spec.get("shareProcessNamespace").is_true() && spec.get("hostPID").is_true() {
+    if spec.share_process_namespace().is_true() && spec.host_pid().is_true() {
         // The field is one of the spec; its error is reported at its former place.
         let path = context.path().child("shareProcessNamespace");
         let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
         errors.push(FieldError::invalid(path, true, detail));
     }
-    check_sysctls(spec, &context.get("sysctls"), options, errors);
-    context.get("fsGroupChangePolicy").check_one_of(&["Always", "OnRootMismatch"], errors);
-    check_seccomp(&context.get("seccompProfile"), errors);
-    windows::check_options(&context.get("windowsOptions"), errors);
-    check_apparmor(&context.get("appArmorProfile"), errors);
-    context.get("supplementalGroupsPolicy").check_one_of(&["Merge", "Strict"], errors);
+    check_sysctls(spec, &context.sysctls(), options, errors);
+    context.fs_group_change_policy().check_one_of(&["Always", "OnRootMismatch"], errors);
+    check_seccomp(&context.seccomp_profile(), errors);
+    windows::check_options(&context.windows_options(), errors);
+    check_apparmor(&context.app_armor_profile(), errors);
+    context.supplemental_groups_policy().check_one_of(&["Merge", "Strict"], errors);
     let relabelling: &[&str] =
         if options.tolerates_relabelling { &["MountOption", "Recursive"] } else { &["Recursive"] };
-    context.get("seLinuxChangePolicy").check_one_of(relabelling, errors);
+    context.se_linux_change_policy().check_one_of(relabelling, errors);
 }
 
-fn check_sysctls(spec: &Field<'_, '_>, sysctls: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+fn check_sysctls(
+    spec: &PodSpec<'_, '_>,
+    sysctls: &List<Sysctl<'_, '_>>,
+    options: &Options,
+    errors: &mut ErrorList,
+) {
     let mut seen = HashSet::new();
     for sysctl in sysctls.elements() {
-        let name = sysctl.get("name");
+        let name = sysctl.name();
         if name.check_present(errors) {
             let complaints = text_rules::sysctl_name(name.text());
             if complaints.is_empty() && seen.contains(name.text()) {
@@ -121,7 +128,7 @@ fn check_sysctls(spec: &Field<'_, '_>, sysctls: &Field<'_, '_>, options: &Option
 }
 
 /// Returns why a kernel parameter cannot be set, if the pod uses the namespace of the host that has it.
-fn conflict_with_host(spec: &Field<'_, '_>, name: &str) -> Option<&'static str> {
+fn conflict_with_host(spec: &PodSpec<'_, '_>, name: &str) -> Option<&'static str> {
     const OF_IPC: [&str; 10] = [
         "kernel.sem",
         "kernel.shmall",
@@ -137,9 +144,9 @@ fn conflict_with_host(spec: &Field<'_, '_>, name: &str) -> Option<&'static str> 
     let name = with_dots(name);
     let name = name.split('*').next().unwrap_or_default();
     let is_of_ipc = OF_IPC.contains(&name) || name.starts_with("fs.mqueue.");
-    if name.starts_with("net.") && spec.get("hostNetwork").is_true() {
+    if name.starts_with("net.") && spec.host_network().is_true() {
         Some("may not be specified when 'hostNetwork' is true")
-    } else if is_of_ipc && spec.get("hostIPC").is_true() {
+    } else if is_of_ipc && spec.host_ipc().is_true() {
         Some("may not be specified when 'hostIPC' is true")
     } else {
         None
@@ -161,32 +168,29 @@ fn with_dots(name: &str) -> String {
 }
 
 /// Whether the pod has a kernel parameter of the host.
-pub(super) fn has_host_sysctl(spec: &Field<'_, '_>) -> bool {
-    let context = spec.get("securityContext");
-    context
-        .get("sysctls")
-        .elements()
-        .any(|sysctl| conflict_with_host(spec, sysctl.get("name").text()).is_some())
+pub(super) fn has_host_sysctl(spec: &PodSpec<'_, '_>) -> bool {
+    let context = spec.security_context();
+    context.sysctls().elements().any(|sysctl| conflict_with_host(spec, sysctl.name().text()).is_some())
 }
 
 /// Checks a pod that has users of its own: it can use neither namespaces of the host nor block devices.
-pub(super) fn check_own_users(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+pub(super) fn check_own_users(spec: &PodSpec<'_, '_>, options: &Options, errors: &mut ErrorList) {
     const DETAIL: &str = "when `hostUsers` is false";
-    if spec.get("hostUsers").truth() != Some(false) {
+    if spec.host_users().truth() != Some(false) {
         return;
     }
-    let network = spec.get("hostNetwork");
+    let network = spec.host_network();
     if network.is_true() && !options.tolerates_host_network_with_own_users {
         errors.push(network.forbidden(DETAIL));
     }
-    for (field, reported) in [("hostPID", "HostPID"), ("hostIPC", "HostIPC")] {
-        if spec.get(field).is_true() {
+    for (field, reported) in [(spec.host_pid(), "HostPID"), (spec.host_ipc(), "HostIPC")] {
+        if field.is_true() {
             errors.push(FieldError::forbidden(spec.path().child(reported), DETAIL));
         }
     }
     if !options.tolerates_devices_with_own_users {
         super::visit_containers(spec, |container| {
-            let devices = container.get("volumeDevices");
+            let devices = container.volume_devices();
             if !devices.is_empty() {
                 errors.push(devices.forbidden(DETAIL));
             }
@@ -198,7 +202,7 @@ pub(super) fn check_own_users(spec: &Field<'_, '_>, options: &Options, errors: &
 
 /// Checks the context of a container.
 pub(super) fn check_container(
-    context: &Field<'_, '_>,
+    context: &SecurityContext<'_, '_>,
     options: &Options,
     uses_host_users: bool,
     errors: &mut ErrorList,
@@ -206,36 +210,36 @@ pub(super) fn check_container(
     if !context.exists() {
         return;
     }
-    let privileged = context.get("privileged");
+    let privileged = context.privileged();
     if privileged.is_true() && !options.policy.allows_privileged {
         errors.push(privileged.forbidden("disallowed by cluster policy"));
     }
-    for id in ["runAsUser", "runAsGroup"] {
-        check_id(&context.get(id), errors);
+    for id in [context.run_as_user(), context.run_as_group()] {
+        check_id(&id, errors);
     }
-    let proc_mount = context.get("procMount");
+    let proc_mount = context.proc_mount();
     proc_mount.check_one_of(&["Default", "Unmasked"], errors);
     if uses_host_users && proc_mount.text() == "Unmasked" {
         errors.push(proc_mount.invalid("`hostUsers` must be false to use `Unmasked`"));
     }
-    check_seccomp(&context.get("seccompProfile"), errors);
-    if context.get("allowPrivilegeEscalation").truth() == Some(false) {
+    check_seccomp(&context.seccomp_profile(), errors);
+    if context.allow_privilege_escalation().truth() == Some(false) {
         check_no_escalation(context, errors);
     }
-    windows::check_options(&context.get("windowsOptions"), errors);
-    check_apparmor(&context.get("appArmorProfile"), errors);
+    windows::check_options(&context.windows_options(), errors);
+    check_apparmor(&context.app_armor_profile(), errors);
 }
 
-fn check_no_escalation(context: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_no_escalation(context: &SecurityContext<'_, '_>, errors: &mut ErrorList) {
     let refuse = |what: &str| {
         let detail = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
         context.invalid(detail).shown_as(context.go_text(CONTEXT))
     };
-    if context.get("privileged").is_true() {
+    if context.privileged().is_true() {
         errors.push(refuse("`privileged` to true"));
     }
-    let capabilities = context.get("capabilities");
-    let added = capabilities.get("add");
+    let capabilities = context.capabilities();
+    let added = capabilities.add();
     for _ in added.elements().filter(|capability| capability.text() == "CAP_SYS_ADMIN") {
         errors.push(refuse("`capabilities.Add` CAP_SYS_ADMIN"));
     }
@@ -243,12 +247,12 @@ fn check_no_escalation(context: &Field<'_, '_>, errors: &mut ErrorList) {
 
 // === profiles ===
 
-fn check_seccomp(profile: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_seccomp(profile: &SeccompProfile<'_, '_>, errors: &mut ErrorList) {
     if !profile.exists() {
         return;
     }
-    let kind = profile.get("type");
-    let local = profile.get("localhostProfile");
+    let kind = profile.r#type();
+    let local = profile.localhost_profile();
     if kind.text().is_empty() {
         errors.push(kind.required("type is required when seccompProfile is set"));
     } else {
@@ -267,12 +271,12 @@ fn check_seccomp(profile: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks an AppArmor profile.
-pub(crate) fn check_apparmor(profile: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_apparmor(profile: &AppArmorProfile<'_, '_>, errors: &mut ErrorList) {
     if !profile.exists() {
         return;
     }
-    let kind = profile.get("type");
-    let local = profile.get("localhostProfile");
+    let kind = profile.r#type();
+    let local = profile.localhost_profile();
     match (kind.text(), local.optional_text()) {
         ("Localhost", None | Some("")) => {
             errors.push(local.required("must be set when AppArmor type is Localhost"));

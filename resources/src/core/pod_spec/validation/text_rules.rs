@@ -1,9 +1,8 @@
 //! Format rules of texts in pod specs. Each returns Kubernetes' complaints; none if the text is valid.
 
-use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names;
-
-use crate::support::field::Field;
+use registry_core::api::FieldError;
+use registry_core::api::validation::{ErrorList, names};
+use resource_views::{IntOrString, Integer};
 
 const MAX_SYSCTL_CHARACTERS: usize = 253;
 
@@ -100,25 +99,25 @@ pub(super) fn unreserved_path(path: &str) -> Vec<String> {
 }
 
 /// Checks the permissions of a file.
-pub(super) fn check_file_mode(mode: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_file_mode(mode: &Integer<'_, '_>, errors: &mut ErrorList) {
     if mode.integer().is_some_and(|mode| !(0..=0o777).contains(&mode)) {
         errors.push(mode.invalid("must be a number between 0 and 0777 (octal), both inclusive"));
     }
 }
 
 /// Checks a port, which may be a number or the name of a container's port.
-pub(super) fn check_port_or_name(port: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_port_or_name(port: &IntOrString<'_, '_>, errors: &mut ErrorList) {
     match port.optional_text() {
-        Some(_) => port.check(names::port_name, errors),
-        None => check_port_number(port, errors),
+        Some(_) => port.as_text().check(names::port_name, errors),
+        None => check_port_number(&port.as_integer(), errors),
     }
 }
 
 /// Checks the number of a port; an absent one is 0.
-pub(super) fn check_port_number(port: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_port_number(port: &Integer<'_, '_>, errors: &mut ErrorList) {
     if !(1..=65_535).contains(&port.number()) {
         let detail = "must be between 1 and 65535, inclusive";
-        errors.push(registry_core::api::FieldError::invalid(port.path(), port.number(), detail));
+        errors.push(FieldError::invalid(port.path(), port.number(), detail));
     }
 }
 

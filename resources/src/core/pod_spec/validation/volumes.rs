@@ -8,13 +8,15 @@ mod shares;
 
 use std::collections::{HashMap, HashSet};
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::schema::Quantity;
+use resource_views::core::v1::{
+    EmptyDirVolumeSource, EphemeralVolumeSource, ImageVolumeSource, PersistentVolumeClaimVolumeSource, Volume,
+};
+use resource_views::{List, Text};
 
 use super::{Options, containers, text_rules};
-use crate::core::pod_spec::totals;
-use crate::support::field::Field;
+use crate::support::choice::Choice;
 
 pub(super) use projected::has_non_local_token_path;
 
@@ -24,49 +26,12 @@ pub(super) struct Volumes<'v> {
     by_name: HashMap<&'v str, bool>,
 }
 
-/// A check of a source.
-type Check = fn(&Field<'_, '_>, &Options, &mut ErrorList);
-
-/// The sources: the field, its name in errors about a second source, and the check.
-const SOURCES: [(&str, &str, Check); 30] = [
-    ("emptyDir", "emptyDir", check_empty_directory),
-    ("hostPath", "hostPath", files::check_host_path),
-    ("gitRepo", "gitRepo", files::check_repository),
-    ("gcePersistentDisk", "gcePersistentDisk", devices::check_gce_disk),
-    ("awsElasticBlockStore", "awsElasticBlockStore", devices::check_aws_disk),
-    ("secret", "secret", files::check_secret),
-    ("nfs", "nfs", shares::check_nfs),
-    ("iscsi", "iscsi", devices::check_iscsi),
-    ("glusterfs", "glusterfs", shares::check_glusterfs),
-    ("flocker", "flocker", shares::check_flocker),
-    ("persistentVolumeClaim", "persistentVolumeClaim", check_claim),
-    ("rbd", "rbd", devices::check_rbd),
-    ("cinder", "cinder", devices::check_cinder),
-    ("cephfs", "cephFS", shares::check_cephfs),
-    ("quobyte", "quobyte", shares::check_quobyte),
-    ("downwardAPI", "downwarAPI", files::check_downward_api),
-    ("fc", "fc", devices::check_fibre_channel),
-    ("flexVolume", "flexVolume", shares::check_flex),
-    ("configMap", "configMap", files::check_config_map),
-    ("azureFile", "azureFile", shares::check_azure_file),
-    ("vsphereVolume", "vsphereVolume", devices::check_vsphere),
-    ("photonPersistentDisk", "photonPersistentDisk", devices::check_photon),
-    ("portworxVolume", "portworxVolume", devices::check_portworx),
-    ("azureDisk", "azureDisk", devices::check_azure_disk),
-    ("storageos", "storageos", shares::check_storageos),
-    ("projected", "projected", projected::check),
-    ("scaleIO", "scaleIO", devices::check_scale_io),
-    ("csi", "csi", shares::check_csi),
-    ("ephemeral", "ephemeral", check_ephemeral),
-    ("image", "image", check_image),
-];
-
 // === impl Volumes ===
 
 impl<'v> Volumes<'v> {
     /// Checks the volumes; `pod` is the name of the pod, if this is one. Volumes with errors cannot be referred to.
     pub(super) fn validate(
-        volumes: &Field<'v, '_>,
+        volumes: &List<Volume<'v, '_>>,
         pod: Option<&str>,
         options: &Options,
         errors: &mut ErrorList,
@@ -76,17 +41,17 @@ impl<'v> Volumes<'v> {
         for volume in volumes.elements() {
             let before = errors.0.len();
             check_source(&volume, pod, options, errors);
-            let name = volume.get("name");
+            let name = volume.name();
             name.check_named(names::dns_label, errors);
             if by_name.contains_key(name.text()) {
                 errors.push(name.duplicate());
             }
             if errors.0.len() == before {
-                let claim = ["persistentVolumeClaim", "ephemeral"];
-                by_name.insert(name.text(), claim.iter().any(|source| volume.get(source).exists()));
+                let is_of_claim = volume.persistent_volume_claim().exists() || volume.ephemeral().exists();
+                by_name.insert(name.text(), is_of_claim);
             }
-            let claim = volume.get("persistentVolumeClaim");
-            let claim = claim.get("claimName");
+            let claim = volume.persistent_volume_claim();
+            let claim = claim.claim_name();
             if created.contains(claim.text()) {
                 let detail = "must not reference a PVC that gets created for an ephemeral volume";
                 errors.push(claim.invalid(detail));
@@ -107,41 +72,56 @@ impl<'v> Volumes<'v> {
 }
 
 /// Returns the names of the claims that are created for a pod.
-fn created_claims(volumes: &Field<'_, '_>, pod: Option<&str>) -> HashSet<String> {
+fn created_claims(volumes: &List<Volume<'_, '_>>, pod: Option<&str>) -> HashSet<String> {
     let Some(pod) = pod.filter(|pod| !pod.is_empty()) else { return HashSet::new() };
-    let ephemeral = volumes.elements().filter(|volume| volume.get("ephemeral").exists());
-    ephemeral.map(|volume| format!("{pod}-{}", volume.get("name").text())).collect()
+    let ephemeral = volumes.elements().filter(|volume| volume.ephemeral().exists());
+    ephemeral.map(|volume| format!("{pod}-{}", volume.name().text())).collect()
 }
 
 /// Checks that a volume has exactly one source, and the first that it has.
-fn check_source(volume: &Field<'_, '_>, pod: Option<&str>, options: &Options, errors: &mut ErrorList) {
-    let mut found = 0;
-    for (name, reported, check) in SOURCES {
-        let source = volume.get(name);
-        if !source.exists() {
-            continue;
-        }
-        found += 1;
-        if found > 1 {
-            let path = volume.path().child(reported);
-            errors.push(FieldError::forbidden(path, "may not specify more than 1 volume type"));
-        } else {
-            check(&source, options, errors);
-        }
-        if name == "iscsi" {
-            devices::check_initiator_length(volume, &source, errors);
-        }
-        if name == "ephemeral" && found == 1 {
-            check_created_claim(&volume.get("name"), pod, errors);
-        }
-    }
-    if found == 0 {
-        errors.push(volume.required("must specify a volume type"));
-    }
+fn check_source(volume: &Volume<'_, '_>, pod: Option<&str>, options: &Options, errors: &mut ErrorList) {
+    let mut sources = Choice::new("may not specify more than 1 volume type", errors);
+    sources.check(volume.empty_dir(), check_empty_directory);
+    sources.check(volume.host_path(), files::check_host_path);
+    sources.check(volume.git_repo(), files::check_repository);
+    sources.check(volume.gce_persistent_disk(), devices::check_gce_disk);
+    sources.check(volume.aws_elastic_block_store(), devices::check_aws_disk);
+    sources.check(volume.secret(), files::check_secret);
+    sources.check(volume.nfs(), shares::check_nfs);
+    let iscsi = volume.iscsi();
+    sources.check(iscsi, devices::check_iscsi);
+    sources.check_also(|errors| devices::check_initiator_length(volume, &iscsi, errors));
+    sources.check(volume.glusterfs(), shares::check_glusterfs);
+    sources.check(volume.flocker(), shares::check_flocker);
+    sources.check(volume.persistent_volume_claim(), check_claim);
+    sources.check(volume.rbd(), devices::check_rbd);
+    sources.check(volume.cinder(), devices::check_cinder);
+    sources.check_shown_as("cephFS", volume.cephfs(), shares::check_cephfs);
+    sources.check(volume.quobyte(), shares::check_quobyte);
+    // Misspelt in Kubernetes.
+    sources.check_shown_as("downwarAPI", volume.downward_api(), files::check_downward_api);
+    sources.check(volume.fc(), devices::check_fibre_channel);
+    sources.check(volume.flex_volume(), shares::check_flex);
+    sources.check(volume.config_map(), files::check_config_map);
+    sources.check(volume.azure_file(), shares::check_azure_file);
+    sources.check(volume.vsphere_volume(), devices::check_vsphere);
+    sources.check(volume.photon_persistent_disk(), devices::check_photon);
+    sources.check(volume.portworx_volume(), devices::check_portworx);
+    sources.check(volume.azure_disk(), devices::check_azure_disk);
+    sources.check(volume.storageos(), shares::check_storageos);
+    sources.check(volume.projected(), |source, errors| projected::check(source, options, errors));
+    sources.check(volume.scale_io(), devices::check_scale_io);
+    sources.check(volume.csi(), shares::check_csi);
+    sources.check(volume.ephemeral(), |ephemeral, errors| {
+        check_ephemeral(ephemeral, errors);
+        check_created_claim(&volume.name(), pod, errors);
+    });
+    sources.check(volume.image(), |image, errors| check_image(image, options, errors));
+    sources.require(volume, "must specify a volume type");
 }
 
 /// Checks the name of the claim that is created for a volume.
-fn check_created_claim(name: &Field<'_, '_>, pod: Option<&str>, errors: &mut ErrorList) {
+fn check_created_claim(name: &Text<'_, '_>, pod: Option<&str>, errors: &mut ErrorList) {
     let Some(pod) = pod.filter(|pod| !pod.is_empty() && !name.text().is_empty()) else { return };
     let claim = format!("{pod}-{}", name.text());
     for complaint in names::dns_subdomain(&claim) {
@@ -149,20 +129,20 @@ fn check_created_claim(name: &Field<'_, '_>, pod: Option<&str>, errors: &mut Err
     }
 }
 
-fn check_empty_directory(directory: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let limit = directory.get("sizeLimit");
-    let quantity = limit.value().and_then(totals::parse);
+fn check_empty_directory(directory: &EmptyDirVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let limit = directory.size_limit();
+    let quantity = limit.quantity();
     if quantity.is_some_and(|quantity| quantity.compare(&Quantity::whole(0)).is_lt()) {
         errors.push(limit.forbidden("SizeLimit field must be a valid resource quantity"));
     }
 }
 
-fn check_claim(claim: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    claim.get("claimName").check_present(errors);
+fn check_claim(claim: &PersistentVolumeClaimVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    claim.claim_name().check_present(errors);
 }
 
-fn check_ephemeral(ephemeral: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let template = ephemeral.get("volumeClaimTemplate");
+fn check_ephemeral(ephemeral: &EphemeralVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let template = ephemeral.volume_claim_template();
     if template.exists() {
         claim_template::check(&template, errors);
     } else {
@@ -171,9 +151,9 @@ fn check_ephemeral(ephemeral: &Field<'_, '_>, _: &Options, errors: &mut ErrorLis
 }
 
 /// Checks a volume with the files of an image. The image of a template may be filled in later.
-fn check_image(image: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
+fn check_image(image: &ImageVolumeSource<'_, '_>, options: &Options, errors: &mut ErrorList) {
     if options.is_pod {
-        image.get("reference").check_present(errors);
+        image.reference().check_present(errors);
     }
-    image.get("pullPolicy").check_word(containers::PULL_POLICIES, errors);
+    image.pull_policy().check_word(containers::PULL_POLICIES, errors);
 }

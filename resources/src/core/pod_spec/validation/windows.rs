@@ -2,9 +2,10 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use resource_views::View;
+use resource_views::core::v1::{PodSpec, WindowsSecurityContextOptions};
 
 use super::Options;
-use crate::support::field::Field;
 
 const NOT_ON_WINDOWS: &str = "cannot be set for a windows pod";
 const MAX_CREDENTIAL_KIB: usize = 64;
@@ -12,43 +13,15 @@ const MAX_DOMAIN_CHARACTERS: usize = 256;
 const MAX_USER_CHARACTERS: usize = 104;
 const SYSTEMS: &[&str] = &["linux", "windows"];
 
-/// Fields of a pod's security context that Windows does not have.
-const OF_POD_CONTEXTS: [&str; 11] = [
-    "appArmorProfile",
-    "seLinuxOptions",
-    "seccompProfile",
-    "fsGroup",
-    "fsGroupChangePolicy",
-    "sysctls",
-    "runAsUser",
-    "runAsGroup",
-    "supplementalGroups",
-    "supplementalGroupsPolicy",
-    "seLinuxChangePolicy",
-];
-/// Fields of a container's security context that Windows does not have.
-const OF_CONTEXTS: [&str; 10] = [
-    "appArmorProfile",
-    "seLinuxOptions",
-    "seccompProfile",
-    "capabilities",
-    "readOnlyRootFilesystem",
-    "privileged",
-    "allowPrivilegeEscalation",
-    "procMount",
-    "runAsUser",
-    "runAsGroup",
-];
-
 // === the operating system ===
 
 /// Checks that a pod has no field that its operating system does not have.
-pub(super) fn check_system(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let system = spec.get("os");
+pub(super) fn check_system(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let system = spec.os();
     if !system.exists() {
         return;
     }
-    let name = system.get("name");
+    let name = system.name();
     match name.text() {
         "" => errors.push(name.required("")),
         "linux" => check_linux(spec, errors),
@@ -57,49 +30,59 @@ pub(super) fn check_system(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_linux(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut check = |holder: &Field<'_, '_>| {
-        let context = holder.get("securityContext");
-        context.get("windowsOptions").check_absent("windows options cannot be set for a linux pod", errors);
-    };
-    check(spec);
-    super::visit_containers(spec, |container| check(container));
+fn check_linux(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    const NOT_ON_LINUX: &str = "windows options cannot be set for a linux pod";
+    spec.security_context().windows_options().check_absent(NOT_ON_LINUX, errors);
+    super::visit_containers(spec, |container| {
+        container.security_context().windows_options().check_absent(NOT_ON_LINUX, errors);
+    });
 }
 
-fn check_windows(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    for field in ["hostUsers", "shareProcessNamespace"] {
-        spec.get(field).check_absent(NOT_ON_WINDOWS, errors);
+fn check_windows(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let mut refuse = |field: &View<'_, '_>| field.check_absent(NOT_ON_WINDOWS, errors);
+    refuse(&spec.host_users());
+    refuse(&spec.share_process_namespace());
+    for field in [spec.host_pid(), spec.host_ipc()].iter().filter(|field| field.is_true()) {
+        refuse(field);
     }
-    for field in ["hostPID", "hostIPC"] {
-        let field = spec.get(field);
-        if field.is_true() {
-            errors.push(field.forbidden(NOT_ON_WINDOWS));
-        }
+    let context = spec.security_context();
+    refuse(&context.app_armor_profile());
+    refuse(&context.se_linux_options());
+    refuse(&context.seccomp_profile());
+    refuse(&context.fs_group());
+    refuse(&context.fs_group_change_policy());
+    if !context.sysctls().is_empty() {
+        refuse(&context.sysctls());
     }
-    let context = spec.get("securityContext");
-    for name in OF_POD_CONTEXTS {
-        let field = context.get(name);
-        if name != "sysctls" || !field.is_empty() {
-            field.check_absent(NOT_ON_WINDOWS, errors);
-        }
-    }
+    refuse(&context.run_as_user());
+    refuse(&context.run_as_group());
+    refuse(&context.supplemental_groups());
+    refuse(&context.supplemental_groups_policy());
+    refuse(&context.se_linux_change_policy());
     super::visit_containers(spec, |container| {
-        let context = container.get("securityContext");
-        for field in OF_CONTEXTS {
-            context.get(field).check_absent(NOT_ON_WINDOWS, errors);
-        }
+        let context = container.security_context();
+        refuse(&context.app_armor_profile());
+        refuse(&context.se_linux_options());
+        refuse(&context.seccomp_profile());
+        refuse(&context.capabilities());
+        refuse(&context.read_only_root_filesystem());
+        refuse(&context.privileged());
+        refuse(&context.allow_privilege_escalation());
+        refuse(&context.proc_mount());
+        refuse(&context.run_as_user());
+        refuse(&context.run_as_group());
     });
 }
 
 // === options ===
 
 /// Checks the options for Windows in a security context.
-pub(super) fn check_options(options: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_options(options: &WindowsSecurityContextOptions<'_, '_>, errors: &mut ErrorList) {
     if !options.exists() {
         return;
     }
-    options.get("gmsaCredentialSpecName").check_if_present(names::dns_subdomain, errors);
-    let credential = options.get("gmsaCredentialSpec");
+    options.gmsa_credential_spec_name().check_if_present(names::dns_subdomain, errors);
+    let credential = options.gmsa_credential_spec();
     if let Some(text) = credential.optional_text() {
         if text.is_empty() {
             errors.push(credential.invalid("gmsaCredentialSpec cannot be an empty string"));
@@ -108,7 +91,7 @@ pub(super) fn check_options(options: &Field<'_, '_>, errors: &mut ErrorList) {
             errors.push(credential.invalid(detail));
         }
     }
-    options.get("runAsUserName").check_if_present(user_name, errors);
+    options.run_as_user_name().check_if_present(user_name, errors);
 }
 
 /// The name of a user, with or without a domain: `DOMAIN\user`.
@@ -174,20 +157,22 @@ fn is_domain(name: &str) -> bool {
 // === host processes ===
 
 /// Checks that either all containers of a pod or none are host processes, and that this is allowed.
-pub(super) fn check_host_processes(spec: &Field<'_, '_>, options: &Options, errors: &mut ErrorList) {
-    let of_pod = host_process(spec);
+pub(super) fn check_host_processes(spec: &PodSpec<'_, '_>, options: &Options, errors: &mut ErrorList) {
+    let of_pod = spec.security_context().windows_options().host_process().truth();
     let mut containers = 0;
     let mut on_host = 0;
     super::visit_containers(spec, |container| {
         containers += 1;
-        let own = host_process(container);
+        let context = container.security_context();
+        let options = context.windows_options();
+        let own_field = options.host_process();
+        let own = own_field.truth();
         if let (Some(of_pod), Some(own)) = (of_pod, own)
             && of_pod != own
         {
-            let path = container.path().child("securityContext").child("windowsOptions").child("hostProcess");
             let detail =
                 format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
-            errors.push(FieldError::invalid(path, own, detail));
+            errors.push(FieldError::invalid(own_field.path(), own, detail));
         }
         if own.or(of_pod) == Some(true) {
             on_host += 1;
@@ -201,7 +186,7 @@ pub(super) fn check_host_processes(spec: &Field<'_, '_>, options: &Options, erro
             "If pod contains any hostProcess containers then all containers must be HostProcess containers";
         errors.push(FieldError::invalid(spec.path(), "", detail));
     }
-    let network = spec.get("hostNetwork");
+    let network = spec.host_network();
     if !network.is_true() {
         let detail = "hostNetwork must be true if pod contains any hostProcess containers";
         errors.push(FieldError::invalid(network.path(), false, detail));
@@ -209,11 +194,4 @@ pub(super) fn check_host_processes(spec: &Field<'_, '_>, options: &Options, erro
     if !options.policy.allows_privileged {
         errors.push(spec.forbidden("hostProcess containers are disallowed by cluster policy"));
     }
-}
-
-/// Returns the setting in the security context of a pod or of a container.
-fn host_process(holder: &Field<'_, '_>) -> Option<bool> {
-    let context = holder.get("securityContext");
-    let options = context.get("windowsOptions");
-    options.get("hostProcess").truth()
 }

@@ -1,6 +1,7 @@
 //! Files of a volume whose paths overlap: one replaces the other, or cannot be made.
 
-use crate::support::field::Field;
+use resource_views::core::v1::{DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection};
+use resource_views::{List, Text};
 
 /// Maximum number of compared pairs of paths. Clients receive far fewer warnings.
 const MAX_COMPARISONS: usize = 10_000;
@@ -28,25 +29,22 @@ impl File {
 }
 
 /// Returns warnings about overlapping paths in each volume.
-pub(super) fn overlapping(volumes: &Field<'_, '_>) -> Vec<String> {
+pub(super) fn overlapping(volumes: &List<Volume<'_, '_>>) -> Vec<String> {
     let mut warnings = Vec::new();
     let mut left = MAX_COMPARISONS;
     for volume in volumes.elements() {
-        let name = volume.get("name").text();
-        for (kind, name_field, word) in
-            [("configMap", "name", "ConfigMap"), ("secret", "secretName", "Secret"), ("downwardAPI", "", "")]
-        {
-            let source = volume.get(kind);
-            let described = match word {
-                "" => "DownwardAPI".to_owned(),
-                _ => format!("{word} {:?}", source.get(name_field).text()),
-            };
-            compare(name, &described, files(&source, ""), &mut left, &mut warnings);
-        }
-        let projected = volume.get("projected");
+        let name = volume.name().text();
+        let (map, secret) = (volume.config_map(), volume.secret());
+        let described = format!("ConfigMap {:?}", map.name().text());
+        compare(name, &described, key_files(&map.items(), ""), &mut left, &mut warnings);
+        let described = format!("Secret {:?}", secret.secret_name().text());
+        compare(name, &described, key_files(&secret.items(), ""), &mut left, &mut warnings);
+        let fields = field_files(&volume.downward_api().items(), "");
+        compare(name, "DownwardAPI", fields, &mut left, &mut warnings);
+        let projected = volume.projected();
         let mut all = Vec::new();
-        for source in projected.get("sources").elements() {
-            if source.is_empty() {
+        for source in projected.sources().elements() {
+            if source.has_no_fields() {
                 warnings.push(format!("volume {name:?} (Projected) has no sources provided"));
             }
             all.extend(projected_files(&source));
@@ -56,31 +54,32 @@ pub(super) fn overlapping(volumes: &Field<'_, '_>) -> Vec<String> {
     warnings
 }
 
-fn files(source: &Field<'_, '_>, described: &str) -> Vec<File> {
-    let items = source.get("items");
-    let file = |item: Field<'_, '_>| File {
-        path: item.get("path").text().trim_end_matches('/').to_owned(),
-        source: described.to_owned(),
-    };
-    items.elements().map(file).collect()
+fn file(path: &Text<'_, '_>, source: &str) -> File {
+    File { path: path.text().trim_end_matches('/').to_owned(), source: source.to_owned() }
 }
 
-fn projected_files(source: &Field<'_, '_>) -> Vec<File> {
-    for (kind, word) in [("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "")] {
-        let projection = source.get(kind);
-        if projection.get("items").exists() {
-            return match word {
-                "" => files(&projection, "DownwardAPI"),
-                _ => files(&projection, &format!("{word} {:?}", projection.get("name").text())),
-            };
-        }
+fn key_files(items: &List<KeyToPath<'_, '_>>, source: &str) -> Vec<File> {
+    items.elements().map(|item| file(&item.path(), source)).collect()
+}
+
+fn field_files(items: &List<DownwardAPIVolumeFile<'_, '_>>, source: &str) -> Vec<File> {
+    items.elements().map(|item| file(&item.path(), source)).collect()
+}
+
+fn projected_files(source: &VolumeProjection<'_, '_>) -> Vec<File> {
+    let (map, secret) = (source.config_map(), source.secret());
+    if map.items().exists() {
+        return key_files(&map.items(), &format!("ConfigMap {:?}", map.name().text()));
     }
-    let token = source.get("serviceAccountToken");
-    if !token.exists() {
-        return Vec::new();
+    if secret.items().exists() {
+        return key_files(&secret.items(), &format!("Secret {:?}", secret.name().text()));
     }
-    let path = token.get("path").text().trim_end_matches('/').to_owned();
-    vec![File { path, source: "ServiceAccountToken".to_owned() }]
+    let fields = source.downward_api();
+    if fields.items().exists() {
+        return field_files(&fields.items(), "DownwardAPI");
+    }
+    let token = source.service_account_token();
+    if token.exists() { vec![file(&token.path(), "ServiceAccountToken")] } else { Vec::new() }
 }
 
 fn compare(volume: &str, described: &str, files: Vec<File>, left: &mut usize, warnings: &mut Vec<String>) {

@@ -2,47 +2,45 @@
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
+use resource_views::core::v1::PersistentVolumeClaimTemplate;
+use resource_views::meta::v1::ObjectMeta;
+use resource_views::{Typed as _, View};
 
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::field::Field;
-
-/// The metadata that a template does not have, and the names in errors.
-const NOT_IN_TEMPLATES: [(&str, &str); 13] = [
-    ("name", "name"),
-    ("generateName", "generateName"),
-    ("namespace", "namespace"),
-    ("selfLink", "selfLink"),
-    ("uid", "uID"),
-    ("resourceVersion", "resourceVersion"),
-    ("generation", "generation"),
-    ("creationTimestamp", "creationTimestamp"),
-    ("deletionTimestamp", "deletionTimestamp"),
-    ("deletionGracePeriodSeconds", "deletionGracePeriodSeconds"),
-    ("ownerReferences", "ownerReferences"),
-    ("finalizers", "finalizers"),
-    ("managedFields", "managedFields"),
-];
 
 /// Checks a template.
-pub(super) fn check(template: &Field<'_, '_>, errors: &mut ErrorList) {
-    check_metadata(&template.get("metadata"), errors);
-    volume_claim::check_spec(&template.get("spec"), Tolerated::default(), errors);
+pub(super) fn check(template: &PersistentVolumeClaimTemplate<'_, '_>, errors: &mut ErrorList) {
+    check_metadata(&template.metadata(), errors);
+    volume_claim::check_spec(&template.spec(), Tolerated::default(), errors);
 }
 
 /// Checks the metadata of what is made from a template, which has labels and annotations only.
-pub(crate) fn check_metadata(metadata: &Field<'_, '_>, errors: &mut ErrorList) {
-    if metadata.is_empty() {
+pub(crate) fn check_metadata(metadata: &ObjectMeta<'_, '_>, errors: &mut ErrorList) {
+    if metadata.has_no_fields() {
         return;
     }
-    let annotations = metadata.get("annotations");
+    let annotations = metadata.annotations();
     errors.append(validate_annotations(annotations.texts(), &annotations.path()));
-    let labels = metadata.get("labels");
+    let labels = metadata.labels();
     errors.append(validate_labels(labels.texts(), &labels.path()));
-    for (name, reported) in NOT_IN_TEMPLATES {
-        let field = metadata.get(name).called(reported);
-        let is_zero = field.optional_text() == Some("") || name == "generation" && field.number() == 0;
-        if field.exists() && !is_zero {
+    let mut refuse = |field: &View<'_, '_>| {
+        if field.value().is_some_and(|value| value != "") {
             errors.push(field.forbidden("cannot be set"));
         }
+    };
+    refuse(&metadata.name());
+    refuse(&metadata.generate_name());
+    refuse(&metadata.namespace());
+    refuse(&metadata.self_link());
+    refuse(&metadata.uid().shown_as("uID"));
+    refuse(&metadata.resource_version());
+    if metadata.generation().number() != 0 {
+        refuse(&metadata.generation());
     }
+    refuse(&metadata.creation_timestamp());
+    refuse(&metadata.deletion_timestamp());
+    refuse(&metadata.deletion_grace_period_seconds());
+    refuse(&metadata.owner_references());
+    refuse(&metadata.finalizers());
+    refuse(&metadata.managed_fields());
 }

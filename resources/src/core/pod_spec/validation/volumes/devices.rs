@@ -2,73 +2,73 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
-
-use super::Options;
-use crate::support::field::Field;
+use resource_views::core::v1::{
+    AWSElasticBlockStoreVolumeSource, AzureDiskVolumeSource, CinderVolumeSource, FCVolumeSource,
+    GCEPersistentDiskVolumeSource, ISCSIVolumeSource, PhotonPersistentDiskVolumeSource, PortworxVolumeSource,
+    RBDVolumeSource, ScaleIOVolumeSource, Volume, VsphereVirtualDiskVolumeSource,
+};
+use resource_views::{Integer, Typed as _};
 
 const MANAGED_DISKS: &str = "/subscriptions/";
 const BLOBS: &str = "https://";
 const MAX_NAME_AND_PORTAL: usize = 64;
 
-fn check_all_present(source: &Field<'_, '_>, fields: &[&str], errors: &mut ErrorList) {
-    for field in fields {
-        source.get(field).check_present(errors);
-    }
+pub(super) fn check_gce_disk(source: &GCEPersistentDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let source = source.shown_as("persistentDisk");
+    source.pd_name().check_present(errors);
+    check_partition(&source.partition(), errors);
 }
 
-pub(super) fn check_gce_disk(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let source = source.called("persistentDisk");
-    source.get("pdName").check_present(errors);
-    check_partition(&source.get("partition"), errors);
-}
-
-pub(super) fn check_aws_disk(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("volumeID").check_present(errors);
-    check_partition(&source.get("partition"), errors);
+pub(super) fn check_aws_disk(source: &AWSElasticBlockStoreVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.volume_id().check_present(errors);
+    check_partition(&source.partition(), errors);
 }
 
 /// Checks the number of a partition; 0 is that of the whole disk.
-fn check_partition(partition: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_partition(partition: &Integer<'_, '_>, errors: &mut ErrorList) {
     if partition.number() != 0 {
         partition.check_between(1, 255, errors);
     }
 }
 
-pub(super) fn check_rbd(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("monitors").check_not_empty(errors);
-    source.get("image").check_present(errors);
+pub(super) fn check_rbd(source: &RBDVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.monitors().check_not_empty(errors);
+    source.image().check_present(errors);
 }
 
-pub(super) fn check_cinder(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("volumeID").check_present(errors);
-    let secret = source.get("secretRef");
+pub(super) fn check_cinder(source: &CinderVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.volume_id().check_present(errors);
+    let secret = source.secret_ref();
     if secret.exists() {
-        secret.get("name").check_present(errors);
+        secret.name().check_present(errors);
     }
 }
 
-pub(super) fn check_vsphere(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("volumePath").check_present(errors);
+pub(super) fn check_vsphere(source: &VsphereVirtualDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.volume_path().check_present(errors);
 }
 
-pub(super) fn check_photon(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("pdID").check_present(errors);
+pub(super) fn check_photon(source: &PhotonPersistentDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.pd_id().check_present(errors);
 }
 
-pub(super) fn check_portworx(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("volumeID").check_present(errors);
+pub(super) fn check_portworx(source: &PortworxVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.volume_id().check_present(errors);
 }
 
-pub(super) fn check_scale_io(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    check_all_present(source, &["gateway", "system", "volumeName"], errors);
+pub(super) fn check_scale_io(source: &ScaleIOVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.gateway().check_present(errors);
+    source.system().check_present(errors);
+    source.volume_name().check_present(errors);
 }
 
-pub(super) fn check_azure_disk(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    check_all_present(source, &["diskName", "diskURI"], errors);
-    source.get("cachingMode").check_one_of(&["None", "ReadOnly", "ReadWrite"], errors);
-    let kind = source.get("kind");
+pub(super) fn check_azure_disk(source: &AzureDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.disk_name().check_present(errors);
+    source.disk_uri().check_present(errors);
+    source.caching_mode().check_one_of(&["None", "ReadOnly", "ReadWrite"], errors);
+    let kind = source.kind();
     kind.check_one_of(&["Dedicated", "Managed", "Shared"], errors);
-    let address = source.get("diskURI");
+    let address = source.disk_uri();
     match kind.optional_text() {
         Some("Managed") if !address.text().starts_with(MANAGED_DISKS) => {
             let form = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
@@ -83,9 +83,9 @@ pub(super) fn check_azure_disk(source: &Field<'_, '_>, _: &Options, errors: &mut
     }
 }
 
-pub(super) fn check_fibre_channel(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let targets = source.get("targetWWNs");
-    let devices = source.get("wwids");
+pub(super) fn check_fibre_channel(source: &FCVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let targets = source.target_wwns();
+    let devices = source.wwids();
     if targets.is_empty() && devices.is_empty() {
         errors.push(targets.required("must specify either targetWWNs or wwids, but not both"));
     }
@@ -95,7 +95,7 @@ pub(super) fn check_fibre_channel(source: &Field<'_, '_>, _: &Options, errors: &
     if targets.is_empty() {
         return;
     }
-    let unit = source.get("lun");
+    let unit = source.lun();
     if unit.exists() {
         unit.check_between(0, 255, errors);
     } else {
@@ -105,25 +105,28 @@ pub(super) fn check_fibre_channel(source: &Field<'_, '_>, _: &Options, errors: &
 
 // === iSCSI ===
 
-pub(super) fn check_iscsi(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("targetPortal").check_present(errors);
-    source.get("iqn").check_named(iscsi_name, errors);
-    source.get("lun").check_between(0, 255, errors);
-    let authenticates =
-        ["chapAuthDiscovery", "chapAuthSession"].iter().any(|kind| source.get(kind).is_true());
-    let secret = source.get("secretRef");
+pub(super) fn check_iscsi(source: &ISCSIVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.target_portal().check_present(errors);
+    source.iqn().check_named(iscsi_name, errors);
+    source.lun().check_between(0, 255, errors);
+    let authenticates = source.chap_auth_discovery().is_true() || source.chap_auth_session().is_true();
+    let secret = source.secret_ref();
     if authenticates && !secret.exists() {
         errors.push(secret.required(""));
     }
-    let initiator = source.get("initiatorName").called("initiatorname");
+    let initiator = source.initiator_name().shown_as("initiatorname");
     initiator.check_if_present(iscsi_name, errors);
 }
 
 /// Checks that the name of a volume and the address of its target are short enough for the node's configuration.
-pub(super) fn check_initiator_length(volume: &Field<'_, '_>, source: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = volume.get("name");
-    let length = name.text().len() + 1 + source.get("targetPortal").text().len();
-    if source.get("initiatorName").exists() && length > MAX_NAME_AND_PORTAL {
+pub(super) fn check_initiator_length(
+    volume: &Volume<'_, '_>,
+    source: &ISCSIVolumeSource<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let name = volume.name();
+    let length = name.text().len() + 1 + source.target_portal().text().len();
+    if source.initiator_name().exists() && length > MAX_NAME_AND_PORTAL {
         let detail = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
         errors.push(FieldError::invalid(name.path(), name.text(), detail));
     }

@@ -2,31 +2,34 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use resource_views::core::v1::{
+    AzureFileVolumeSource, CSIVolumeSource, CephFSVolumeSource, FlexVolumeSource, FlockerVolumeSource,
+    GlusterfsVolumeSource, NFSVolumeSource, QuobyteVolumeSource, StorageOSVolumeSource,
+};
 
-use super::{Options, text_rules};
-use crate::support::field::Field;
+use super::text_rules;
 
 const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
 const MAX_TENANT_CHARACTERS: usize = 64;
 const MAX_DRIVER_CHARACTERS: usize = 63;
 
-pub(super) fn check_nfs(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("server").check_present(errors);
-    let path = source.get("path");
+pub(super) fn check_nfs(source: &NFSVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.server().check_present(errors);
+    let path = source.path();
     path.check_present(errors);
     if !path.text().starts_with('/') {
         errors.push(path.invalid_text("must be an absolute path"));
     }
 }
 
-pub(super) fn check_glusterfs(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("endpoints").check_present(errors);
-    source.get("path").check_present(errors);
+pub(super) fn check_glusterfs(source: &GlusterfsVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.endpoints().check_present(errors);
+    source.path().check_present(errors);
 }
 
-pub(super) fn check_flocker(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let name = source.get("datasetName");
-    match (name.text().is_empty(), source.get("datasetUUID").text().is_empty()) {
+pub(super) fn check_flocker(source: &FlockerVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let name = source.dataset_name();
+    match (name.text().is_empty(), source.dataset_uuid().text().is_empty()) {
         (true, true) => errors.push(source.required("one of datasetName and datasetUUID is required")),
         (false, false) => {
             let detail = "datasetName and datasetUUID can not be specified simultaneously";
@@ -39,13 +42,13 @@ pub(super) fn check_flocker(source: &Field<'_, '_>, _: &Options, errors: &mut Er
     }
 }
 
-pub(super) fn check_cephfs(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("monitors").check_not_empty(errors);
+pub(super) fn check_cephfs(source: &CephFSVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.monitors().check_not_empty(errors);
 }
 
-pub(super) fn check_quobyte(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let registry = source.get("registry");
-    let tenant = source.get("tenant");
+pub(super) fn check_quobyte(source: &QuobyteVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let registry = source.registry();
+    let tenant = source.tenant();
     if registry.text().is_empty() {
         errors.push(registry.required(PAIRS));
     } else if tenant.text().len() > MAX_TENANT_CHARACTERS {
@@ -55,7 +58,7 @@ pub(super) fn check_quobyte(source: &Field<'_, '_>, _: &Options, errors: &mut Er
             errors.push(registry.invalid(PAIRS));
         }
     }
-    source.get("volume").check_present(errors);
+    source.volume().check_present(errors);
 }
 
 /// Whether it is like `host:port` or `[address]:port`.
@@ -72,9 +75,9 @@ fn is_host_and_port(text: &str) -> bool {
 }
 
 /// Checks a volume of a driver on the node. Its options must not be in the namespaces of Kubernetes.
-pub(super) fn check_flex(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("driver").check_present(errors);
-    for (key, option) in source.get("options").entries() {
+pub(super) fn check_flex(source: &FlexVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.driver().check_present(errors);
+    for (key, option) in source.options().entries() {
         let namespace = key.split('/').next().unwrap_or_default();
         let namespace = format!(".{}", namespace.to_lowercase());
         if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
@@ -84,33 +87,33 @@ pub(super) fn check_flex(source: &Field<'_, '_>, _: &Options, errors: &mut Error
     }
 }
 
-pub(super) fn check_azure_file(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("secretName").check_present(errors);
-    source.get("shareName").check_present(errors);
+pub(super) fn check_azure_file(source: &AzureFileVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.secret_name().check_present(errors);
+    source.share_name().check_present(errors);
 }
 
-pub(super) fn check_storageos(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    source.get("volumeName").check_named(names::dns_label, errors);
-    source.get("volumeNamespace").check_if_set(names::dns_label, errors);
-    let secret = source.get("secretRef");
+pub(super) fn check_storageos(source: &StorageOSVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    source.volume_name().check_named(names::dns_label, errors);
+    source.volume_namespace().check_if_set(names::dns_label, errors);
+    let secret = source.secret_ref();
     if secret.exists() {
-        secret.get("name").check_present(errors);
+        secret.name().check_present(errors);
     }
 }
 
-pub(super) fn check_csi(source: &Field<'_, '_>, _: &Options, errors: &mut ErrorList) {
-    let driver = source.get("driver");
+pub(super) fn check_csi(source: &CSIVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    let driver = source.driver();
     if driver.check_present(errors) {
         if driver.text().len() > MAX_DRIVER_CHARACTERS {
             errors.push(FieldError::too_long(driver.path(), MAX_DRIVER_CHARACTERS));
         }
         driver.check(text_rules::caseless_subdomain, errors);
     }
-    let secret = source.get("nodePublishSecretRef");
+    let secret = source.node_publish_secret_ref();
     if !secret.exists() {
         return;
     }
-    let name = secret.get("name");
+    let name = secret.name();
     if name.check_present(errors) {
         for complaint in names::dns_subdomain(name.text()) {
             errors.push(FieldError::invalid(source.path().child("name"), name.text(), complaint));
