@@ -1,6 +1,7 @@
 //! Server-side apply and tracking of field ownership.
 //!
-//! Everything here is a pure function of objects and their schema: no storage, no HTTP. A [`FieldManager`] provides the
+//! Merging is a pure function of objects and their schema: no storage, no HTTP. Conversions by a webhook, which it may need,
+//! are arguments: see `conversions`. A [`FieldManager`] provides the
 //! two operations that writes need: [`track_update`](FieldManager::track_update) records which fields a create, update
 //! or patch changed, and [`apply`](FieldManager::apply) merges an applied configuration. Both happen before mutating
 //! admission, as in Kubernetes: changes made by admission and strategies have no manager.
@@ -10,6 +11,7 @@
 //! | `element`, `set`, `fields_v1` | paths, sets of them, and their JSON |
 //! | `shape` | how a type is treated by apply: as one value, or field by field |
 //! | `collect`, `compare`, `merge` | the fields that a value sets; differences; merging and removing |
+//! | `conversions` | conversions outside of this process, made before the fields are merged |
 //! | `versions` | managers whose fields are of another version of the kind |
 //! | `check` | whether an applied configuration fits its type |
 //! | `managers`, `conflict` | the entries of `managedFields`; the conflict error |
@@ -34,6 +36,7 @@ mod check;
 mod collect;
 mod compare;
 mod conflict;
+mod conversions;
 mod element;
 mod fields_v1;
 mod last_applied;
@@ -48,13 +51,14 @@ mod versions;
 #[cfg(test)]
 mod tests;
 
+pub use conversions::{Conversions, Unconverted};
 pub use element::{ElementError, PathElement};
 pub use mutation::merge_configuration;
 pub use set::FieldSet;
 
 use check::Mismatches;
 use compare::Changes;
-use conflict::Conflict;
+use conflict::{Conflict, Refusal};
 use fields_v1::WrittenSet;
 use managers::{Entry, ManagedFieldsOperation, Manager, Managers, asks_for_reset};
 use shape::ValueShape;
@@ -103,6 +107,9 @@ pub struct FieldManager<'a> {
     pub blank: &'a Object,
     /// The served versions of the kind; `None` if there is only this one.
     pub versions: Option<&'a Versions>,
+    /// Conversions that were made outside of this process; none at first, see
+    /// [`with_conversions`](Self::with_conversions).
+    pub conversions: Conversions,
     /// The budget for what applying adds to an object; `None` if it is not limited.
     pub budget: Option<&'a Budget>,
 }
@@ -116,12 +123,6 @@ pub enum Reset<'a> {
     Fields(FieldSet<'a>),
     /// Everything except these paths and what is below them; `*` matches any list element.
     AllBut(&'static [&'static [&'static str]]),
-}
-
-/// Reason why an apply is refused.
-enum Refusal {
-    Conflicts(Vec<Conflict>),
-    Status(StatusError),
 }
 
 /// Result of merging an applied configuration.
@@ -184,18 +185,38 @@ impl FieldManager<'_> {
     /// client's request: entries replace the stored ones, an empty list (preserved by [`keep_reset`]) resets them.
     ///
     /// An object whose managers are reset has none until it is applied.
-    pub fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str, now: &str) {
+    ///
+    /// # Errors
+    /// Fails if a conversion has to be made first. The new object is unchanged then.
+    pub fn track_update(
+        &self,
+        live: Option<&Object>,
+        new: &mut Object,
+        manager: &str,
+        now: &str,
+    ) -> Result<(), Unconverted> {
         let claimed = new.remove(MANAGED_FIELDS);
+        let is_remote = self.versions.is_some_and(Versions::are_converted_remotely);
+        let sent = claimed.as_ref().filter(|_| is_remote).cloned();
         let live = live.unwrap_or(self.blank);
         let managers = self.managers_before(live, claimed);
         if managers.is_empty() && !live.uid().is_empty() {
-            return;
+            return Ok(());
         }
-        let mut managers = self.updated(live, new, managers, manager, now);
+        let mut managers = match self.updated(live, new, managers, manager, now) {
+            Ok(managers) => managers,
+            Err(missing) => {
+                if let Some(sent) = sent {
+                    new.set(MANAGED_FIELDS, sent);
+                }
+                return Err(missing);
+            }
+        };
         managers.cap();
         if let Some(written) = managers.write() {
             new.metadata_mut().insert("managedFields".to_owned(), written);
         }
+        Ok(())
     }
 
     fn managers_before<'m>(&self, live: &'m Object, claimed: Option<Value>) -> Managers<'m> {
@@ -226,11 +247,11 @@ impl FieldManager<'_> {
         mut managers: Managers<'m>,
         manager: &'m str,
         now: &'m str,
-    ) -> Managers<'m> {
-        let comparison = self.compare(&mut managers, &live.0, &new.0);
+    ) -> Result<Managers<'m>, Unconverted> {
+        let comparison = self.compare(&mut managers, &live.0, &new.0)?;
         let own = self.manager(manager, ManagedFieldsOperation::Update);
         if comparison.own.changed.is_empty() && comparison.own.removed.is_empty() {
-            return managers;
+            return Ok(managers);
         }
         for entry in &mut managers.0 {
             entry.lose(comparison.seen_by(&entry.manager));
@@ -243,7 +264,7 @@ impl FieldManager<'_> {
             managers.0.push(entry);
         }
         managers.drop_empty();
-        managers
+        Ok(managers)
     }
 
     /// Returns the differences between two objects in the fields that can have a manager through this path.
@@ -284,7 +305,9 @@ impl FieldManager<'_> {
     /// result is conformed but not defaulted, and its managers are updated.
     ///
     /// # Errors
-    /// 400 if the configuration has another kind or sets `managedFields`; 409 with a cause for each field if other
+    /// Fails if a conversion has to be made first.
+    ///
+    /// The result is 400 if the configuration has another kind or sets `managedFields`; 409 with a cause for each field if other
     /// managers have fields that it would change and `force` is not set; 500, as in Kubernetes, if it does not match
     /// its type.
     pub fn apply(
@@ -294,10 +317,26 @@ impl FieldManager<'_> {
         manager: &str,
         force: bool,
         now: &str,
-    ) -> Result<Object, StatusError> {
+    ) -> Result<Result<Object, StatusError>, Unconverted> {
+        match self.applied(live, applied, manager, force, now) {
+            Ok(object) => Ok(Ok(object)),
+            Err(Refusal::Conflicts(conflicts)) => Ok(Err(conflict::refuse(&conflicts))),
+            Err(Refusal::Status(status)) => Ok(Err(status)),
+            Err(Refusal::Unconverted(missing)) => Err(missing),
+        }
+    }
+
+    fn applied(
+        &self,
+        live: Option<&Object>,
+        applied: &Object,
+        manager: &str,
+        force: bool,
+        now: &str,
+    ) -> Result<Object, Refusal> {
         self.check(applied)?;
         let live = live.unwrap_or(self.blank);
-        let result = match self.merged(live, applied, manager, force, now) {
+        let merged = match self.merged(live, applied, manager, force, now) {
             Err(Refusal::Conflicts(conflicts)) if manager == last_applied::KUBECTL => {
                 match self.beyond_last_applied(live, conflicts) {
                     remaining if remaining.is_empty() => self.merged(live, applied, manager, true, now),
@@ -306,10 +345,7 @@ impl FieldManager<'_> {
             }
             result => result,
         };
-        let Applied { fields, managers } = result.map_err(|refusal| match refusal {
-            Refusal::Conflicts(conflicts) => conflict::refuse(&conflicts),
-            Refusal::Status(status) => status,
-        })?;
+        let Applied { fields, managers } = merged?;
         let mut object = match fields {
             Some(fields) => self.conform(fields, applied)?,
             None => live.clone(),
@@ -355,7 +391,7 @@ impl FieldManager<'_> {
             Refusal::Status(plain_failure(format!("failed to decode managed fields: {why}")))
         })?;
         if managers.is_empty() {
-            managers = self.updated(self.blank, live, managers, BEFORE_FIRST_APPLY, now);
+            managers = self.updated(self.blank, live, managers, BEFORE_FIRST_APPLY, now)?;
         }
         let mut fields = live.0.clone();
         merge::merge_maps(self.shape(), &mut fields, &applied.0);
@@ -370,11 +406,9 @@ impl FieldManager<'_> {
         let time = last.as_ref().and_then(|last| last.time.clone());
         managers.0.push(Entry { manager: own.clone(), time, fields: WrittenSet::of(&set) });
         if let Some(last) = last {
-            self.prune(&mut fields, &managers, &last).map_err(|error| {
-                Refusal::Status(plain_failure(format!("failed to prune fields: {error}")))
-            })?;
+            self.prune(&mut fields, &managers, &last)?;
         }
-        self.settle(&mut managers, &own, live, &fields, force).map_err(Refusal::Conflicts)?;
+        self.settle(&mut managers, &own, live, &fields, force)?;
 
         let is_changed = fields != live.0;
         if let Some(mut entry) = managers.take(&own) {
@@ -396,8 +430,8 @@ impl FieldManager<'_> {
         live: &Object,
         fields: &Map<String, Value>,
         force: bool,
-    ) -> Result<(), Vec<Conflict>> {
-        let comparison = self.compare(managers, &live.0, fields);
+    ) -> Result<(), Refusal> {
+        let comparison = self.compare(managers, &live.0, fields)?;
         let others = || |entry: &&mut Entry<'_>| !entry.manager.is(own);
         if !force {
             let mut conflicts: Vec<Conflict> = Vec::new();
@@ -409,7 +443,7 @@ impl FieldManager<'_> {
                 });
             }
             if !conflicts.is_empty() {
-                return Err(conflicts);
+                return Err(Refusal::Conflicts(conflicts));
             }
         }
         for entry in managers.0.iter_mut().filter(others()) {

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::api::{GroupResource, GroupVersionResource, Object};
-use crate::schema::EmptyFields;
+use crate::api::{GroupResource, GroupVersionResource};
 use parking_lot::{Mutex, MutexGuard};
 
 mod audit;
@@ -18,6 +17,11 @@ pub use copies::RecordedBytes;
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.
+///
+/// Its fields do not change while the request is processed. Three of them collect what the processing causes, because it
+/// arises in many places and is used only in the end: the [`budget`](Self::budget), the [`audit`](Self::audit) record, and
+/// the warnings. Decoders, admission, strategies and rules all warn; as results, warnings would be a part of the signature of
+/// every hook. Nothing that is processed further travels here: it is an argument.
 #[derive(Debug, Default)]
 pub struct RequestContext {
     /// The user.
@@ -42,8 +46,6 @@ pub struct RequestContext {
     /// The record of the request in the audit log; `None` if the request is not audited.
     pub audit: Option<Arc<AuditRecord>>,
     warnings: Mutex<Warnings>,
-    /// The empty fields of the client's object that its stored form does not have.
-    empty_fields: Mutex<Option<Arc<EmptyFields>>>,
 }
 
 /// Cluster-specific policy, as configured by the operator.
@@ -104,18 +106,6 @@ impl RequestContext {
     /// Removes and returns all warnings added so far.
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings()).into_texts()
-    }
-
-    /// Keeps the empty lists of the request's object, in place of the empty lists of a previous object.
-    pub fn keep_empty_fields(&self, fields: EmptyFields) {
-        let fields = (!fields.is_empty()).then(|| Arc::new(fields));
-        *self.empty_fields.lock() = fields;
-    }
-
-    /// Returns the empty lists that the client's object of this kind has, if any.
-    pub fn empty_fields_of(&self, object: &Object) -> Option<Arc<EmptyFields>> {
-        let fields = self.empty_fields.lock();
-        fields.clone().filter(|fields| fields.are_of(object))
     }
 
     /// Returns whether the request is audited at this level or a higher one.

@@ -13,7 +13,7 @@ use crate::api::{
 };
 use crate::context::RequestContext;
 use crate::resource::TableColumns;
-use crate::schema::Schema;
+use crate::schema::{EmptyFields, Schema};
 use crate::storage::{ListPage, StoredObject, WatchStream};
 
 pub mod access;
@@ -129,7 +129,7 @@ pub trait Creater: Storage {
     async fn create(
         &self,
         context: &RequestContext,
-        object: Object,
+        new: NewObject,
         admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError>;
@@ -209,6 +209,15 @@ pub trait CollectionDeleter: Storage {
     ) -> Result<ListPage, StatusError>;
 }
 
+/// An object to be created.
+#[derive(Clone, Debug, Default)]
+pub struct NewObject {
+    /// The object in its stored form.
+    pub object: Object,
+    /// The empty lists that the client sent and the stored form does not have; validation sees them.
+    pub empty_fields: EmptyFields,
+}
+
 /// The result of an operation on one object.
 #[derive(Clone, Debug)]
 pub enum Answer {
@@ -264,6 +273,12 @@ pub trait UpdatedObject: Send {
         current: Option<&Object>,
     ) -> Result<Object, StatusError>;
 
+    /// Returns the empty lists that the client sent in the object which was computed last, and which its stored form does not
+    /// have; validation sees them. `None` also for an object in another form than the client's.
+    fn empty_fields(&self) -> Option<&EmptyFields> {
+        None
+    }
+
     /// Whether an absent object is created even if the strategy does not allow it (apply).
     fn forces_create(&self) -> bool {
         false
@@ -280,6 +295,13 @@ pub trait ValidateObject: Send + Sync {
         new: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError>;
+}
+
+/// An object that no client sent.
+impl From<Object> for NewObject {
+    fn from(object: Object) -> Self {
+        Self { object, empty_fields: EmptyFields::default() }
+    }
 }
 
 /// Admits everything.

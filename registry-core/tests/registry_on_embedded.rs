@@ -131,10 +131,10 @@ async fn an_object_lives_and_ends_on_a_real_engine() {
 async fn live(store: &Arc<Store>) {
     let context = RequestContext::system("zoo");
     let write = CreateOptions::default();
-    let made = store.create(&context, animal("lion", "ann"), &AdmitAll, &write).await.unwrap();
+    let made = store.create(&context, animal("lion", "ann").into(), &AdmitAll, &write).await.unwrap();
     let made = object_of(&made);
-    store.create(&context, animal("frog", "bob"), &AdmitAll, &write).await.unwrap();
-    let taken = store.create(&context, animal("lion", "eve"), &AdmitAll, &write).await.unwrap_err();
+    store.create(&context, animal("frog", "bob").into(), &AdmitAll, &write).await.unwrap();
+    let taken = store.create(&context, animal("lion", "eve").into(), &AdmitAll, &write).await.unwrap_err();
     assert_eq!(taken.code, 409);
 
     let read = store.get(&context, "lion", &GetOptions::default()).await.unwrap();

@@ -54,5 +54,5 @@ pub(crate) async fn create<R: Resource>(installed: &InstalledApi, object: Value)
     let store = installed.store(R::TYPE).unwrap();
     let object = Object::from_value(object).unwrap();
     let context = RequestContext::system("default");
-    store.create(&context, object, &AdmitAll, &CreateOptions::default()).await.unwrap();
+    store.create(&context, object.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();
 }

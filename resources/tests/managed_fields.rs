@@ -7,7 +7,7 @@
 )]
 
 use registry_core::api::Object;
-use registry_core::apply::{FieldManager, Reset, reset_fields};
+use registry_core::apply::{Conversions, FieldManager, Reset, reset_fields};
 use registry_core::context::Budget;
 use registry_core::{Resource, ResourceType};
 use resources::core::configmaps::ConfigMaps;
@@ -43,6 +43,7 @@ fn manager<'a>(resource: &ResourceType, blank: &'a Object) -> FieldManager<'a> {
         reset: Reset::Fields(reset_fields(resource, "")),
         blank,
         versions: None,
+        conversions: Conversions::default(),
         budget: None,
     }
 }
@@ -91,7 +92,7 @@ fn a_pods_fields_are_managed_by_its_lists_keys() {
     let pods = Pods::TYPE.instantiate();
     let blank = blank(&pods);
     let mut pod = pod();
-    manager(&pods, &blank).track_update(None, &mut pod, "creator", NOW);
+    manager(&pods, &blank).track_update(None, &mut pod, "creator", NOW).unwrap();
     let fields = pod.get(&["metadata", "managedFields"]).expect("managers")[0]["fieldsV1"].clone();
     assert_eq!(
         fields["f:metadata"],
@@ -132,14 +133,15 @@ fn cost_of_tracking() {
         let manager = manager(&resource, &blank);
         let bytes = serde_json::to_vec(&object).expect("JSON").len();
         let mut live = object.clone();
-        manager.track_update(None, &mut live, "creator", NOW);
+        manager.track_update(None, &mut live, "creator", NOW).unwrap();
         live.set(&["metadata", "uid"], "u".into());
         let mut changed = live.clone();
         changed.set(&["metadata", "labels", "x"], "y".into());
-        let create = measure(&object, |object| manager.track_update(None, object, "creator", NOW));
-        let update = measure(&changed, |object| manager.track_update(Some(&live), object, "editor", NOW));
+        let create = measure(&object, |object| manager.track_update(None, object, "creator", NOW).unwrap());
+        let update =
+            measure(&changed, |object| manager.track_update(Some(&live), object, "editor", NOW).unwrap());
         let applied = measure(&object, |object| {
-            *object = manager.apply(Some(&live), object, "creator", true, NOW).expect("forced");
+            *object = manager.apply(Some(&live), object, "creator", true, NOW).unwrap().expect("forced");
         });
         println!(
             "{what} of {bytes} bytes: create {create:.1} µs, update {update:.1} µs, apply {applied:.1} µs"

@@ -221,7 +221,7 @@ fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>,
         let mut object = base.clone();
         merge(&mut object, &case[key]);
         let (object, empty) = decoded_with_empty(resource, &object);
-        let mut object = resource.to_stored_blocking(object).unwrap();
+        let mut object = resource.to_stored_here(object).unwrap();
         if case.get("old").is_some() {
             object.set(&["metadata", "uid"], "u".into());
         }
@@ -284,7 +284,7 @@ async fn outcome_of_action(
         let store = installed.store(<resources::core::pods::Pods as Resource>::TYPE).unwrap();
         let pod = decoded(store.resource(), pod);
         let context = RequestContext::system(pod.namespace());
-        store.create(&context, pod, &AdmitAll, &CreateOptions::default()).await.unwrap();
+        store.create(&context, pod.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();
     }
     let is_same = |candidate: &&InstalledPath| {
         candidate.subresource.is_none() && candidate.resource.kind == path.resource.kind
@@ -298,7 +298,7 @@ async fn outcome_of_action(
         context.namespace = object.namespace().into();
     }
     let creater = path.capabilities.creater.as_ref().unwrap();
-    let failure = match creater.create(&context, object, &AdmitAll, &CreateOptions::default()).await {
+    let failure = match creater.create(&context, object.into(), &AdmitAll, &CreateOptions::default()).await {
         Ok(Answer::Object(mut object)) => {
             object.remove(&["metadata", "creationTimestamp"]);
             return (Vec::new(), object.into_value());

@@ -14,6 +14,7 @@ use registry_core::apply::keep_reset;
 use registry_core::codec::protobuf::Envelope;
 use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, yaml};
 use registry_core::context::Budget;
+use registry_core::rest::NewObject;
 use registry_core::schema::{EmptyFields, FieldIssue, Schema, TypeTable};
 use serde_json::{Map, Value};
 
@@ -83,16 +84,16 @@ pub(super) fn decode_object(
     bytes: &[u8],
     format: Format,
     validation: FieldValidation,
-) -> Result<Object, StatusError> {
+) -> Result<NewObject, StatusError> {
     let decoded = decode_conforming(call, bytes, format, validation);
-    let object = decoded.map_err(|failure| declared::shown_for(call, failure))?;
+    let NewObject { object, empty_fields } = decoded.map_err(|failure| declared::shown_for(call, failure))?;
     call.context.budget.check()?;
-    let mut object = set_defaults(call, object)?;
+    let mut object = set_defaults(call, object, Some(&empty_fields))?;
     audit::request_object(call, &object);
     settle_namespace(call, &mut object)?;
     call.context.budget.check()?;
     owners::settle(call.context, &mut object);
-    Ok(object)
+    Ok(NewObject { object, empty_fields })
 }
 
 /// Decodes the object of a request: of the route's kind, in the schema's form.
@@ -101,7 +102,7 @@ fn decode_conforming(
     bytes: &[u8],
     format: Format,
     validation: FieldValidation,
-) -> Result<Object, StatusError> {
+) -> Result<NewObject, StatusError> {
     let expected = call.route.kind.kind;
     let schema = call.route.path.capabilities.storage.schema();
     let (declared, fields, mut duplicates) = match format {
@@ -113,9 +114,9 @@ fn decode_conforming(
     let mut value = object.into_value();
     keep_reset(&mut value);
     let mut unknown: Vec<FieldIssue> = Vec::new();
-    let mut empty = EmptyFields::default();
+    let mut empty_fields = EmptyFields::default();
     schema
-        .conform_as_sent(&call.context.budget, &mut value, &mut unknown, &mut empty)
+        .conform_as_sent(&call.context.budget, &mut value, &mut unknown, &mut empty_fields)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
     let is_sorted = matches!(format, Format::Json) && validation != FieldValidation::Ignore;
     let is_custom = call.route.is_custom();
@@ -134,8 +135,7 @@ fn decode_conforming(
     bound_issues(&mut issues);
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
-    call.context.keep_empty_fields(empty);
-    Ok(Object::from_value(value).unwrap_or_default())
+    Ok(NewObject { object: Object::from_value(value).unwrap_or_default(), empty_fields })
 }
 
 /// The declared type of a body, its fields, and the duplicate ones.
@@ -272,21 +272,24 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
     }
 }
 
-/// Returns the object with the defaults of its schema and its resource.
+/// Returns the object with the defaults of its schema and its resource. A list that the client sent empty gets none.
 ///
 /// # Errors
 /// 413 if they take too much memory.
-pub(super) fn set_defaults(call: &Call<'_>, mut object: Object) -> Result<Object, StatusError> {
+pub(super) fn set_defaults(
+    call: &Call<'_>,
+    mut object: Object,
+    empty_fields: Option<&EmptyFields>,
+) -> Result<Object, StatusError> {
     let storage = &call.route.path.capabilities.storage;
-    let empty = call.context.empty_fields_of(&object);
-    if let Some(empty) = &empty {
+    if let Some(empty) = empty_fields {
         empty.put_back(&mut object, |_| true);
     }
     let mut value = object.into_value();
     storage.schema().apply_defaults(&mut value, &call.context.budget)?;
     let mut object = Object::from_value(value).unwrap_or_default();
     storage.apply_defaults(&mut object);
-    if let Some(empty) = &empty {
+    if let Some(empty) = empty_fields {
         empty.take_out(&mut object);
     }
     Ok(object)

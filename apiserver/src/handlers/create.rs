@@ -3,6 +3,7 @@
 use axum::body::Body;
 use http::StatusCode;
 use registry_core::api::StatusError;
+use registry_core::rest::NewObject;
 
 use crate::admission::Operation;
 use crate::responses::Response;
@@ -29,18 +30,19 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let format = call.body_format()?;
     let bytes = read_body(body).await?;
     let options = write_options(call.query, "CreateOptions")?;
-    let mut object = decode_object(call, &bytes, format, options.field_validation)?;
-    call.track_update(None, &mut object, &options.field_manager);
+    let mut new = decode_object(call, &bytes, format, options.field_validation)?;
+    let NewObject { object, .. } = &mut new;
+    call.track_update(None, object, &options.field_manager).await;
 
     let name = if call.name.is_empty() { object.name().to_owned() } else { call.name.to_owned() };
     let attributes = call.attributes(Operation::Create, &name, &options);
-    call.api.admission.admit(call.context, &attributes, Some(&mut object), None).await?;
-    owners::settle_after_admission(call.context, &mut object);
+    call.api.admission.admit(call.context, &attributes, Some(&mut *object), None).await?;
+    owners::settle_after_admission(call.context, object);
     let validation = call.api.admission.validation(attributes);
     let answer = if let (Some(creater), true) = (&capabilities.named_creater, !call.name.is_empty()) {
-        creater.create_named(call.context, call.name, object, &validation, &options).await?
+        creater.create_named(call.context, call.name, new.object, &validation, &options).await?
     } else if let Some(creater) = &capabilities.creater {
-        creater.create(call.context, object, &validation, &options).await?
+        creater.create(call.context, new, &validation, &options).await?
     } else {
         return Err(method_not_allowed());
     };

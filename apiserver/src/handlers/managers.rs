@@ -1,7 +1,7 @@
 //! Field managers of written objects.
 
 use registry_core::api::{Object, time};
-use registry_core::apply::{FieldManager, Reset, reset_fields};
+use registry_core::apply::{Conversions, FieldManager, Reset, reset_fields};
 
 use super::call::Call;
 use super::options::MAX_FIELD_MANAGER_CHARS;
@@ -26,6 +26,7 @@ impl<'a> Call<'a> {
                 None => Reset::default(),
             },
             blank: route.blank(),
+            conversions: Conversions::default(),
             versions: if is_own_kind { route.path.versions.as_deref() } else { None },
             budget: Some(&self.context.budget),
         }
@@ -34,14 +35,12 @@ impl<'a> Call<'a> {
     /// Records that the client changed the fields in which a new object differs from the live one, and then brings the
     /// object into the stored form: an empty list that the client sent is a field of its manager, but stored as null.
     /// `manager` is the manager's name; if it is empty, the user agent is used.
-    pub(super) fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str) {
+    pub(super) async fn track_update(&self, live: Option<&Object>, new: &mut Object, manager: &str) {
         let now = time::now();
-        if manager.is_empty() {
-            let agent = manager_of_agent(&self.context.user_agent);
-            self.field_manager().track_update(live, new, &agent, &now);
-        } else {
-            self.field_manager().track_update(live, new, manager, &now);
-        }
+        let agent = manager.is_empty().then(|| manager_of_agent(&self.context.user_agent));
+        let name = agent.as_deref().unwrap_or(manager);
+        let manager = self.field_manager();
+        manager.with_conversions(|manager| manager.track_update(live, new, name, &now)).await;
         self.route.path.capabilities.storage.schema().nil_empties(&mut new.0);
     }
 }

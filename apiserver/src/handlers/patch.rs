@@ -10,7 +10,7 @@ use registry_core::api::{
 };
 use registry_core::apply::keep_reset;
 use registry_core::context::Budget;
-use registry_core::rest::UpdatedObject;
+use registry_core::rest::{NewObject, UpdatedObject};
 use registry_core::schema::{EmptyFields, FieldIssue};
 use serde_json::Value;
 
@@ -60,6 +60,7 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
             document: PatchDocument::parse(kind, &bytes, &call.context.budget)?,
             options: &patch_options,
             pins_version: false,
+            empty_fields: EmptyFields::default(),
         }),
     };
     let attributes = call.attributes(Operation::Update, call.name, &patch_options);
@@ -158,6 +159,8 @@ struct Patched<'a> {
     options: &'a PatchOptions,
     /// Whether the patch has a resource version: the client then has to resolve conflicts.
     pins_version: bool,
+    /// The empty lists of the object that was patched last.
+    empty_fields: EmptyFields,
 }
 
 // === impl Patched ===
@@ -175,7 +178,10 @@ impl UpdatedObject for Patched<'_> {
         };
         let value = self.apply(current)?;
         let mut object = match self.conform(value) {
-            Ok(object) => object,
+            Ok(new) => {
+                self.empty_fields = new.empty_fields;
+                new.object
+            }
             Err(why) => {
                 context.budget.check()?;
                 // The patched document is no longer available: this is rare enough to compute it again.
@@ -187,12 +193,16 @@ impl UpdatedObject for Patched<'_> {
         self.pins_version = object.resource_version() != current.resource_version();
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
-        let mut object = set_defaults(call, object)?;
-        call.track_update(Some(current), &mut object, &self.options.field_manager);
+        let mut object = set_defaults(call, object, Some(&self.empty_fields))?;
+        call.track_update(Some(current), &mut object, &self.options.field_manager).await;
         let attributes = call.attributes(Operation::Update, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), Some(current)).await?;
         owners::settle_after_admission(context, &mut object);
         Ok(object)
+    }
+
+    fn empty_fields(&self) -> Option<&EmptyFields> {
+        Some(&self.empty_fields)
     }
 }
 
@@ -210,7 +220,7 @@ impl Patched<'_> {
     ///
     /// # Errors
     /// Returns the reason why it is not one.
-    fn conform(&self, mut value: Value) -> Result<Object, String> {
+    fn conform(&self, mut value: Value) -> Result<NewObject, String> {
         let call = self.call;
         let kind = call.route.kind;
         keep_reset(&mut value);
@@ -227,9 +237,9 @@ impl Patched<'_> {
         let mut value = object.into_value();
         let mut odd: Vec<FieldIssue> = Vec::new();
         let schema = call.route.path.capabilities.storage.schema();
-        let mut empty = EmptyFields::default();
+        let mut empty_fields = EmptyFields::default();
         schema
-            .conform_as_sent(&call.context.budget, &mut value, &mut odd, &mut empty)
+            .conform_as_sent(&call.context.budget, &mut value, &mut odd, &mut empty_fields)
             .map_err(|fault| if is_strategic { fault.of_map().to_owned() } else { fault.text })?;
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {
@@ -240,8 +250,7 @@ impl Patched<'_> {
             bound_issues(&mut issues);
         }
         settle_issues(call, &issues, self.options.field_validation).map_err(|strict| strict.to_string())?;
-        call.context.keep_empty_fields(empty);
-        Ok(Object::from_value(value).unwrap_or_default())
+        Ok(NewObject { object: Object::from_value(value).unwrap_or_default(), empty_fields })
     }
 
     /// Returns the reason why a patched document that declares another kind or version is not of the route's

@@ -5,7 +5,8 @@ use axum::body::Body;
 use http::StatusCode;
 use registry_core::RequestContext;
 use registry_core::api::{Object, Preconditions, StatusError, UpdateOptions};
-use registry_core::rest::UpdatedObject;
+use registry_core::rest::{NewObject, UpdatedObject};
+use registry_core::schema::EmptyFields;
 
 use crate::admission::Operation;
 use crate::responses::Response;
@@ -25,10 +26,10 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let format = call.body_format()?;
     let bytes = read_body(body).await?;
     let options = write_options(call.query, "UpdateOptions")?;
-    let object = decode_object(call, &bytes, format, options.field_validation)?;
-    check_name(call, &object)?;
+    let new = decode_object(call, &bytes, format, options.field_validation)?;
+    check_name(call, &new.object)?;
 
-    let mut replacement = Replacement { call, object, options: &options };
+    let mut replacement = Replacement { call, new, options: &options };
     let attributes = call.attributes(Operation::Update, call.name, &options);
     let creation = CreationRight::new(call);
     let validation = call.api.admission.validation_of_update(attributes, &creation);
@@ -45,7 +46,7 @@ pub(super) fn updated_status(created: bool) -> StatusCode {
 /// Replaces the current object with the request's.
 struct Replacement<'a> {
     call: &'a Call<'a>,
-    object: Object,
+    new: NewObject,
     options: &'a UpdateOptions,
 }
 
@@ -55,7 +56,7 @@ struct Replacement<'a> {
 impl UpdatedObject for Replacement<'_> {
     /// Returns the preconditions: a uid in the object must match that of the current one.
     fn preconditions(&self) -> Preconditions {
-        let uid = self.object.uid();
+        let uid = self.new.object.uid();
         Preconditions { uid: (!uid.is_empty()).then(|| uid.to_owned()), resource_version: None }
     }
 
@@ -65,12 +66,16 @@ impl UpdatedObject for Replacement<'_> {
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
         // Each attempt needs its own copy: admission may depend on the current object.
-        let mut object = self.object.clone();
-        self.call.track_update(current, &mut object, &self.options.field_manager);
+        let mut object = self.new.object.clone();
+        self.call.track_update(current, &mut object, &self.options.field_manager).await;
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = self.call.attributes(operation, self.call.name, self.options);
         self.call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;
         owners::settle_after_admission(context, &mut object);
         Ok(object)
+    }
+
+    fn empty_fields(&self) -> Option<&EmptyFields> {
+        Some(&self.new.empty_fields)
     }
 }

@@ -13,11 +13,10 @@ const MAX_PATH_BYTES: usize = 64 * 1024;
 /// Number of bytes that a step counts for beside its name.
 const STEP_BYTES: usize = 16;
 
-/// The places of empty lists that the object's stored form does not have.
+/// The places of empty lists that the object's stored form does not have. They belong to the object in the kind and version
+/// in which it was decoded.
 #[derive(Clone, Debug, Default)]
 pub struct EmptyFields {
-    api_version: String,
-    kind: String,
     fields: Vec<EmptyField>,
     path_bytes: usize,
 }
@@ -42,18 +41,6 @@ impl EmptyFields {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
-    }
-
-    /// Whether these are fields of an object of the same kind and version.
-    pub fn are_of(&self, object: &Object) -> bool {
-        self.kind == object.kind() && self.api_version == object.api_version()
-    }
-
-    /// Sets the type of the object.
-    pub(super) fn set_type(&mut self, object: &Value) {
-        let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        self.api_version = text("apiVersion");
-        self.kind = text("kind");
     }
 
     /// Adds a field, within the length limit.

@@ -173,20 +173,15 @@ impl Schema {
         &self,
         value: &mut Value,
         issues: &mut Vec<FieldIssue>,
-        mut empty: Option<&mut EmptyFields>,
+        empty: Option<&mut EmptyFields>,
         budget: &Budget,
     ) -> Result<(), ConformError> {
         if let Some(structural) = &self.structural {
             return structural.conform(value, issues);
         }
         let issue_bytes_left = conform::MAX_ISSUE_BYTES;
-        let empties = empty.as_deref_mut();
-        let mut walk = conform::Walk { table: &self.table, issues, issue_bytes_left, empty: empties, budget };
-        walk.value(self.root, value, conform::ConformContext::Root)?;
-        if let Some(empty) = empty.filter(|empty| !empty.is_empty()) {
-            empty.set_type(value);
-        }
-        Ok(())
+        let mut walk = conform::Walk { table: &self.table, issues, issue_bytes_left, empty, budget };
+        walk.value(self.root, value, conform::ConformContext::Root)
     }
 
     /// Replaces the empty lists and maps of an object that have no stored form by null.

@@ -1,12 +1,22 @@
-//! Conflicts: the error if other managers have fields that a client applies.
+//! Reasons why an apply is refused; conflicts: the error if other managers have fields that a client applies.
 
 use std::fmt::Write;
 
 use crate::api::{Reason, StatusCause, StatusError};
 
+use super::conversions::{NotConverted, Unconverted};
 use super::element::PathElement;
 use super::managers::{ManagedFieldsOperation, Manager};
+use super::plain_failure;
 use super::set::path_text;
+
+/// Reason why an apply is refused.
+pub(super) enum Refusal {
+    Conflicts(Vec<Conflict>),
+    Status(StatusError),
+    /// It cannot be decided yet.
+    Unconverted(Unconverted),
+}
 
 /// A field that another manager has.
 #[derive(Clone, Debug)]
@@ -14,6 +24,32 @@ pub(super) struct Conflict {
     /// The manager as displayed in messages.
     manager: String,
     pub(super) path: Vec<PathElement<'static>>,
+}
+
+// === impl Refusal ===
+
+impl From<StatusError> for Refusal {
+    fn from(status: StatusError) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl From<Unconverted> for Refusal {
+    fn from(missing: Unconverted) -> Self {
+        Self::Unconverted(missing)
+    }
+}
+
+/// The refusal if fields cannot be pruned.
+impl From<NotConverted> for Refusal {
+    fn from(reason: NotConverted) -> Self {
+        match reason {
+            NotConverted::Unknown(missing) => Self::Unconverted(missing),
+            NotConverted::Failed(error) => {
+                Self::Status(plain_failure(format!("failed to prune fields: {error}")))
+            }
+        }
+    }
 }
 
 // === impl Conflict ===

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 
-use super::{FieldManager, FieldSet, MANAGED_FIELDS, Reset};
+use super::{Conversions, FieldManager, FieldSet, MANAGED_FIELDS, Reset};
 use crate::api::{GroupVersionKind, Object, StatusError};
 use crate::schema::{Schema, TypeTable};
 
@@ -83,6 +83,7 @@ fn manager() -> FieldManager<'static> {
         reset: Reset::Fields(FieldSet::of_paths([["status"].as_slice()])),
         blank: &BLANK,
         versions: None,
+        conversions: Conversions::default(),
         budget: None,
     }
 }
@@ -114,7 +115,7 @@ fn stored(mut object: Object) -> Object {
 }
 
 fn apply(live: Option<&Object>, spec: Value, who: &str) -> Result<Object, StatusError> {
-    manager().apply(live, &thing(spec), who, false, SECOND)
+    manager().apply(live, &thing(spec), who, false, SECOND).unwrap()
 }
 
 fn applied(live: Option<&Object>, spec: Value, who: &str) -> Object {
@@ -123,14 +124,14 @@ fn applied(live: Option<&Object>, spec: Value, who: &str) -> Object {
 
 fn created(spec: Value, who: &str) -> Object {
     let mut object = thing(spec);
-    manager().track_update(None, &mut object, who, FIRST);
+    manager().track_update(None, &mut object, who, FIRST).unwrap();
     stored(object)
 }
 
 fn updated(live: &Object, spec: Value, who: &str) -> Object {
     let mut object = live.clone();
     object.set(&["spec"], spec);
-    manager().track_update(Some(live), &mut object, who, SECOND);
+    manager().track_update(Some(live), &mut object, who, SECOND).unwrap();
     object
 }
 

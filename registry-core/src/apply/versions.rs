@@ -4,6 +4,7 @@
 //! Kubernetes concept: `merge.Converter` of `structured-merge-diff`, which `Updater` uses to convert to every version.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -12,6 +13,7 @@ use crate::resource::conversion::ConversionError;
 use crate::schema::Schema;
 
 use super::compare::Changes;
+use super::conversions::{NotConverted, Unconverted, typed};
 use super::managers::{Entry, Manager, Managers};
 use super::merge;
 use super::set::FieldSet;
@@ -19,7 +21,7 @@ use super::shape::ValueShape;
 use super::{FieldManager, STRIPPED, reset_fields};
 
 /// A version of the kind; `None` is the request's.
-type Version<'v> = Option<&'v ResourceType>;
+type Version<'v> = Option<&'v Arc<ResourceType>>;
 
 /// The differences between two objects in each version that has managers.
 pub(super) struct Comparison<'a> {
@@ -44,35 +46,42 @@ impl<'a> Comparison<'a> {
 impl FieldManager<'_> {
     /// Compares two objects in every version in which a manager has fields. Drops managers of versions that are no
     /// longer served, because their fields cannot be interpreted.
+    ///
+    /// # Errors
+    /// Fails if a conversion has to be made first.
     pub(super) fn compare<'m>(
         &'m self,
         managers: &mut Managers<'_>,
         old: &'m Map<String, Value>,
         new: &'m Map<String, Value>,
-    ) -> Comparison<'m> {
+    ) -> Result<Comparison<'m>, Unconverted> {
         managers.0.retain(|entry| self.version_of(&entry.manager).is_some());
         let mut others: Vec<(String, Changes<'static>)> = Vec::new();
         for Entry { manager, .. } in &managers.0 {
             let is_known = others.iter().any(|(version, _)| *version == manager.api_version);
             if let (Some(version), false) = (self.version_of(manager).flatten(), is_known) {
                 // Both objects have been converted before. If the conversion fails now, they are treated as equal.
-                let changes = self.changes_in(version, old, new).unwrap_or_else(|error| {
-                    let version = &manager.api_version;
-                    tracing::warn!(%version, %error, "the fields of a manager are not compared in its version");
-                    Changes::default()
-                });
+                let changes = match self.changes_in(version, old, new) {
+                    Ok(changes) => changes,
+                    Err(NotConverted::Unknown(missing)) => return Err(missing),
+                    Err(NotConverted::Failed(error)) => {
+                        let version = &manager.api_version;
+                        tracing::warn!(%version, %error, "the fields of a manager are not compared in its version");
+                        Changes::default()
+                    }
+                };
                 others.push((manager.api_version.clone().into_owned(), changes));
             }
         }
-        Comparison { own: self.changes(old, new), others }
+        Ok(Comparison { own: self.changes(old, new), others })
     }
 
     fn changes_in(
         &self,
-        version: &ResourceType,
+        version: &Arc<ResourceType>,
         old: &Map<String, Value>,
         new: &Map<String, Value>,
-    ) -> Result<Changes<'static>, ConversionError> {
+    ) -> Result<Changes<'static>, NotConverted> {
         let old = self.converted(old, None, Some(version))?;
         let new = self.converted(new, None, Some(version))?;
         let schema = version.schema();
@@ -87,13 +96,13 @@ impl FieldManager<'_> {
     /// Removes the fields that the manager applied last and that no manager, including itself, has now.
     ///
     /// # Errors
-    /// Fails if the result cannot be converted to one of the versions.
+    /// Fails if the result cannot be converted to one of the versions, or not yet.
     pub(super) fn prune(
         &self,
         fields: &mut Map<String, Value>,
         managers: &Managers<'_>,
         last: &Entry<'_>,
-    ) -> Result<(), ConversionError> {
+    ) -> Result<(), NotConverted> {
         let Some(of_last) = self.version_of(&last.manager).filter(|_| !last.fields.is_empty()) else {
             return Ok(());
         };
@@ -171,7 +180,7 @@ impl FieldManager<'_> {
     }
 
     fn schema_of(&self, version: Version<'_>) -> Schema {
-        version.map_or_else(|| self.schema.clone(), ResourceType::schema)
+        version.map_or_else(|| self.schema.clone(), |version| version.schema())
     }
 
     /// Returns the version of a manager's fields; `None` if it is no longer served. Without known versions, all fields
@@ -179,7 +188,7 @@ impl FieldManager<'_> {
     fn version_of(&self, manager: &Manager<'_>) -> Option<Version<'_>> {
         match self.versions {
             Some(versions) if manager.api_version != self.api_version => {
-                versions.find(&manager.api_version).map(|version| Some(version.as_ref()))
+                versions.find(&manager.api_version).map(Some)
             }
             _ => Some(None),
         }
@@ -187,19 +196,23 @@ impl FieldManager<'_> {
 
     /// Returns an object's fields converted to another version.
     fn converted<'f>(
-        &self,
+        &'f self,
         fields: &'f Map<String, Value>,
         from: Version<'_>,
         to: Version<'_>,
-    ) -> Result<Cow<'f, Map<String, Value>>, ConversionError> {
+    ) -> Result<Cow<'f, Map<String, Value>>, NotConverted> {
         let Some(versions) = self.versions.filter(|_| !is_same(from, to)) else {
             return Ok(Cow::Borrowed(fields));
         };
-        let own = versions.find(self.api_version).map(AsRef::as_ref);
-        match (from.or(own), to.or(own)) {
-            (Some(from), Some(to)) => Ok(Cow::Owned(versions.convert(fields, from, to)?)),
-            _ => Err(ConversionError(format!("{} is not served", self.api_version))),
+        let own = versions.find(self.api_version);
+        let (Some(from), Some(to)) = (from.or(own), to.or(own)) else {
+            return Err(ConversionError(format!("{} is not served", self.api_version)).into());
+        };
+        if from.is_converted_remotely() || to.is_converted_remotely() {
+            return self.conversions.find(fields, from, to).map(Cow::Borrowed);
         }
+        let stored = from.to_stored_here(typed(fields, from))?;
+        Ok(Cow::Owned(to.of_stored_here(stored)?.0))
     }
 }
 

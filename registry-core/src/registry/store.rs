@@ -8,6 +8,7 @@
 //! | `read` | get, list, watch; field selectors |
 //! | `create` | create, and the steps common to all creations |
 //! | `update` | update, create on update, deletion by removing the last finalizer |
+//! | `validate` | validation of prepared writes |
 //! | `rules` | differences between updates of the main resource and of subresources |
 //! | `delete`, `deletion` | delete; the deletion decision for one state of an object |
 //! | `collection` | deletecollection |
@@ -22,11 +23,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
-use crate::api::{ErrorList, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::codec::json::Parts;
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
-use crate::resource::{ObjectStrategy, ResourceType, TableColumns, WrittenValue, with_unstored_defaults};
+use crate::resource::{ObjectStrategy, ResourceType, TableColumns, with_unstored_defaults};
 use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
@@ -44,6 +45,7 @@ mod keys;
 mod read;
 mod rules;
 mod update;
+mod validate;
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +55,7 @@ pub use generate_name::generate_name;
 pub use hooks::{FinishHook, PreparedWrite, StoreHooks};
 pub(super) use read::check_field_selector;
 pub use rules::{MainRules, StatusRules, UpdateRules};
+pub(super) use validate::Write;
 
 /// The store of one resource.
 pub struct Store {
@@ -214,69 +217,6 @@ impl Storage for Store {
 
 fn unreadable(entry: &StoredObject, error: &DecodeError) -> StatusError {
     StatusError::internal(format!("the stored value of {} cannot be read: {error}", entry.key))
-}
-
-/// Validates a write by the definition of the author's struct. Kubernetes' own kinds have code for this instead.
-pub(super) fn validate_definition(
-    resource: &ResourceType,
-    context: &RequestContext,
-    new: &mut Object,
-    old: Option<&mut Object>,
-    is_status: bool,
-    errors: &mut ErrorList,
-) {
-    let Some(rules) = resource.schema.own_rules() else { return };
-    let validate = |write: WrittenValue<'_>| {
-        rules.validate(context, write, |errors| {
-            // Otherwise a value that violates the schema would be reported twice.
-            if errors.is_empty() {
-                errors.append(resource.schema().check_typed(write.new));
-            }
-        })
-    };
-    let found = lend(new, |new| match old {
-        None => validate(WrittenValue { new, old: None, is_status, errors }),
-        Some(old) => lend(old, |old| validate(WrittenValue { new, old: Some(old), is_status, errors })),
-    });
-    errors.append(found);
-}
-
-/// Validates a write by the schema that the strategy has, if it has one. Adds to the errors found before.
-pub(super) fn validate_value(
-    strategy: &dyn ObjectStrategy,
-    context: &RequestContext,
-    new: &mut Object,
-    old: Option<&mut Object>,
-    is_status: bool,
-    errors: &mut ErrorList,
-) {
-    if !strategy.validates_values() {
-        return;
-    }
-    let found = lend(new, |new| match old {
-        None => strategy.validate_value(context, WrittenValue { new, old: None, is_status, errors }),
-        Some(old) => lend(old, |old| {
-            strategy.validate_value(context, WrittenValue { new, old: Some(old), is_status, errors })
-        }),
-    });
-    errors.append(found);
-}
-
-/// Returns the object with the empty lists that the client sent, below the top-level fields that `is_wanted`
-/// accepts; `None` if it sent none.
-fn as_sent(context: &RequestContext, object: &Object, is_wanted: impl Fn(&str) -> bool) -> Option<Object> {
-    let empty = context.empty_fields_of(object)?;
-    let mut sent = object.clone();
-    empty.put_back(&mut sent, is_wanted);
-    Some(sent)
-}
-
-/// Lends an object as a JSON value, without copying it.
-fn lend<T>(object: &mut Object, work: impl FnOnce(&Value) -> T) -> T {
-    let value = Value::Object(std::mem::take(&mut object.0));
-    let result = work(&value);
-    *object = Object::from_value(value).unwrap_or_default();
-    result
 }
 
 fn set_resource_version(object: &mut Object, revision: u64) {

@@ -11,7 +11,7 @@ use crate::api::{
 use crate::context::RequestContext;
 use crate::resource::TableColumns;
 use crate::rest::{Answer, Getter, Storage, UpdatedObject, Updater, ValidateObject};
-use crate::schema::Schema;
+use crate::schema::{EmptyFields, Schema};
 
 use super::store::{StatusRules, Store, UpdateRules};
 
@@ -115,5 +115,9 @@ impl UpdatedObject for PresentOnly<'_> {
         current: Option<&Object>,
     ) -> Result<Object, StatusError> {
         self.0.updated_object(context, current).await
+    }
+
+    fn empty_fields(&self) -> Option<&EmptyFields> {
+        self.0.empty_fields()
     }
 }

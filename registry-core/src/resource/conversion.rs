@@ -17,7 +17,6 @@ use crate::budget::Budget;
 
 use super::{Resource, ResourceDescription, ResourceType};
 
-mod blocking;
 pub mod testing;
 
 /// A version of a kind that is stored as another version. The derive implements it for a struct with `hub = …`; for a
@@ -177,7 +176,7 @@ impl ResourceType {
                 let converted = remote.convert(stored, &self.group_version().api_version()).await?;
                 converted.into_iter().map(|object| conformed(self, object)).collect()
             }
-            None => stored.into_iter().map(|object| self.of_stored_blocking(object)).collect(),
+            None => stored.into_iter().map(|object| self.of_stored_here(object)).collect(),
         }
     }
 
@@ -193,38 +192,40 @@ impl ResourceType {
                 let converted = remote.convert(objects, &api_version).await?;
                 converted.into_iter().map(|object| conversion.hub.in_stored_form(object)).collect()
             }
-            None => objects.into_iter().map(|object| self.to_stored_blocking(object)).collect(),
+            None => objects.into_iter().map(|object| self.to_stored_here(object)).collect(),
         }
     }
 
-    /// Like [`of_stored`](Self::of_stored) for one object, for callers that cannot wait. A remote conversion blocks the
-    /// thread, after the runtime has moved its tasks to another one.
+    /// Like [`of_stored`](Self::of_stored) for one object, by functions of this process.
     ///
     /// # Errors
-    /// Fails as `of_stored` does.
-    pub fn of_stored_blocking(&self, stored: Object) -> Result<Object, ConversionError> {
+    /// Fails as `of_stored` does, and if objects are [converted remotely](Self::is_converted_remotely).
+    pub fn of_stored_here(&self, stored: Object) -> Result<Object, ConversionError> {
         match self.hub.as_ref().map(|conversion| &conversion.converter) {
             None => Ok(stored),
             Some(Converter::Functions { from_hub, .. }) => conformed(self, from_hub(stored)?),
-            Some(Converter::Remote(_)) => only(blocking::wait_for(self.of_stored(vec![stored]))?),
+            Some(Converter::Remote(_)) => Err(self.not_here()),
         }
     }
 
-    /// Like [`to_stored`](Self::to_stored) for one object, for callers that cannot wait. A remote conversion blocks the
-    /// thread, after the runtime has moved its tasks to another one.
+    /// Like [`to_stored`](Self::to_stored) for one object, by functions of this process.
     ///
     /// # Errors
-    /// Fails as `to_stored` does.
-    pub fn to_stored_blocking(&self, object: Object) -> Result<Object, ConversionError> {
+    /// Fails as `to_stored` does, and if objects are [converted remotely](Self::is_converted_remotely).
+    pub fn to_stored_here(&self, object: Object) -> Result<Object, ConversionError> {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {
             Converter::Functions { to_hub, .. } => conversion.hub.in_stored_form(to_hub(object)?),
-            Converter::Remote(_) => only(blocking::wait_for(self.to_stored(vec![object]))?),
+            Converter::Remote(_) => Err(self.not_here()),
         }
     }
 
+    fn not_here(&self) -> ConversionError {
+        ConversionError(format!("{} is converted outside of this process", self.group_version()))
+    }
+
     /// Whether objects are converted to the stored version outside of this process.
-    pub(crate) fn is_converted_remotely(&self) -> bool {
+    pub fn is_converted_remotely(&self) -> bool {
         self.remote().is_some()
     }
 

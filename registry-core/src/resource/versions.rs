@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures::FutureExt as _;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::api::Object;
 use crate::budget::Budget;
@@ -54,22 +54,9 @@ impl Versions {
         all.find(|resource| resource.kind.group == group && resource.kind.version == version)
     }
 
-    /// Converts the fields of an object from one version to another.
-    ///
-    /// # Errors
-    /// Fails if the other version, or the stored one between them, cannot represent the object.
-    pub fn convert(
-        &self,
-        fields: &Map<String, Value>,
-        from: &ResourceType,
-        to: &ResourceType,
-    ) -> Result<Map<String, Value>, ConversionError> {
-        let mut object = Object(fields.clone());
-        if from.is(to) {
-            return Ok(object.0);
-        }
-        object.set_type(&from.group_version().api_version(), from.kind.kind);
-        Ok(to.of_stored_blocking(from.to_stored_blocking(object)?)?.0)
+    /// Whether objects of any version are converted outside of this process.
+    pub fn are_converted_remotely(&self) -> bool {
+        self.spokes.iter().any(|spoke| spoke.is_converted_remotely())
     }
 
     /// Returns the canonical encoding of a JSON value that is not in the hub's version, or not in the form of the schema.
@@ -136,7 +123,7 @@ impl Versions {
             Err(error) => Err(error.to_string()),
         };
         if !version.is_converted_remotely() {
-            return encoded(version.to_stored_blocking(object)).map(CanonicalForm::Other);
+            return encoded(version.to_stored_here(object)).map(CanonicalForm::Other);
         }
         let version = version.clone();
         let converting = async move { encoded(version.to_stored(vec![object]).await.and_then(only)) };

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError};
+use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Scope, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{Services, Stores, VirtualStorage};
 use registry_core::resource::ResourceType;
-use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidateObject};
+use registry_core::rest::{Answer, Capabilities, Creater, NewObject, Storage, ValidateObject};
 use registry_core::schema::Schema;
 use registry_derive::Resource;
 
@@ -61,7 +61,7 @@ impl Creater for BindingStorage {
     async fn create(
         &self,
         context: &RequestContext,
-        mut object: Object,
+        NewObject { mut object, .. }: NewObject,
         admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {

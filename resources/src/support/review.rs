@@ -13,7 +13,7 @@ use registry_core::context::UserInfo;
 use registry_core::registry::Services;
 use registry_core::resource::ResourceType;
 use registry_core::rest::access::AccessReviewer;
-use registry_core::rest::{Answer, Capabilities, Creater, Storage, ValidateObject};
+use registry_core::rest::{Answer, Capabilities, Creater, NewObject, Storage, ValidateObject};
 use registry_core::schema::Schema;
 use serde_json::{Map, Value};
 
@@ -75,7 +75,7 @@ impl<R: Review> Creater for ReviewStorage<R> {
     async fn create(
         &self,
         context: &RequestContext,
-        object: Object,
+        NewObject { object, .. }: NewObject,
         admission: &dyn ValidateObject,
         _options: &CreateOptions,
     ) -> Result<Answer, StatusError> {

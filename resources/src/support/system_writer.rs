@@ -10,7 +10,7 @@ use registry_core::api::{
     CreateOptions, DeleteOptions, GetOptions, ListOptions, Object, Preconditions, Reason, StatusError,
     UpdateOptions, time,
 };
-use registry_core::apply::{FieldManager, Reset, reset_fields};
+use registry_core::apply::{Conversions, FieldManager, Reset, reset_fields};
 use registry_core::context::Budget;
 use registry_core::registry::{InstalledApi, Store, SubresourceStore};
 use registry_core::resource::Resource;
@@ -155,9 +155,13 @@ impl SystemWriter {
     /// Creates an object; fails if one of the name exists.
     pub(crate) async fn claim(&self, object: Object) -> Result<(), StatusError> {
         let mut object = self.with_defaults(object);
-        self.manager("").track_update(None, &mut object, FIELD_MANAGER, &time::now());
+        let now = time::now();
+        let manager = self.manager("");
+        manager
+            .with_conversions(|manager| manager.track_update(None, &mut object, FIELD_MANAGER, &now))
+            .await;
         let context = RequestContext::system(object.namespace());
-        self.store.create(&context, object, &AdmitAll, &CreateOptions::default()).await.map(drop)
+        self.store.create(&context, object.into(), &AdmitAll, &CreateOptions::default()).await.map(drop)
     }
 
     /// Writes an object that was derived from the present one; fails with a conflict if that has changed since.
@@ -242,6 +246,7 @@ impl SystemWriter {
             blank: &self.blank,
             // The kinds that the server manages itself have one version.
             versions: None,
+            conversions: Conversions::default(),
             budget: None,
         }
     }
@@ -286,7 +291,10 @@ impl<F: Fn(&Object) -> Object + Send + Sync> UpdatedObject for Change<'_, F> {
         // The managers are the previous ones, whatever the new object has.
         new.remove(&["metadata", "managedFields"]);
         let manager = self.system_writer.manager(self.subresource);
-        manager.track_update(current, &mut new, FIELD_MANAGER, &time::now());
+        let now = time::now();
+        manager
+            .with_conversions(|manager| manager.track_update(current, &mut new, FIELD_MANAGER, &now))
+            .await;
         Ok(new)
     }
 }

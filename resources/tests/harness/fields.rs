@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, DryRun};
 use registry_core::registry::InstalledPath;
-use registry_core::rest::AdmitAll;
+use registry_core::rest::{AdmitAll, NewObject};
 use registry_core::schema::FieldIssue;
 use serde_json::{Value, json};
 
@@ -102,10 +102,10 @@ async fn verdict(installed: &InstalledPath, object: &Value) -> Verdict {
         context.namespace = object.namespace().into();
     }
     context.resource = Some(installed.resource.resource());
-    context.keep_empty_fields(empty);
+    let new = NewObject { object, empty_fields: empty };
     let creater = installed.capabilities.creater.as_ref().unwrap();
     let options = CreateOptions { dry_run: DryRun::All, ..CreateOptions::default() };
-    match creater.create(&context, object, &AdmitAll, &options).await {
+    match creater.create(&context, new, &AdmitAll, &options).await {
         Ok(_) => Verdict::Accepted,
         Err(failure) => {
             let causes = failure.details.map(|details| details.causes).unwrap_or_default();

@@ -72,7 +72,7 @@ impl Fixture {
         for (name, labels) in [("plain", json!({})), ("labelled", json!({"team": "a"}))] {
             let namespace = object(json!({"metadata": {"name": name, "labels": labels}}));
             let context = RequestContext::system("");
-            store.create(&context, namespace, &AdmitAll, &CreateOptions::default()).await.unwrap();
+            store.create(&context, namespace.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();
         }
         let api = Api::new(&installed, ApiParts::default(), CancellationToken::new());
         Self { api, matcher: Matcher::new(&installed) }

@@ -62,7 +62,7 @@ async fn mutating(webhooks: Value, answer: Option<Value>) -> MutatingAdmissionWe
     let configuration = json!({"metadata": {"name": "c"}, "webhooks": webhooks});
     let configuration = Object::from_value(configuration).unwrap();
     let context = RequestContext::system("");
-    store.create(&context, configuration, &AdmitAll, &CreateOptions::default()).await.unwrap();
+    store.create(&context, configuration.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();
     let services = Services { webhooks: Arc::new(Answering(Mutex::new(answer))), ..Services::default() };
     let dependencies = Dependencies {
         matcher: Matcher::new(&installed),

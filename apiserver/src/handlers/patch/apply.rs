@@ -97,8 +97,12 @@ impl UpdatedObject for Applied<'_> {
     ) -> Result<Object, StatusError> {
         let call = self.call;
         let PatchOptions { field_manager, force, .. } = self.options;
-        let object =
-            call.field_manager().apply(current, &self.configuration, field_manager, *force, &time::now())?;
+        let now = time::now();
+        let configuration = &self.configuration;
+        let object = call
+            .field_manager()
+            .with_conversions(|manager| manager.apply(current, configuration, field_manager, *force, &now))
+            .await?;
         self.settle_duplicates()?;
         if current.is_none() && !object.uid().is_empty() {
             return Err(self.meant_for_another(&object));
@@ -106,7 +110,7 @@ impl UpdatedObject for Applied<'_> {
         let mut object = object;
         settle_namespace(call, &mut object)?;
         check_name(call, &object)?;
-        let mut object = set_defaults(call, object)?;
+        let mut object = set_defaults(call, object, None)?;
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = call.attributes(operation, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;

@@ -97,7 +97,7 @@ fn others_fields_are_conflicts_until_forced() {
         "Apply failed with 3 conflicts: conflicts with \"creator\" using zoo.example.dev/v1:\n- .spec.count\n\
          conflicts with \"one\":\n- .spec.text\n- .spec.where"
     );
-    let forced = manager().apply(Some(&live), &thing(wanted), "two", true, THIRD).expect("forced");
+    let forced = manager().apply(Some(&live), &thing(wanted), "two", true, THIRD).unwrap().expect("forced");
     assert_eq!(spec(&forced)["where"], json!({"row": 2}), "an atomic struct is replaced");
     assert_eq!(
         owners(&forced),
@@ -111,8 +111,10 @@ fn others_fields_are_conflicts_until_forced() {
 #[test]
 fn agreeing_is_no_conflict_and_has_no_time() {
     let first = applied(None, json!({"count": 1}), "one");
-    let two =
-        manager().apply(Some(&first), &thing(json!({"count": 1})), "two", false, THIRD).expect("agreed");
+    let two = manager()
+        .apply(Some(&first), &thing(json!({"count": 1})), "two", false, THIRD)
+        .unwrap()
+        .expect("agreed");
     assert_eq!(owners(&two), json!({"one": {"f:count": {}}, "two": {"f:count": {}}}));
     let times: Vec<Option<&Value>> = two
         .get(MANAGED_FIELDS)
@@ -144,7 +146,7 @@ fn kubectl_takes_over_what_it_applied_on_the_client() {
     let last = thing(json!({"count": 1, "text": "t"})).into_value().to_string();
     let mut live = thing(json!({"count": 1, "text": "changed"}));
     live.set(&["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"], last.into());
-    manager().track_update(None, &mut live, "kubectl-client-side-apply", SECOND);
+    manager().track_update(None, &mut live, "kubectl-client-side-apply", SECOND).unwrap();
     let live = stored(live);
 
     let failure = apply(Some(&live), json!({"count": 2, "text": "u"}), "kubectl").unwrap_err();
@@ -189,10 +191,10 @@ fn objects_that_do_not_fit_are_refused_in_kubernetes_words() {
     }
     let mut other = thing(json!({}));
     other.set_type("v2", "Thing");
-    let refusal = manager().apply(None, &other, "one", false, SECOND).unwrap_err();
+    let refusal = manager().apply(None, &other, "one", false, SECOND).unwrap().unwrap_err();
     assert_eq!((refusal.code, refusal.message.as_str()), (400, "invalid object type: /v2, Kind=Thing"));
     let managed = object(json!({"metadata": {"managedFields": []}}));
-    let refusal = manager().apply(None, &managed, "one", false, SECOND).unwrap_err();
+    let refusal = manager().apply(None, &managed, "one", false, SECOND).unwrap().unwrap_err();
     assert_eq!((refusal.code, refusal.message.as_str()), (400, "metadata.managedFields must be nil"));
 }
 
@@ -205,7 +207,7 @@ fn resets_are_nobodys_however_applied() {
     };
     let live = applied(None, json!({"count": 1}), "one");
     let wanted = object(json!({"spec": {"count": 9}, "status": {"phase": "Ready"}}));
-    let new = status.apply(Some(&live), &wanted, "controller", false, THIRD).expect("no conflict");
+    let new = status.apply(Some(&live), &wanted, "controller", false, THIRD).unwrap().expect("no conflict");
     let entries = new.get(MANAGED_FIELDS).and_then(Value::as_array).expect("entries");
     assert_eq!(entries[1]["fieldsV1"], json!({"f:status": {"f:phase": {}}}));
     assert_eq!(entries[1]["subresource"], "status");
@@ -225,11 +227,11 @@ fn a_path_that_changes_little_gives_its_managers_no_more() {
         "f:labels": {"f:a": {}},
         "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {".": {}, "f:name": {}}},
     }});
-    let new = names.apply(Some(&live), &wanted, "two", true, THIRD).expect("forced");
+    let new = names.apply(Some(&live), &wanted, "two", true, THIRD).unwrap().expect("forced");
     assert_eq!(new.get(MANAGED_FIELDS).unwrap()[1]["fieldsV1"], managed);
     let mut updated = live.clone();
     updated.set(&["spec"], spec.clone());
-    names.track_update(Some(&live), &mut updated, "three", THIRD);
+    names.track_update(Some(&live), &mut updated, "three", THIRD).unwrap();
     let names_and_labels = json!({"f:spec": {
         "f:labels": {".": {}, "f:a": {}},
         "f:ports": {"k:{\"port\":80,\"protocol\":\"TCP\"}": {"f:name": {}}},
@@ -287,9 +289,9 @@ proptest! {
     #[test]
     fn applying_again_changes_nothing(first in specs(), second in specs()) {
         let live = applied(None, first, "one");
-        let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND);
+        let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND).unwrap();
         let two = stored(forced.expect("forced"));
-        let again = manager().apply(Some(&two), &thing(second), "two", false, THIRD).expect("nothing new");
+        let again = manager().apply(Some(&two), &thing(second), "two", false, THIRD).unwrap().expect("nothing new");
         // Empty maps are not stored, so applying them again updates the time and nothing else.
         prop_assert_eq!(timeless(&again), timeless(&two));
     }
@@ -297,7 +299,7 @@ proptest! {
     #[test]
     fn what_is_applied_is_there(first in specs(), second in specs()) {
         let live = applied(None, first, "one");
-        let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND).expect("forced");
+        let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND).unwrap().expect("forced");
         let there = forced.into_value();
         let wanted = thing(second).into_value();
         let there = FieldSet::of(&there, SCHEMA.root());

@@ -12,7 +12,7 @@ fn a_creator_manages_all_but_what_the_server_decides() {
         "spec": {"labels": {"a": "b"}, "ports": [{"port": 80, "protocol": "TCP"}]},
         "status": {"phase": "Ready"},
     }));
-    manager().track_update(None, &mut new, "creator", FIRST);
+    manager().track_update(None, &mut new, "creator", FIRST).unwrap();
     assert_eq!(
         new.get(MANAGED_FIELDS),
         Some(&json!([{
@@ -55,11 +55,11 @@ fn changed_fields_change_hands() {
 fn an_update_that_changes_nothing_changes_no_managers() {
     let live = created(json!({"count": 1, "where": {"row": 1}}), "one");
     let mut same = live.clone();
-    manager().track_update(Some(&live), &mut same, "two", THIRD);
+    manager().track_update(Some(&live), &mut same, "two", THIRD).unwrap();
     assert_eq!(same, live);
     // A client that does not know `managedFields` does not send it.
     same.remove(MANAGED_FIELDS);
-    manager().track_update(Some(&live), &mut same, "two", THIRD);
+    manager().track_update(Some(&live), &mut same, "two", THIRD).unwrap();
     assert_eq!(same, live);
 }
 
@@ -88,7 +88,7 @@ fn managers_can_be_forgotten_and_set() {
         let mut value = new.into_value();
         keep_reset(&mut value);
         let mut new = super::Object::from_value(value).expect("an object");
-        manager().track_update(Some(&live), &mut new, "two", SECOND);
+        manager().track_update(Some(&live), &mut new, "two", SECOND).unwrap();
         assert_eq!(new.get(MANAGED_FIELDS), None);
         // No managers are tracked from then on.
         let later = updated(&new, json!({"count": 2}), "two");
@@ -100,11 +100,11 @@ fn managers_can_be_forgotten_and_set() {
         json!([{"manager": "heir", "operation": "Update", "apiVersion": "zoo.example.dev/v1",
                 "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:count": {}}}, "time": FIRST}]),
     );
-    manager().track_update(Some(&live), &mut renamed, "two", SECOND);
+    manager().track_update(Some(&live), &mut renamed, "two", SECOND).unwrap();
     assert_eq!(owners(&renamed), json!({"heir": {"f:count": {}}}));
     let mut broken = live.clone();
     broken.set(MANAGED_FIELDS, json!([{"manager": "x", "operation": "Zork"}]));
-    manager().track_update(Some(&live), &mut broken, "two", SECOND);
+    manager().track_update(Some(&live), &mut broken, "two", SECOND).unwrap();
     assert_eq!(broken, live);
 }
 
@@ -121,7 +121,7 @@ fn a_subresource_has_entries_of_its_own() {
         reset: Reset::Fields(FieldSet::of_paths([["spec"].as_slice()])),
         ..manager()
     };
-    status.track_update(Some(&live), &mut new, "one", SECOND);
+    status.track_update(Some(&live), &mut new, "one", SECOND).unwrap();
     let entries = new.get(MANAGED_FIELDS).and_then(Value::as_array).expect("entries");
     let brief: Vec<Value> = entries
         .iter()
@@ -143,7 +143,7 @@ fn the_oldest_of_too_many_updaters_become_one() {
         let mut new = live.clone();
         new.set(&["spec", "labels", &format!("k{number:02}")], "v".into());
         let time = format!("2026-01-01T00:01:{number:02}Z");
-        manager().track_update(Some(&live), &mut new, &format!("m{number:02}"), &time);
+        manager().track_update(Some(&live), &mut new, &format!("m{number:02}"), &time).unwrap();
         live = stored(new);
     }
     let owners = owners(&live);
@@ -156,6 +156,6 @@ fn the_oldest_of_too_many_updaters_become_one() {
 #[test]
 fn a_nameless_manager_is_unknown() {
     let mut new = thing(json!({"count": 1}));
-    manager().track_update(None, &mut new, "", FIRST);
+    manager().track_update(None, &mut new, "", FIRST).unwrap();
     assert_eq!(owners(&new), json!({"unknown": {"f:count": {}}}));
 }

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 
-use crate::api::{CreateOptions, DeleteOptions, ErrorList, ListOptions, Object, StatusError, UpdateOptions};
+use crate::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError, UpdateOptions};
 use crate::context::RequestContext;
 use crate::registry::object_adapter::{AdaptedAdmission, AdaptedUpdate, ObjectAdapter};
-use crate::registry::store::{validate_definition, validate_value};
+use crate::registry::store::{MainRules, StatusRules, UpdateRules, Write};
 use crate::rest::{
-    Answer, CollectionDeleter, Creater, Deletion, GracefulDeleter, NamedCreater, UpdatedObject, Updater,
-    ValidateObject,
+    Answer, CollectionDeleter, Creater, Deletion, GracefulDeleter, NamedCreater, NewObject, UpdatedObject,
+    Updater, ValidateObject,
 };
 use crate::storage::ListPage;
 
@@ -20,14 +20,15 @@ impl<T: Creater + ?Sized> Creater for Converted<T> {
     async fn create(
         &self,
         context: &RequestContext,
-        object: Object,
+        new: NewObject,
         admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         let adapter = &self.adapter;
         let admission = AdaptedAdmission { adapter, external: admission };
-        let created = self.hub.create(context, adapter.to_hub(object).await?, &admission, options).await?;
-        adapter.answer(created).await
+        // The empty lists are those of the spoke's form.
+        let new = adapter.to_hub(new.object).await?.into();
+        adapter.answer(self.hub.create(context, new, &admission, options).await?).await
     }
 }
 
@@ -116,22 +117,9 @@ impl ObjectAdapter for VersionAdapter {
         &self,
         context: &RequestContext,
         new: &mut Object,
-        mut old: Option<&mut Object>,
+        old: Option<&mut Object>,
     ) -> Result<(), StatusError> {
-        let strategy = self.spoke.strategy.as_ref();
-        let mut errors = ErrorList::default();
-        validate_definition(&self.spoke, context, new, old.as_deref_mut(), self.is_status, &mut errors);
-        if errors.is_empty() || strategy.can_read(new) {
-            errors.append(match &old {
-                None => strategy.validate(context, new),
-                Some(old) if self.is_status => strategy.validate_status_update(context, new, old),
-                Some(old) => strategy.validate_update(context, new, old),
-            });
-        }
-        validate_value(strategy, context, new, old, self.is_status, &mut errors);
-        if errors.is_empty() {
-            return Ok(());
-        }
-        Err(StatusError::invalid(self.spoke.kind, new.name(), &errors))
+        let rules: &dyn UpdateRules = if self.is_status { &StatusRules } else { &MainRules };
+        Write { resource: &self.spoke, context, new, old, rules }.validate()
     }
 }

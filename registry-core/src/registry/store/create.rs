@@ -3,17 +3,16 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::api::validation::object_meta::{validate_finalizer_names, validate_object_meta};
-use crate::api::{CreateOptions, FieldPath, Object, Reason, StatusError, time};
+use crate::api::{CreateOptions, Object, Reason, StatusError, time};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
 use crate::resource::ObjectStrategy;
-use crate::rest::{Answer, Creater, ValidateObject};
+use crate::rest::{Answer, Creater, NewObject, ValidateObject};
+use crate::schema::EmptyFields;
 use crate::storage::{StorageError, StoredObject};
 
 use super::generate_name::generate_name;
-use super::hooks::PreparedWrite;
-use super::{Store, as_sent, claimed_revision, validate_definition, validate_value};
+use super::{MainRules, Store, Write, claimed_revision};
 
 /// Number of attempts to generate a name: with a million names from one base, eight consecutive collisions happen in
 /// only one of a thousand creations.
@@ -24,19 +23,20 @@ impl Creater for Store {
     async fn create(
         &self,
         context: &RequestContext,
-        object: Object,
+        NewObject { object, empty_fields }: NewObject,
         admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
+        let empty = &empty_fields;
         if wants_generated_name(&object) {
             for _ in 1..GENERATED_NAME_ATTEMPTS {
-                match self.create_once(context, object.clone(), admission, options).await {
+                match self.create_once(context, object.clone(), empty, admission, options).await {
                     Err(failure) if failure.reason == Reason::AlreadyExists => {}
                     outcome => return outcome,
                 }
             }
         }
-        self.create_once(context, object, admission, options).await
+        self.create_once(context, object, empty, admission, options).await
     }
 }
 
@@ -45,13 +45,14 @@ impl Store {
         &self,
         context: &RequestContext,
         mut object: Object,
+        empty_fields: &EmptyFields,
         admission: &dyn ValidateObject,
         options: &CreateOptions,
     ) -> Result<Answer, StatusError> {
         let dry_run = options.dry_run.is_on();
         fill_system_fields(&mut object, self.strategy());
         let pending = self.begin_create(context, &mut object, dry_run).await?;
-        self.before_create(context, &mut object).await?;
+        self.before_create(context, &mut object, Some(empty_fields)).await?;
         admission.validate(context, Some(&object), None).await?;
 
         let name = object.name().to_owned();
@@ -80,12 +81,13 @@ impl Store {
         }
     }
 
-    /// Prepares a new object: sets the namespace, clears the status, sets generation 1, and then calls the strategy's
-    /// hooks in order. (`rest.BeforeCreate`.)
+    /// Prepares and validates a new object: sets the namespace, clears the status, sets generation 1, and then calls the
+    /// strategy's hooks in order. (`rest.BeforeCreate`.)
     pub(super) async fn before_create(
         &self,
         context: &RequestContext,
         object: &mut Object,
+        empty_fields: Option<&EmptyFields>,
     ) -> Result<(), StatusError> {
         let strategy = self.strategy();
         self.match_namespace(context, object)?;
@@ -102,40 +104,8 @@ impl Store {
         }
         strategy.prepare_for_create(context, object);
 
-        let mut errors = validate_object_meta(
-            object,
-            self.resource.is_namespaced(),
-            strategy.name_rule(),
-            &FieldPath::new("metadata"),
-        );
-        if self.resource.write_rules.qualified_finalizers {
-            errors.append(validate_finalizer_names(object, &FieldPath::new("metadata").child("finalizers")));
-        }
-        validate_definition(&self.resource, context, object, None, false, &mut errors);
-        let write = PreparedWrite { new: object, old: None, is_status: false };
-        errors.append(self.check_by_hooks(context, write).await?);
-        let keeps_status = !self.resource.has_status || strategy.keeps_status_on_create();
-        let sent = as_sent(context, object, |root| keeps_status || root != "status");
-        let before = errors.0.len();
-        loop {
-            if errors.is_empty() || strategy.can_read(object) {
-                errors.append(strategy.validate(context, sent.as_ref().unwrap_or(object)));
-            }
-            validate_value(strategy, context, object, None, false, &mut errors);
-            if !context.budget.repeated_elsewhere().await {
-                break;
-            }
-            errors.0.truncate(before);
-        }
-        context.budget.check_complete()?;
-        if !errors.is_empty() {
-            return Err(StatusError::invalid(self.resource.kind, object.name(), &errors));
-        }
-        for warning in strategy.warnings_on_create(context, sent.as_ref().unwrap_or(object)) {
-            context.warn(warning);
-        }
-        strategy.canonicalize(object);
-        Ok(())
+        let write = Write { resource: &self.resource, context, new: object, old: None, rules: &MainRules };
+        self.validate(write, empty_fields).await
     }
 
     /// Notifies the hooks of a committed creation.

@@ -93,7 +93,7 @@ impl Fixture {
 
     async fn create(&self, object: Object) -> Result<Object, StatusError> {
         let options = CreateOptions::default();
-        let answer = self.store.create(&self.context, object, &AdmitAll, &options).await?;
+        let answer = self.store.create(&self.context, object.into(), &AdmitAll, &options).await?;
         Ok(object_of(&answer))
     }
 

@@ -4,8 +4,6 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::api::validation::names::NameRule;
-use crate::api::validation::object_meta::{validate_object_meta, validate_object_meta_update};
 use crate::api::{
     ErrorList, FieldError, FieldPath, GroupVersionKind, Object, Preconditions, StatusError, UpdateOptions,
 };
@@ -13,16 +11,14 @@ use crate::context::RequestContext;
 use crate::registry::errors::{OPTIMISTIC_LOCK, Verb};
 use crate::resource::ObjectStrategy;
 use crate::rest::{Answer, UpdatedObject, Updater, ValidateObject};
+use crate::schema::EmptyFields;
 use crate::storage::interface::{UpdateAction, UpdateOutcome};
 use crate::storage::{StoredObject, TryUpdate};
 
 use super::create::fill_system_fields;
-use super::hooks::{Pending, PreparedWrite};
+use super::hooks::Pending;
 use super::keys::match_name;
-use super::{
-    MainRules, Store, UpdateRules, as_sent, claimed_revision, set_resource_version, validate_definition,
-    validate_value,
-};
+use super::{MainRules, Store, UpdateRules, Write, claimed_revision, set_resource_version};
 
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -122,52 +118,23 @@ impl Store {
         }
     }
 
-    /// Prepares a changed object: restores the metadata that clients must not change from the stored object, and then
-    /// applies the path's rules in order. (`rest.BeforeUpdate`.)
+    /// Prepares and validates a changed object: restores the metadata that clients must not change from the stored object, and
+    /// then applies the path's rules in order. (`rest.BeforeUpdate`.)
     async fn before_update(
         &self,
         context: &RequestContext,
         rules: &dyn UpdateRules,
         new: &mut Object,
         old: &mut Object,
+        empty_fields: Option<&EmptyFields>,
     ) -> Result<(), StatusError> {
         self.match_namespace(context, new)?;
         new.copy_field(old, &["metadata", "generation"]);
         rules.prepare(&self.resource, context, new, old);
         keep_system_fields(new, old);
 
-        let path = FieldPath::new("metadata");
-        let namespaced = self.resource.is_namespaced();
-        // The name was validated by the kind's rule when the object was created, and cannot have changed.
-        let mut errors = validate_object_meta(new, namespaced, NameRule::PathSegment, &path);
-        errors.append(validate_object_meta_update(new, old, &path));
-        validate_definition(&self.resource, context, new, Some(old), rules.is_status(), &mut errors);
-        if self.resource.write_rules.repeated_metadata_errors {
-            errors.append(validate_object_meta_update(new, old, &path));
-        }
-        let write = PreparedWrite { new, old: Some(old), is_status: rules.is_status() };
-        errors.append(self.check_by_hooks(context, write).await?);
-        let is_partial = rules.changes_only().is_some();
-        let sent = as_sent(context, new, |root| !is_partial && (root == "status") == rules.is_status());
-        let before = errors.0.len();
-        loop {
-            if errors.is_empty() || self.strategy().can_read(new) {
-                errors.append(rules.validate(&self.resource, context, sent.as_ref().unwrap_or(new), old));
-            }
-            validate_value(self.strategy(), context, new, Some(old), rules.is_status(), &mut errors);
-            if !context.budget.repeated_elsewhere().await {
-                break;
-            }
-            errors.0.truncate(before);
-        }
-        context.budget.check_complete()?;
-        if !errors.is_empty() {
-            return Err(StatusError::invalid(self.resource.kind, new.name(), &errors));
-        }
-        for warning in rules.warnings(&self.resource, context, sent.as_ref().unwrap_or(new), old) {
-            context.warn(warning);
-        }
-        self.strategy().canonicalize(new);
+        let write = Write { resource: &self.resource, context, new, old: Some(old), rules };
+        self.validate(write, empty_fields).await?;
         keep_manager_times(new, old);
         Ok(())
     }
@@ -225,7 +192,7 @@ impl Attempt<'_> {
         object.metadata_mut().remove("resourceVersion");
         fill_system_fields(&mut object, self.store.strategy());
         self.pending = self.store.begin_create(self.context, &mut object, self.dry_run).await?;
-        self.store.before_create(self.context, &mut object).await?;
+        self.store.before_create(self.context, &mut object, self.update.empty_fields()).await?;
         self.admission.validate(self.context, Some(&object), None).await?;
         Ok(Decision::Create(object))
     }
@@ -237,7 +204,8 @@ impl Attempt<'_> {
         self.store.match_revision(self.context, &new, self.name, entry.revision)?;
         set_resource_version(&mut new, entry.revision);
         self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
-        self.store.before_update(self.context, self.rules, &mut new, &mut old).await?;
+        let empty_fields = self.update.empty_fields();
+        self.store.before_update(self.context, self.rules, &mut new, &mut old, empty_fields).await?;
         self.admission.validate(self.context, Some(&new), Some(&old)).await?;
         if removes_last_finalizer(self.store.strategy(), &new, &old) {
             return Ok(Decision::Remove(new));

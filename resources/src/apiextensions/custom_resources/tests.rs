@@ -168,7 +168,7 @@ impl Fixture {
         schema.apply_defaults(&mut object, &Budget::unlimited()).unwrap();
         let creater = path.capabilities.creater.as_ref().unwrap();
         let object = Object::from_value(object).unwrap();
-        creater.create(context, object, &AdmitAll, &CreateOptions::default()).await.map(object_of)
+        creater.create(context, object.into(), &AdmitAll, &CreateOptions::default()).await.map(object_of)
     }
 
     /// Changes an object through a path.

@@ -56,7 +56,7 @@ impl Cluster {
         let mut service = Object::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap();
         super::strategy::ServiceStrategy.apply_defaults(&mut service);
         let context = RequestContext::system("default");
-        self.services.create(&context, service, &AdmitAll, &CreateOptions::default()).await.map(drop)
+        self.services.create(&context, service.into(), &AdmitAll, &CreateOptions::default()).await.map(drop)
     }
 
     async fn delete(&self, name: &str) {

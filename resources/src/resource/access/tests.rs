@@ -89,8 +89,9 @@ fn context(namespace: &str, name: &str, permissions: &[&str]) -> RequestContext 
 async fn create(installed: &InstalledApi, namespace: &str, admin_access: bool) -> Result<(), String> {
     let store = installed.store(ResourceClaims::TYPE).unwrap();
     let claim = claim(namespace, admin_access, &json!({}));
-    let created =
-        store.create(&context(namespace, "jane", &[]), claim, &AdmitAll, &CreateOptions::default()).await;
+    let created = store
+        .create(&context(namespace, "jane", &[]), claim.into(), &AdmitAll, &CreateOptions::default())
+        .await;
     created.map(drop).map_err(|failure| failure.message)
 }
 

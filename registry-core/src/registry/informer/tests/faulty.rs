@@ -98,7 +98,7 @@ async fn write(store: &Store) -> Revision {
     }
     let context = RequestContext::system("last");
     let last = widget("last", &json!({}));
-    let created = store.create(&context, last, &AdmitAll, &CreateOptions::default()).await.unwrap();
+    let created = store.create(&context, last.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();
     crate::registry::testing::object_of(&created).resource_version().parse().unwrap()
 }
 

@@ -128,7 +128,7 @@ async fn a_dry_run_creates_nothing_and_finds_taken_names() {
         let object = widget(name, &json!({}));
         let store = fixture.store.clone();
         let context = &fixture.context;
-        async move { store.create(context, object, &AdmitAll, &dry_run()).await }
+        async move { store.create(context, object.into(), &AdmitAll, &dry_run()).await }
     };
     let made = object_of(&create("lion").await.unwrap());
     assert_eq!(made.resource_version(), "");
@@ -145,7 +145,7 @@ async fn a_dry_run_accepts_a_resource_version_as_kubernetes_does() {
     let fixture = Fixture::new(&PLAIN);
     let mut object = widget("lion", &json!({}));
     object.set(&["metadata", "resourceVersion"], "5".into());
-    let made = fixture.store.create(&fixture.context, object, &AdmitAll, &dry_run()).await.unwrap();
+    let made = fixture.store.create(&fixture.context, object.into(), &AdmitAll, &dry_run()).await.unwrap();
     assert_eq!(object_of(&made).resource_version(), "5");
 }
 
@@ -178,7 +178,8 @@ impl ValidateObject for Refuse {
 async fn admission_has_the_last_word() {
     let fixture = Fixture::new(&PLAIN);
     let object = widget("lion", &json!({}));
-    let refused = fixture.store.create(&fixture.context, object, &Refuse, &CreateOptions::default()).await;
+    let refused =
+        fixture.store.create(&fixture.context, object.into(), &Refuse, &CreateOptions::default()).await;
     assert_eq!(refused.unwrap_err().message, "no");
     fixture.create(widget("lion", &json!({}))).await.unwrap();
     let refused = fixture.store.delete(&fixture.context, "lion", &Refuse, &DeleteOptions::default()).await;

@@ -95,7 +95,11 @@ async fn reservations_of_writes_that_fail_are_given_back() {
     let given_back = ["begin create", "finish false"];
     fixture.create(widget("lion", &json!({"spec": {"color": "red"}}))).await.unwrap_err();
     assert_eq!(diary.take(), given_back);
-    fixture.store.create(&fixture.context, widget("lion", &json!({})), &AdmitAll, &dry_run()).await.unwrap();
+    fixture
+        .store
+        .create(&fixture.context, widget("lion", &json!({})).into(), &AdmitAll, &dry_run())
+        .await
+        .unwrap();
     assert_eq!(diary.take(), given_back);
     fixture.storage.collide(1);
     fixture.create(widget("lion", &json!({}))).await.unwrap_err();

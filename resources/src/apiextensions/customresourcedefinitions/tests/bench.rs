@@ -72,7 +72,7 @@ impl Bench {
         let context = RequestContext::system("");
         let options = CreateOptions { dry_run, ..CreateOptions::default() };
         let object = self.decode(body);
-        let answer = self.store.create(&context, object, &AdmitAll, &options).await;
+        let answer = self.store.create(&context, object.into(), &AdmitAll, &options).await;
         Reply { result: answer.map(|answer| object_of(&answer)), warnings: context.take_warnings() }
     }
 
