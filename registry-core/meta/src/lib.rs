@@ -12,6 +12,7 @@
 //! | [`validation`] | field errors and their paths, names, checks of metadata |
 //! | [`identity`], `version_priority` | groups, versions, kinds and resources; the order of versions |
 //! | [`json_path`] | JSONPath, as columns and selectable fields use it |
+//! | [`clock`] | the time of day, which tests can advance |
 //! | [`time`] | times as Kubernetes writes them |
 //! | [`budget`] | the limits of the work that one request causes |
 //! | [`backoff`] | pauses between attempts that fail |
@@ -21,6 +22,7 @@
 
 pub mod backoff;
 pub mod budget;
+pub mod clock;
 pub mod features;
 pub mod identity;
 pub mod json_path;

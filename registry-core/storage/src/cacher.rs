@@ -122,8 +122,8 @@ impl Cacher {
         Arc::downgrade(&state)
     }
 
-    /// Records a revision that was observed outside the cache.
-    fn observe(&self, revision: Revision) {
+    /// Records a revision that was observed outside the cache: no read from now on is older.
+    pub fn observe(&self, revision: Revision) {
         self.observed.fetch_max(revision, Ordering::AcqRel);
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tokio::sync::watch;
+use uuid::Uuid;
 
 use super::index::{Found, Index};
 use super::log::{Log, LogError};
@@ -32,6 +33,8 @@ pub(super) struct SharedEngine {
     pub(super) state: RwLock<EngineState>,
     pub(super) log: Box<dyn Log>,
     pub(super) head: watch::Sender<Head>,
+    /// Tells stores of a process apart.
+    pub(super) id: Uuid,
 }
 
 /// The state in memory.

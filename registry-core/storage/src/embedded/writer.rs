@@ -4,6 +4,7 @@
 mod batch;
 mod housekeeping;
 mod recovery;
+mod restoring;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,6 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use registry_meta::clock::Clock;
 use tokio::sync::oneshot;
 
 use self::batch::Batch;
@@ -22,6 +24,7 @@ use crate::metrics::CommitMetrics;
 
 use super::index::Superseded;
 use super::log::{Commit, LogError};
+use super::snapshot::Snapshot;
 use super::state::{Expiry, SharedEngine};
 use super::{Committed, EmbeddedOptions, MvccError, Revision};
 
@@ -38,6 +41,7 @@ const IDLE: Duration = Duration::from_hours(1);
 pub(super) enum Request {
     Write(Write),
     Compact { revision: Revision, reply: oneshot::Sender<Result<(), MvccError>> },
+    Restore { snapshot: Snapshot, reply: oneshot::Sender<Result<Revision, MvccError>> },
     Close,
 }
 
@@ -76,6 +80,7 @@ struct Writer {
     /// After a failed commit: when to check again whether writes succeed.
     next_probe: Option<Instant>,
     metrics: CommitMetrics,
+    clock: Clock,
 }
 
 /// Starts the thread.
@@ -96,6 +101,7 @@ pub(super) fn start(
         housekeeping: Housekeeping::new(options.auto_compaction, options.history_revisions_max),
         next_probe: None,
         metrics: options.metrics.clone(),
+        clock: options.clock.clone(),
     };
     let thread = std::thread::Builder::new().name("embedded-writer".to_owned());
     let thread = thread.spawn(move || writer.run())?;
@@ -140,7 +146,7 @@ impl Request {
         match self {
             Self::Write(Write { key, action: Action::Put { value, .. }, .. }) => key.len() + value.len(),
             Self::Write(Write { key, .. }) => key.len(),
-            Self::Compact { .. } | Self::Close => 0,
+            Self::Compact { .. } | Self::Restore { .. } | Self::Close => 0,
         }
     }
 
@@ -148,6 +154,7 @@ impl Request {
         match self {
             Self::Write(Write { reply: Some(reply), .. }) => drop(reply.send(Err(error))),
             Self::Compact { reply, .. } => drop(reply.send(Err(error))),
+            Self::Restore { reply, .. } => drop(reply.send(Err(error))),
             Self::Write(_) | Self::Close => {}
         }
     }
@@ -203,7 +210,10 @@ impl Writer {
         if self.removable() > 0 {
             return Duration::ZERO;
         }
-        let expiry = self.expiries.peek().map_or(IDLE, |Reverse(expiry)| expiry.remaining());
+        let expiry = self
+            .expiries
+            .peek()
+            .map_or(IDLE, |Reverse(expiry)| self.clock.pause(expiry.remaining(&self.clock)));
         expiry.min(self.housekeeping.wait()).min(IDLE)
     }
 
@@ -227,6 +237,10 @@ impl Writer {
             match request {
                 Request::Write(write) => batch.write(&self.shared, write),
                 Request::Compact { revision, reply } => batch.compact(revision, reply),
+                Request::Restore { snapshot, reply } => {
+                    let outcome = batch.restore(&self.shared, &snapshot);
+                    batch.replies.push(batch::Reply::Restore(reply, outcome));
+                }
                 Request::Close => {}
             }
         }
@@ -251,7 +265,7 @@ impl Writer {
     fn add_expired(&mut self, batch: &mut Batch) {
         let mut room = MAX_BATCH_WRITES;
         while let Some(Reverse(expiry)) = self.expiries.peek()
-            && expiry.remaining().is_zero()
+            && expiry.remaining(&self.clock).is_zero()
             && room > 0
         {
             let Some(Reverse(expiry)) = self.expiries.pop() else { break };

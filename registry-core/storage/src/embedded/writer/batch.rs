@@ -44,6 +44,7 @@ pub(super) struct Pending {
 pub(super) enum Reply {
     Write(oneshot::Sender<Result<Committed, MvccError>>, Result<Committed, MvccError>),
     Compact(oneshot::Sender<Result<(), MvccError>>, Result<(), MvccError>),
+    Restore(oneshot::Sender<Result<Revision, MvccError>>, Result<Revision, MvccError>),
 }
 
 // === impl Batch ===
@@ -112,14 +113,36 @@ impl Batch {
     }
 
     /// Returns the key's state after the writes of the batch so far.
-    fn present(&self, shared: &SharedEngine, key: &str) -> Result<Option<KeyValue>, MvccError> {
+    pub(super) fn present(&self, shared: &SharedEngine, key: &str) -> Result<Option<KeyValue>, MvccError> {
         match self.overlay.get(key) {
             Some(present) => Ok(present.clone()),
             None => Ok(shared.get(key)?.key_value),
         }
     }
 
-    fn change(&mut self, present: Option<KeyValue>, key: Arc<str>, action: Action) -> Committed {
+    /// Whether an earlier write of the batch changes a key.
+    pub(super) fn is_changed(&self, key: &str) -> bool {
+        self.overlay.contains_key(key)
+    }
+
+    /// Returns the keys that earlier writes of the batch leave present, with their revisions.
+    pub(super) fn changed_keys(&self) -> impl Iterator<Item = (Arc<str>, Revision)> {
+        self.overlay.values().flatten().map(|present| (present.key.clone(), present.mod_revision))
+    }
+
+    /// Changes a key that has this state.
+    pub(super) fn change(&mut self, present: Option<KeyValue>, key: Arc<str>, action: Action) -> Committed {
+        self.change_from(present, key, action, None)
+    }
+
+    /// Like [`change`](Self::change); an absent key begins with the given revision of its creation.
+    pub(super) fn change_from(
+        &mut self,
+        present: Option<KeyValue>,
+        key: Arc<str>,
+        action: Action,
+        created: Option<Revision>,
+    ) -> Committed {
         let (kind, value, expires_at_seconds) = match action {
             Action::Put { value, expires_at_seconds } => (Kind::Put, value, expires_at_seconds),
             // An absent key needs no deletion.
@@ -131,7 +154,9 @@ impl Batch {
         let record = Record {
             kind,
             revision: self.newest,
-            create_revision: present.as_ref().map_or(self.newest, |present| present.create_revision),
+            create_revision: present
+                .as_ref()
+                .map_or(created.unwrap_or(self.newest), |present| present.create_revision),
             previous_revision: present.as_ref().map_or(0, |present| present.mod_revision),
             expires_at_seconds,
             key: key.clone(),
@@ -167,6 +192,7 @@ impl Reply {
         match self {
             Self::Write(reply, outcome) => drop(reply.send(outcome)),
             Self::Compact(reply, outcome) => drop(reply.send(outcome)),
+            Self::Restore(reply, outcome) => drop(reply.send(outcome)),
         }
     }
 
@@ -175,6 +201,7 @@ impl Reply {
         match self {
             Self::Write(reply, Ok(_)) => drop(reply.send(Err(error.clone()))),
             Self::Compact(reply, Ok(())) => drop(reply.send(Err(error.clone()))),
+            Self::Restore(reply, Ok(_)) => drop(reply.send(Err(error.clone()))),
             refused => refused.send(),
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
+
+use registry_meta::clock::Clock;
 
 use super::super::state::{Expiry, SharedEngine};
 use super::super::{AutoCompaction, Revision};
@@ -91,8 +93,7 @@ impl Housekeeping {
 
 impl Expiry {
     /// Returns the remaining time; zero if it has passed.
-    pub(super) fn remaining(&self) -> Duration {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Duration::from_secs(self.at_seconds).saturating_sub(now)
+    pub(super) fn remaining(&self, clock: &Clock) -> Duration {
+        Duration::from_secs(self.at_seconds).saturating_sub(clock.since_epoch())
     }
 }

@@ -1,0 +1,85 @@
+//! The time of day, which tests can advance.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Maximum pause before the time is read again, if it can be advanced.
+const MAX_PAUSE: Duration = Duration::from_millis(20);
+
+/// The time of day: the machine's, or one that a test has advanced. Clones advance together.
+#[derive(Clone, Debug, Default)]
+pub struct Clock {
+    /// Milliseconds ahead of the machine; `None` if the time cannot be advanced.
+    ahead: Option<Arc<AtomicU64>>,
+}
+
+// === impl Clock ===
+
+impl Clock {
+    /// Returns a clock for tests, which begins with the machine's time.
+    pub fn adjustable() -> Self {
+        Self { ahead: Some(Arc::default()) }
+    }
+
+    /// Advances the time, in whole milliseconds. The machine's clock stays as it is.
+    pub fn advance(&self, duration: Duration) {
+        if let Some(ahead) = &self.ahead {
+            let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            // The new time is the same for all readers; what depends on it needs no other order.
+            let _ = ahead.fetch_update(Ordering::AcqRel, Ordering::Acquire, |before| {
+                Some(before.saturating_add(milliseconds))
+            });
+        }
+    }
+
+    /// Returns the time since 1970.
+    pub fn since_epoch(&self) -> Duration {
+        let machine = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        machine.saturating_add(self.ahead())
+    }
+
+    /// Returns the time.
+    pub fn now(&self) -> Timestamp {
+        let ahead = SignedDuration::try_from(self.ahead()).unwrap_or(SignedDuration::MAX);
+        Timestamp::now().checked_add(ahead).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Returns for how long to sleep until this much time has passed: at most a moment if the time can be advanced.
+    pub fn pause(&self, left: Duration) -> Duration {
+        if self.ahead.is_some() { left.min(MAX_PAUSE) } else { left }
+    }
+
+    fn ahead(&self) -> Duration {
+        self.ahead
+            .as_ref()
+            .map_or(Duration::ZERO, |ahead| Duration::from_millis(ahead.load(Ordering::Acquire)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_advance_together_and_pauses_are_short() {
+        let hour = Duration::from_hours(1);
+        let clock = Clock::adjustable();
+        let other = clock.clone();
+        clock.advance(hour);
+        assert!(other.since_epoch() >= Clock::default().since_epoch() + hour - MAX_PAUSE);
+        assert!(other.now() - Timestamp::now() > jiff::Span::new().minutes(59).fieldwise());
+        assert_eq!((other.pause(hour), Clock::default().pause(hour)), (MAX_PAUSE, hour));
+        clock.advance(Duration::MAX);
+        assert_eq!(other.now(), Timestamp::MAX);
+    }
+
+    #[test]
+    fn the_clock_of_the_machine_is_not_advanced() {
+        let clock = Clock::default();
+        clock.advance(Duration::from_hours(1));
+        assert!(clock.now() - Timestamp::now() < jiff::SignedDuration::from_mins(1));
+    }
+}

@@ -1,0 +1,76 @@
+//! The way back to a snapshot, as ordinary changes under new revisions.
+
+use std::sync::Arc;
+
+use super::super::snapshot::{Kept, Snapshot};
+use super::super::state::SharedEngine;
+use super::super::{MvccError, Revision};
+use super::Action;
+use super::batch::Batch;
+use crate::mvcc::prefix_end;
+
+// === impl Batch ===
+
+impl Batch {
+    /// Changes every key that differs from a snapshot: removes the keys that it does not have, newest first, and then writes
+    /// the others, in the order in which they were written before. Keys that do not differ keep their revisions. Returns the
+    /// revision at which the state is that of the snapshot.
+    pub(super) fn restore(
+        &mut self,
+        shared: &SharedEngine,
+        snapshot: &Snapshot,
+    ) -> Result<Revision, MvccError> {
+        let mut present = self.present_keys(shared)?;
+        present.sort_unstable_by_key(|(_, revision)| std::cmp::Reverse(*revision));
+        for (key, _) in present {
+            if snapshot.get(&key).is_none() {
+                let state = self.present(shared, &key)?;
+                self.change(state, key, Action::Delete);
+            }
+        }
+        let is_own = snapshot.is_of(shared);
+        for kept in snapshot.kept() {
+            if !(is_own && self.is_untouched(shared, &kept.key, kept.revision)) {
+                self.restore_key(shared, kept)?;
+            }
+        }
+        Ok(self.newest)
+    }
+
+    fn restore_key(&mut self, shared: &SharedEngine, kept: &Kept) -> Result<(), MvccError> {
+        let mut present = self.present(shared, &kept.key)?;
+        if let Some(other) = &present
+            && other.create_revision != kept.create_revision
+        {
+            // Another object under the same key: a watch sees that it goes before the former one comes back.
+            self.change(present, kept.key.clone(), Action::Delete);
+            present = None;
+        }
+        let expires_at_seconds = kept.expires_at_seconds;
+        if expires_at_seconds == 0 && present.as_ref().is_some_and(|present| present.value == kept.value) {
+            return Ok(());
+        }
+        let create_revision = present.is_none().then_some(kept.create_revision);
+        let value = kept.value.clone();
+        self.change_from(
+            present,
+            kept.key.clone(),
+            Action::Put { value, expires_at_seconds },
+            create_revision,
+        );
+        Ok(())
+    }
+
+    /// Whether the newest change of a key is that of a revision, without reading its record.
+    fn is_untouched(&self, shared: &SharedEngine, key: &str, revision: Revision) -> bool {
+        !self.is_changed(key)
+            && shared.read().index.get(key).is_some_and(|present| present.mod_revision == revision)
+    }
+
+    /// Returns the keys after the writes of the batch so far, with their revisions.
+    fn present_keys(&self, shared: &SharedEngine) -> Result<Vec<(Arc<str>, Revision)>, MvccError> {
+        let (_, found) = shared.find("", &prefix_end(""), 0, 0)?;
+        let unchanged = found.keys.into_iter().filter(|(key, _)| !self.is_changed(key));
+        Ok(unchanged.chain(self.changed_keys()).collect())
+    }
+}
