@@ -20,8 +20,9 @@ use scan::Resources;
 ///
 /// Looks through every package whose Cargo.toml says `[package.metadata.orlop] resources = true` for structs with
 /// `#[derive(Resource)]`, and writes each package's `src/generated/storage_map.rs`, the module that holds it, the lock
-/// file that pins the protobuf field numbers of its own structs, `docs/reference/resources.md`, and from the table of facts
-/// about Kubernetes' types their typed views, `resources/views/src/generated`.
+/// file that pins the protobuf field numbers of its own structs, `docs/reference/resources.md`, the reference of attributes,
+/// `docs/reference/attributes.md`, and from the table of facts about Kubernetes' types their typed views,
+/// `resources/views/src/generated`.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Change nothing; fail if a file differs from what would be written
@@ -70,6 +71,7 @@ fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
         outputs.extend(field_numbers::emit(workspace, found)?);
     }
     outputs.push(documents::emit(workspace, &crates));
+    outputs.extend(documents::emit_attributes(workspace)?);
     outputs.extend(views::emit(workspace)?);
     Ok(outputs)
 }

@@ -4,6 +4,7 @@ mod bench;
 mod clients;
 mod codegen;
 mod components;
+mod explain;
 mod facts;
 mod new;
 mod provision;
@@ -32,6 +33,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Codegen(codegen::Options),
+    Explain(explain::Options),
     New(new::Options),
     Tidy(tidy::Options),
     /// Run all tests, with everything they need.
@@ -47,6 +49,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Codegen(options) => codegen::run(&options),
+        Command::Explain(options) => explain::run(&options),
         Command::New(options) => new::run(&options),
         Command::Tidy(options) => tidy::run(&options),
         Command::Test(options) => test::run(&options).map_err(Failure::from),

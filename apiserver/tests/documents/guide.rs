@@ -179,6 +179,39 @@ fn links_of_the_guide_lead_to_files() {
 }
 
 #[test]
+fn snippets_of_the_guide_are_parts_of_files() {
+    for name in contents() {
+        let page = read(&format!("docs/guide/src/{name}"));
+        for include in page.split("{{#include ").skip(1) {
+            let (path, anchor) = include.split_once("}}").unwrap().0.rsplit_once(':').unwrap();
+            let path = workspace("docs/guide/src").join(&name).parent().unwrap().join(path);
+            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            for mark in ["ANCHOR", "ANCHOR_END"] {
+                let line = format!("// {mark}: {anchor}");
+                let marks = text.lines().filter(|text| text.trim() == line).count();
+                assert_eq!(marks, 1, "{name}: {line} in {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn files_that_the_guide_names_exist() {
+    for name in contents().iter().filter(|name| name.starts_with("contribute/")) {
+        let page = read(&format!("docs/guide/src/{name}"));
+        let words = page.split(|c: char| c.is_whitespace() || "`()".contains(c));
+        let paths = words.map(|word| word.trim_end_matches([',', '.', ':', ';']));
+        let is_source =
+            |path: &&str| path.contains('/') && (path.ends_with(".rs") || path.ends_with(".lock"));
+        let paths: Vec<&str> = paths.filter(is_source).filter(|path| !path.starts_with("src/")).collect();
+        assert!(paths.len() > 5, "{name}: {paths:?}");
+        for path in paths {
+            assert!(workspace(path).exists(), "{name}: {path} does not exist");
+        }
+    }
+}
+
+#[test]
 fn commands_and_outputs_are_told_apart() {
     let page = "text\n```console\n$ one \\\n  two\nout …\n$ three\n```\n```yaml\n# a.yaml\nb: 1\n```\n```sh\nnot run\n```\n";
     let step = |command: &str, shown: &[&str]| Step {

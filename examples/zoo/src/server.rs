@@ -17,6 +17,7 @@ pub struct ZooFlags {
     pub keeper: bool,
 }
 
+// ANCHOR: customize
 /// Adds everything to the server.
 pub fn customize(server: ServerBuilder, ZooFlags { keeper }: ZooFlags) -> ServerBuilder {
     let server = server
@@ -26,6 +27,7 @@ pub fn customize(server: ServerBuilder, ZooFlags { keeper }: ZooFlags) -> Server
         .post_start_hook("zoo/greet", greet);
     if keeper { server.background(keep) } else { server }
 }
+// ANCHOR_END: customize
 
 /// Proves that the cluster can be asked before the server is ready.
 async fn greet(context: ServerContext) -> Result<(), String> {
@@ -34,6 +36,7 @@ async fn greet(context: ServerContext) -> Result<(), String> {
     own.map(drop).ok_or_else(|| format!("there is no namespace {}", context.namespace()))
 }
 
+// ANCHOR: leadership
 /// Runs the keeper in one of all servers of the zoo: the one that holds a Lease of the cluster.
 async fn keep(context: ServerContext) {
     let leadership = Leadership::new(context.cluster(), context.namespace(), "zoo-keeper");
@@ -46,3 +49,4 @@ async fn keep(context: ServerContext) {
     };
     leadership.run(stopping, work).await;
 }
+// ANCHOR_END: leadership

@@ -4,8 +4,12 @@
 
 use std::time::{Duration, Instant};
 
+use apiserver::ServerContext;
 use apiserver::testing::{Kubectl, TestCluster, TestServer};
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use zoo::server::{ZooFlags, customize};
+use zoo::zoo::enclosure::Enclosure;
 
 const NORTH: &str = "
 apiVersion: zoo.example.dev/v1
@@ -111,3 +115,54 @@ async fn enclosures_are_handed_over() {
     assert!(verbs.contains(r#""name":"enclosures/handover""#), "{verbs}");
     server.stop().await;
 }
+
+// ANCHOR: own
+/// Keeps a ConfigMap for each enclosure, with its species. The ConfigMap is owned by the enclosure, and removed after it.
+async fn make_signs(context: ServerContext) {
+    let enclosures = context.own().of::<Enclosure>("").cached();
+    let mut changes = enclosures.changes();
+    enclosures.listed().await;
+    loop {
+        for enclosure in enclosures.all("") {
+            let metadata = &enclosure.metadata;
+            let owner = OwnerReference {
+                api_version: "zoo.example.dev/v1".to_owned(),
+                kind: "Enclosure".to_owned(),
+                name: metadata.name.clone().unwrap_or_default(),
+                uid: metadata.uid.clone().unwrap_or_default(),
+                controller: Some(true),
+                ..OwnerReference::default()
+            };
+            let sign = ConfigMap {
+                metadata: ObjectMeta {
+                    name: Some(format!("{}-sign", owner.name)),
+                    owner_references: Some(vec![owner]),
+                    ..ObjectMeta::default()
+                },
+                data: Some([("species".to_owned(), enclosure.spec.species.clone())].into()),
+                ..ConfigMap::default()
+            };
+            let signs = context.cluster().of(metadata.namespace.as_deref().unwrap_or_default());
+            match signs.create(&sign).await {
+                Err(failure) if !failure.is_already_exists() => tracing::warn!("no sign: {failure}"),
+                _ => {}
+            }
+        }
+        changes.next().await;
+    }
+}
+// ANCHOR_END: own
+
+// ANCHOR: test
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signs_are_owned_by_their_enclosures() {
+    let builder = TestServer::builder().memory().storage_map(&zoo::STORAGE_MAP);
+    let server = builder.customize(|server| server.background(make_signs)).start().await.unwrap();
+    let kubectl = server.kubectl();
+    kubectl.run_with_input("apply -f -", NORTH).await;
+    until(&kubectl, "get configmap north-sign -o jsonpath={.data.species}", "", "penguin").await;
+    kubectl.run("delete enclosure north").await;
+    until(&kubectl, "get configmap north-sign", "", "not found").await;
+    server.stop().await;
+}
+// ANCHOR_END: test

@@ -7,6 +7,7 @@
 
 mod attributes;
 mod model;
+pub mod reference;
 
 pub use attributes::column::{ColumnAttribute, ColumnFormat, ColumnKind};
 pub use attributes::path::FieldPath;

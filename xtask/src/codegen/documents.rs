@@ -1,13 +1,15 @@
-//! `docs/reference/resources.md`: every served resource in one table.
+//! `docs/reference/resources.md`, every served resource in one table, and the reference of attributes.
 
 use std::fmt::Write as _;
 
-use registry_grammar::{FieldPath, ResourceScope};
+use registry_grammar::{FieldPath, ResourceScope, reference};
 
 use super::Crate;
 use super::output::Output;
 use super::scan::Declared;
 use super::storage_map::GroupKey;
+use crate::Failure;
+use crate::explain::EXAMPLES;
 use crate::workspace::Workspace;
 
 const HEAD: &str = "<!-- Written by `cargo xtask codegen` from the annotated structs. Do not edit. -->
@@ -40,6 +42,17 @@ pub(super) fn emit(workspace: &Workspace, crates: &[Crate<'_>]) -> Output {
         }
     }
     Output { path: workspace.root.join("docs/reference/resources.md"), bytes: text.into_bytes() }
+}
+
+/// The grammar, which documents the macro, and the reference of attributes.
+pub(super) fn emit_attributes(workspace: &Workspace) -> Result<[Output; 2], Failure> {
+    let examples = std::fs::read_to_string(workspace.root.join(EXAMPLES))?;
+    let output =
+        |path: &str, text: String| Output { path: workspace.root.join(path), bytes: text.into_bytes() };
+    Ok([
+        output("registry-derive/grammar/grammar.md", reference::grammar()),
+        output("docs/reference/attributes.md", reference::page(&examples)),
+    ])
 }
 
 fn row(declared: &Declared) -> String {

@@ -33,6 +33,7 @@ impl AdmissionPlugin for ClosedNamespaces {
 
 #[async_trait]
 impl ValidatingAdmission for ClosedNamespaces {
+    // ANCHOR: validate
     async fn validate(
         &self,
         context: &RequestContext,
@@ -54,4 +55,5 @@ impl ValidatingAdmission for ClosedNamespaces {
         let reason = format!("the zoo in namespace {} is closed", context.namespace);
         Err(StatusError::forbidden(resource, name, &reason))
     }
+    // ANCHOR_END: validate
 }

@@ -10,6 +10,7 @@ use crate::zoo::enclosure::Enclosure;
 /// Time before another attempt after a failure.
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
 
+// ANCHOR: run
 /// Runs until it is dropped.
 pub(crate) async fn run(context: ServerContext) {
     let enclosures = context.own().of::<Enclosure>("").cached();
@@ -27,6 +28,7 @@ pub(crate) async fn run(context: ServerContext) {
         }
     }
 }
+// ANCHOR_END: run
 
 /// Writes the status of an enclosure, unless it is up to date.
 async fn report(context: &ServerContext, enclosure: &Enclosure) -> Result<(), ()> {

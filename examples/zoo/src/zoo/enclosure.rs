@@ -25,18 +25,24 @@ use super::handover::Handover;
     // Allows `kubectl get enc`; `kubectl get all` includes enclosures.
     short = "enc",
     categories("all"),
+    // ANCHOR: selectors
     // Allows `--field-selector spec.keeper=ada`. Paths are tokens, so a typo is a compile error at the right position;
     // `Option` is allowed anywhere in a path.
     selectable(spec.keeper, status.phase),
     // Lists and watches that select by keeper use an index instead of scanning all enclosures.
     index(spec.keeper),
+    // ANCHOR_END: selectors
+    // ANCHOR: columns
     // Columns of `kubectl get` between the name and the age; those with priority 1 appear only with `-o wide`.
     column("Species", spec.species),
     column("Animals", status.animals, type = integer, description = "How many animals live here now."),
     column("Phase", status.phase),
     column("Keeper", spec.keeper, priority = 1),
+    // ANCHOR_END: columns
+    // ANCHOR: scale
     // Used by `kubectl scale enclosure north --replicas=3` and by horizontal pod autoscalers.
     scale(replicas = spec.animals, current = status.animals, selector = status.selector),
+    // ANCHOR_END: scale
     // Served at …/enclosures/north/handover, with permissions of its own.
     subresource(Handover, verbs(get, update, patch)),
     // Validation and other behaviour specific to enclosures; optional.
@@ -48,10 +54,12 @@ pub struct Enclosure {
     /// What is wanted.
     #[serde(default)]
     pub spec: EnclosureSpec,
+    // ANCHOR: status
     /// The observed state. The attribute creates the `status` subresource, which writes this field and no other.
     #[resource(status)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<EnclosureStatus>,
+    // ANCHOR_END: status
 }
 
 /// What is wanted of an enclosure.
@@ -64,6 +72,7 @@ pub struct EnclosureSpec {
     #[serde(default)]
     pub animals: i32,
     /// The person responsible for the animals.
+    // ANCHOR: cel
     // Rules in CEL as in CustomResourceDefinitions, and other restrictions of single fields, are part of the schema.
     #[schemars(
         length(max = 63),
@@ -73,6 +82,7 @@ pub struct EnclosureSpec {
     )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<String>,
+    // ANCHOR_END: cel
 }
 
 /// The observed state of an enclosure.
@@ -96,11 +106,14 @@ pub struct EnclosureStrategy;
 impl Strategy for EnclosureStrategy {
     type Object = Enclosure;
 
+    // ANCHOR: prepare
     /// Normalises a new object before it is validated.
     fn prepare_for_create(&self, _context: &RequestContext, enclosure: &mut Enclosure) {
         enclosure.spec.species = enclosure.spec.species.to_lowercase();
     }
+    // ANCHOR_END: prepare
 
+    // ANCHOR: validate
     /// Validates an object. All errors are reported together, each with its field, in a 422 response.
     fn validate(&self, _context: &RequestContext, enclosure: &Enclosure) -> ErrorList {
         let mut errors = ErrorList::default();
@@ -114,7 +127,9 @@ impl Strategy for EnclosureStrategy {
         }
         errors
     }
+    // ANCHOR_END: validate
 
+    // ANCHOR: immutable
     /// Validates an update. The default implementation calls [`Strategy::validate`] only.
     fn validate_update(&self, context: &RequestContext, new: &Enclosure, old: &Enclosure) -> ErrorList {
         let mut errors = self.validate(context, new);
@@ -124,6 +139,7 @@ impl Strategy for EnclosureStrategy {
         }
         errors
     }
+    // ANCHOR_END: immutable
 }
 
 #[cfg(test)]

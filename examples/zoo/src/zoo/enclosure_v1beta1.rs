@@ -21,10 +21,12 @@ use super::enclosure::{Enclosure, EnclosureSpec, EnclosureStatus};
     kind = "Enclosure",
     short = "enc",
     categories("all"),
+    // ANCHOR: hub
     // The stored version.
     hub = Enclosure,
     // Declares where a field is in the hub if its path differs there, so that field selectors work.
     selectable(spec.caretaker => spec.keeper, status.phase),
+    // ANCHOR_END: hub
     column("Inhabitant", spec.inhabitant),
     column("Phase", status.phase),
     scale(replicas = spec.headcount, current = status.animals, selector = status.selector)
@@ -55,6 +57,7 @@ pub struct EnclosureSpecV1beta1 {
     pub caretaker: Option<String>,
 }
 
+// ANCHOR: conversion
 // Use `TryFrom` for a conversion that can fail; its error is returned to the client.
 impl From<EnclosureV1beta1> for Enclosure {
     fn from(beta: EnclosureV1beta1) -> Self {
@@ -63,6 +66,7 @@ impl From<EnclosureV1beta1> for Enclosure {
         Self { metadata: beta.metadata, spec, status: beta.status }
     }
 }
+// ANCHOR_END: conversion
 
 impl From<Enclosure> for EnclosureV1beta1 {
     fn from(stored: Enclosure) -> Self {
@@ -78,8 +82,10 @@ mod tests {
 
     use super::*;
 
+    // ANCHOR: lossless
     #[test]
     fn both_versions_say_the_same() {
         assert_lossless::<EnclosureV1beta1>();
     }
+    // ANCHOR_END: lossless
 }

@@ -19,6 +19,7 @@ const KEEPER: &[&str] = &["spec", "keeper"];
 /// The `handover` subresource of enclosures.
 pub struct Handover;
 
+// ANCHOR: subresource
 impl Subresource for Handover {
     type Parent = Enclosure;
     // Reads return the enclosure, and writes change it by the rules below.
@@ -29,6 +30,7 @@ impl Subresource for Handover {
         capabilities!(SubresourceStore::new(parent.clone(), &HandoverRules); getter, updater, patcher)
     }
 }
+// ANCHOR_END: subresource
 
 /// The rules of writes through the subresource.
 struct HandoverRules;

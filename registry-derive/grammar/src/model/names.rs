@@ -105,7 +105,7 @@ pub(crate) fn is_storage_prefix(text: &str) -> bool {
 }
 
 /// Returns the known name that is most like a name, if it is a misspelling of it.
-pub(super) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let distances = known.into_iter().map(|known| (distance(name, known), known));
     distances.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
 }
