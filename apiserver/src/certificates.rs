@@ -18,7 +18,7 @@ mod texts;
 mod trusted;
 
 pub(crate) use checks::{Purpose, direct_issuer, has_purpose, is_signature_of};
-pub(crate) use keys::{pkcs8_forms, private_key, rsa_public_key_info};
+pub(crate) use keys::{KeyError, pkcs8_forms, private_key, rsa_public_key_info};
 pub(crate) use texts::{certificate_text, handshake_text, pem_text, text};
 pub(crate) use trusted::TrustedCertificates;
 

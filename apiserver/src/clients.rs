@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `kubeconfig`, `in_cluster` | the two readers of configuration |
+//! | `error` | the reasons for which settings cannot be used |
 //! | `settings` | what they read: a server, its authorities, and the credentials for it |
 //! | `files` | settings whose files are read again when they change |
 //! | `headers` | the headers by which a client acts as another user |
@@ -22,6 +23,7 @@ mod answer;
 mod client;
 mod connector;
 pub(crate) mod dial;
+mod error;
 mod files;
 mod headers;
 mod in_cluster;
@@ -33,6 +35,7 @@ pub(crate) mod tls;
 pub(crate) use answer::{broken, is_closed, read, refused, request_failed};
 pub(crate) use client::{Bounds, CallFailure, Client};
 pub(crate) use connector::{Connector, Place};
+pub(crate) use error::SettingsError;
 pub(crate) use files::{Followed, Prepared};
 pub(crate) use headers::escaped_header_key;
 pub(crate) use service::ServiceResolver;

@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use crate::clients::{Client, ClientSettings};
+use crate::clients::{Client, ClientSettings, SettingsError};
 
 pub(crate) mod follow;
 mod kinds;
@@ -25,7 +25,7 @@ pub(crate) use store::install;
 ///
 /// # Errors
 /// Fails if the kubeconfig cannot be used, or if there is none and this is no pod.
-pub(crate) fn client(kubeconfig: Option<&Path>, path: &str) -> Result<Client, String> {
+pub(crate) fn client(kubeconfig: Option<&Path>, path: &str) -> Result<Client, SettingsError> {
     let mut settings = match kubeconfig {
         Some(kubeconfig) => ClientSettings::from_kubeconfig(kubeconfig)?,
         None => ClientSettings::in_cluster()?,

@@ -293,7 +293,7 @@ pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<
 /// Returns the first private key in a PEM text.
 pub(super) fn private_key(path: &Path, pem: &str) -> Result<PrivateKeyDer<'static>, PkiError> {
     let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-    crate::certificates::private_key(pem.as_bytes()).map_err(unusable)
+    crate::certificates::private_key(pem.as_bytes()).map_err(|error| unusable(error.to_string()))
 }
 
 /// Creates a directory (and its parents) that only its owner can access. An existing one is unchanged.

@@ -138,13 +138,14 @@ impl TestServer {
     /// # Errors
     /// Fails with the status and the body of an answer that is no success.
     pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
-        let client = ClientSettings::from_kubeconfig(&self.kubeconfig_path).and_then(Client::new)?;
+        let client = ClientSettings::from_kubeconfig(&self.kubeconfig_path).and_then(Client::new);
+        let client = client.map_err(|error| error.to_string())?;
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let request = Request::builder().method(method).uri(path).body(Full::new(body));
         let request = request.map_err(|error| error.to_string())?;
         let answered = async {
             let (head, body) = client.open(request).await.map_err(|failure| failure.text)?.into_parts();
-            let body = clients::read(body, MAX_ANSWER_BYTES).await?;
+            let body = clients::read(body, MAX_ANSWER_BYTES).await.map_err(|error| error.to_string())?;
             let text = || format!("{}: {}", head.status, String::from_utf8_lossy(&body));
             if !head.status.is_success() {
                 return Err(text());
@@ -167,7 +168,7 @@ impl TestServer {
     pub fn client_tls(&self, protocols: &[&str]) -> ClientConfig {
         let protocols: Vec<&[u8]> = protocols.iter().map(|name| name.as_bytes()).collect();
         let config = Trust::of_bundle(self.ca_pem.as_bytes())
-            .and_then(|trust| client_config(trust, None, &protocols).map_err(|error| error.to_string()));
+            .and_then(|trust| client_config(trust, None, &protocols).map_err(clients::SettingsError::Tls));
         match config {
             Ok(config) => Arc::unwrap_or_clone(config),
             Err(error) => panic!("no TLS for clients: {error}"),

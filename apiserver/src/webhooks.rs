@@ -28,7 +28,7 @@ use registry_core::rest::webhook::{
 mod client;
 
 use crate::clients::kubeconfig::Kubeconfig;
-use crate::clients::{self, Bounds, ClientSettings, ServiceResolver};
+use crate::clients::{self, Bounds, ClientSettings, ServiceResolver, SettingsError};
 
 use client::Client;
 
@@ -57,6 +57,19 @@ enum Callee {
     Service(Arc<clients::Client>),
 }
 
+/// Error of a webhook that cannot be called with its configuration. Not retryable.
+#[derive(Debug, thiserror::Error)]
+enum UnusableWebhook {
+    #[error("Unparsable URL: {0}")]
+    Url(#[from] http::uri::InvalidUri),
+    #[error("the URL names no host")]
+    NoHost,
+    #[error("the URL's scheme must be https")]
+    Scheme,
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
 // === impl Webhooks ===
 
 impl Webhooks {
@@ -72,14 +85,14 @@ impl Webhooks {
     pub(crate) fn with_credentials(
         resolver: Arc<ServiceResolver>,
         kubeconfig: &Path,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SettingsError> {
         let users = Kubeconfig::read(kubeconfig)?;
-        users.check_users().map_err(|reason| format!("kubeconfig {}: {reason}", kubeconfig.display()))?;
+        users.check_users().map_err(|error| error.of_kubeconfig(kubeconfig))?;
         Ok(Self { users: Some(users), ..Self::new(resolver) })
     }
 
     /// Returns the client of a webhook.
-    fn client(&self, config: &WebhookClientConfig) -> Result<Callee, String> {
+    fn client(&self, config: &WebhookClientConfig) -> Result<Callee, UnusableWebhook> {
         let used = Instant::now();
         let mut clients = self.clients.lock();
         if let Some(known) = clients.get_mut(config) {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::provision;
+use crate::{Failure, provision};
 
 /// Measure what one operation costs, in CPU time, latency and memory.
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub(crate) struct Options {
 }
 
 /// Builds the measuring client in release mode and runs it.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     println!("building the measuring client in release mode …");
     let mut client = Command::new("cargo");
     client.args(["run", "--release", "--package", "xtask-bench", "--"]).args(&options.arguments);
@@ -28,7 +28,7 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     match client.status().map_err(|error| format!("cannot run cargo: {error}"))? {
         status if status.success() => Ok(()),
-        status => Err(format!("the bench ended with {status}")),
+        status => Err(format!("the bench ended with {status}").into()),
     }
 }
 

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use clap::{Args, ValueEnum};
 
+use crate::Failure;
 use crate::provision::languages;
 
 /// Run the tests of the packages in clients/, with the tools of their languages.
@@ -25,7 +26,7 @@ enum Package {
 }
 
 /// Builds the server, finds or installs the tools, and runs the tests.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let server = server()?;
     let given = options.packages.as_slice();
     let packages = if given.is_empty() { Package::value_variants() } else { given };
@@ -35,23 +36,23 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
         tests.env("ORLOP_BIN", &server).current_dir(Path::new("clients").join(package.directory()));
         let status = tests.status().map_err(|error| format!("the tests do not run: {error}"))?;
         if !status.success() {
-            return Err(format!("the tests of clients/{} failed", package.directory()));
+            return Err(format!("the tests of clients/{} failed", package.directory()).into());
         }
     }
     Ok(())
 }
 
 /// Builds the server, and returns its path.
-fn server() -> Result<PathBuf, String> {
+fn server() -> Result<PathBuf, Failure> {
     println!("building the server …");
     let built = Command::new("cargo").args(["build", "--quiet", "--package", "apiserver"]).status();
     if !built.is_ok_and(|status| status.success()) {
-        return Err("the server cannot be built".to_owned());
+        return Err("the server cannot be built".into());
     }
     let directory =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let server = directory.join("debug/apiserver");
-    std::path::absolute(&server).map_err(|error| format!("{}: {error}", server.display()))
+    std::path::absolute(&server).map_err(|error| format!("{}: {error}", server.display()).into())
 }
 
 // === impl Package ===
@@ -66,7 +67,7 @@ impl Package {
     }
 
     /// Returns the command that runs the tests.
-    fn tests(self) -> Result<Command, String> {
+    fn tests(self) -> Result<Command, Failure> {
         let mut command;
         match self {
             Self::Python => {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::provision;
+use crate::{Failure, provision};
 
 /// The programs, and the environment variables in which the tests look for their paths.
 const PROGRAMS: [(&str, &str); 3] = [
@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 /// Checks that the programs are there, and runs the tests.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let mut tests = Command::new("cargo");
     tests.args(["test", "--package", "apiserver", "--test", "components", "--"]);
     tests.args(["--ignored", "--test-threads=1", "--nocapture"]);
@@ -43,17 +43,18 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
     }
     tests.env("ORLOP_KUBECTL", provision::kubectl()?);
     let status = tests.status().map_err(|error| format!("cannot run the tests: {error}"))?;
-    if status.success() { Ok(()) } else { Err("the tests failed".to_owned()) }
+    if status.success() { Ok(()) } else { Err("the tests failed".into()) }
 }
 
 /// Returns the absolute path of a program that runs.
-fn usable(path: &Path) -> Result<PathBuf, String> {
+fn usable(path: &Path) -> Result<PathBuf, Failure> {
     let runs = Command::new(path).arg("--version").output().is_ok_and(|output| output.status.success());
     if !runs {
         return Err(format!(
             "{}: does not run; `cargo xtask components --help` says how to build it",
             path.display()
-        ));
+        )
+        .into());
     }
-    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
+    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()).into())
 }

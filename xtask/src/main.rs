@@ -52,11 +52,11 @@ fn main() -> ExitCode {
         Command::Explain(options) => explain::run(&options),
         Command::New(options) => new::run(&options),
         Command::Tidy(options) => tidy::run(&options),
-        Command::Test(options) => test::run(&options).map_err(Failure::from),
-        Command::Bench(options) => bench::run(&options).map_err(Failure::from),
-        Command::Replay(options) => replay::run(&options).map_err(Failure::from),
-        Command::Components(options) => components::run(&options).map_err(Failure::from),
-        Command::Clients(options) => clients::run(&options).map_err(Failure::from),
+        Command::Test(options) => test::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Replay(options) => replay::run(&options),
+        Command::Components(options) => components::run(&options),
+        Command::Clients(options) => clients::run(&options),
         Command::Release(options) => release::run(&options),
     };
     match outcome {

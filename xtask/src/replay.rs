@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use crate::Failure;
+
 /// The committed floor: the number of cases of each area that pass at level core.
 const FLOOR: &str = "docs/reference/golden-floor.json";
 
@@ -58,7 +60,7 @@ struct AreaScore {
 }
 
 /// Builds and starts the server, replays, and compares the scores with the floor.
-pub(crate) fn run(arguments: &Options) -> Result<(), String> {
+pub(crate) fn run(arguments: &Options) -> Result<(), Failure> {
     let script = arguments.golden.join("replay.py");
     if !script.exists() {
         println!(
@@ -101,7 +103,7 @@ pub(crate) fn run(arguments: &Options) -> Result<(), String> {
     hold_against_floor(&scores, arguments.raise_floor)
 }
 
-fn hold_against_floor(scores: &Scores, raise: bool) -> Result<(), String> {
+fn hold_against_floor(scores: &Scores, raise: bool) -> Result<(), Failure> {
     let floor_text = std::fs::read_to_string(FLOOR).unwrap_or_else(|_| "{}".to_owned());
     let mut floor: BTreeMap<String, AreaScore> =
         serde_json::from_str(&floor_text).map_err(|error| format!("{FLOOR}: {error}"))?;
@@ -116,10 +118,10 @@ fn hold_against_floor(scores: &Scores, raise: bool) -> Result<(), String> {
         own.total = score.total;
     }
     if raise {
-        let text = serde_json::to_string_pretty(&floor).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string_pretty(&floor)?;
         std::fs::write(Path::new(FLOOR), text + "\n").map_err(|error| format!("{FLOOR}: {error}"))?;
     }
-    if sunk.is_empty() { Ok(()) } else { Err(format!("below the floor:\n  {}", sunk.join("\n  "))) }
+    if sunk.is_empty() { Ok(()) } else { Err(format!("below the floor:\n  {}", sunk.join("\n  ")).into()) }
 }
 
 /// A server of this project on a free port and a temporary directory.
@@ -130,10 +132,10 @@ struct Server {
 }
 
 impl Server {
-    fn start(etcd_servers: Option<&str>) -> Result<Self, String> {
+    fn start(etcd_servers: Option<&str>) -> Result<Self, Failure> {
         let built = Command::new("cargo").args(["build", "--package", "apiserver"]).status();
         if !built.is_ok_and(|status| status.success()) {
-            return Err("cargo build --package apiserver failed".to_owned());
+            return Err("cargo build --package apiserver failed".into());
         }
         let failed = |error: std::io::Error| format!("cannot start the server: {error}");
         let directory = std::env::temp_dir().join(format!("orlop-replay-{}", std::process::id()));
@@ -160,7 +162,7 @@ impl Server {
         Ok(server)
     }
 
-    fn await_port(&self, port: u16) -> Result<(), String> {
+    fn await_port(&self, port: u16) -> Result<(), Failure> {
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(20) {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
@@ -169,7 +171,7 @@ impl Server {
             std::thread::sleep(Duration::from_millis(20));
         }
         let log = std::fs::read_to_string(self.directory.join("server.log")).unwrap_or_default();
-        Err(format!("the server did not come up within 20 s; it said:\n{log}"))
+        Err(format!("the server did not come up within 20 s; it said:\n{log}").into())
     }
 }
 

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
+use crate::Failure;
 use crate::provision::Programs;
 
 /// Options of `cargo xtask test`.
@@ -25,7 +26,7 @@ pub(crate) struct Options {
 
 /// Finds or installs the programs that tests need, then runs unit and integration tests, then the documentation's
 /// examples.
-pub(crate) fn run(options: &Options) -> Result<(), String> {
+pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let programs = Programs::provide()?;
     if !programs.nextest && !options.is_everything() {
         list(options)?;
@@ -50,17 +51,17 @@ pub(crate) fn run(options: &Options) -> Result<(), String> {
 }
 
 /// Lists the tests that match: `cargo test` alone succeeds if there are none.
-fn list(options: &Options) -> Result<(), String> {
+fn list(options: &Options) -> Result<(), Failure> {
     let mut command = Command::new("cargo");
     command.args(options.arguments_of_cargo(&["--list"])).stderr(Stdio::inherit());
     let listed = command.output().map_err(|error| format!("cannot list the tests: {error}"))?;
     if !listed.status.success() {
-        return Err("the tests cannot be listed".to_owned());
+        return Err("the tests cannot be listed".into());
     }
     let text = String::from_utf8_lossy(&listed.stdout);
     let names = listed_tests(&text);
     if names.is_empty() {
-        return Err(format!("no test matches {}", options.filters.join(" or ")));
+        return Err(format!("no test matches {}", options.filters.join(" or ")).into());
     }
     println!("{} tests match:\n  {}", names.len(), names.join("\n  "));
     Ok(())
@@ -71,9 +72,9 @@ fn listed_tests(text: &str) -> Vec<&str> {
     text.lines().filter_map(|line| line.strip_suffix(": test")).collect()
 }
 
-fn succeed(what: &str, command: &mut Command) -> Result<(), String> {
+fn succeed(what: &str, command: &mut Command) -> Result<(), Failure> {
     let status = command.status().map_err(|error| format!("cannot run {what}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{what} failed")) }
+    if status.success() { Ok(()) } else { Err(format!("{what} failed").into()) }
 }
 
 // === impl Options ===

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: checks the project rules that no lint checks.
 
 mod crates;
+mod errors;
 mod layers;
 mod picture;
 mod prose;
@@ -22,14 +23,18 @@ const OLD_PROSE: &str = "xtask/src/tidy/old_prose.txt";
 /// The number of places of each dependency between modules that is against the order.
 const OLD_DEPENDENCIES: &str = "xtask/src/tidy/old_dependencies.txt";
 
+/// The number of results in each file whose error is a text.
+const OLD_ERRORS: &str = "xtask/src/tidy/old_errors.txt";
+
 /// Check the project rules that no lint checks.
 ///
 /// Functions of at most 70 lines, modules of at most 500 (tests at their end not counted), `foo.rs` and `foo/…`
 /// instead of `mod.rs`, no generic module names, and no unfinished code.
 ///
 /// Documentation does not begin with What, Who, Whose, Whom or How, bindings are not called `one`, functions not `of`, tests
-/// not `what_…` or `who_…`, and dependencies between modules point down in the table of a crate's lib.rs. The rest of
-/// the violations is counted in `xtask/src/tidy/old_prose.txt` and `old_dependencies.txt`: the numbers only decrease.
+/// not `what_…` or `who_…`, dependencies between modules point down in the table of a crate's lib.rs, and the error of a
+/// `Result` is no `String`, tests excepted. The rest of the violations is counted in `xtask/src/tidy/old_prose.txt`,
+/// `old_dependencies.txt` and `old_errors.txt`: the numbers only decrease.
 ///
 /// The picture of the crates in docs/architecture.md shows every crate above its dependencies. The numbers of crates in
 /// docs/reference/features.md only decrease too.
@@ -57,6 +62,7 @@ struct Found {
     findings: Vec<String>,
     prose: Places,
     dependencies: Places,
+    errors: Places,
 }
 
 /// Runs the command.
@@ -69,8 +75,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let page = std::fs::read_to_string(workspace.root.join(picture::PAGE))?;
     found.findings.extend(picture::check(&workspace, &page));
     found.findings.extend(count_crates(&workspace, options.write)?);
-    let Found { files, mut findings, prose, dependencies } = found;
-    for (list, places) in [(OLD_PROSE, &prose), (OLD_DEPENDENCIES, &dependencies)] {
+    let Found { files, mut findings, prose, dependencies, errors } = found;
+    for (list, places) in [(OLD_PROSE, &prose), (OLD_DEPENDENCIES, &dependencies), (OLD_ERRORS, &errors)] {
         let path = workspace.root.join(list);
         let known = Known::read(&path)?;
         let lowered = known.as_ref().map_or_else(|| Known::all(places), |known| known.lowered(places));
@@ -130,6 +136,9 @@ impl Found {
             let text = std::fs::read_to_string(&file)?;
             for finding in rules::check(&shown, &text)? {
                 self.findings.push(located(&shown, &finding));
+            }
+            for finding in errors::check(&shown, &text)? {
+                self.errors.entry(shown.clone()).or_default().push(located(&shown, &finding));
             }
             self.add_prose(&shown, &text)?;
             let below = workspace.shown(file.strip_prefix(&source).unwrap_or(&file));

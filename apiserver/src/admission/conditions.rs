@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use registry_core::cel::admission::{
-    Age, ExpressionCompiler, MATCH_CONDITIONS_COST_BUDGET, Returns, Uses, VARIABLES,
+    Age, ExpressionCompiler, ExpressionError, MATCH_CONDITIONS_COST_BUDGET, Returns, Uses, VARIABLES,
 };
 use registry_core::cel::{CompositedVariables, OutOfBudget, Program};
 use registry_core::context::Budget;
@@ -27,7 +27,7 @@ struct Condition {
     name: String,
     expression: String,
     /// The program, or why there is none.
-    program: Result<Program, String>,
+    program: Result<Program, ExpressionError>,
 }
 
 /// Whether match conditions hold.
@@ -84,7 +84,6 @@ impl MatchConditions {
                 let expression = text("expression").to_owned();
                 let program =
                     compiler.compile(&expression, Returns::Bool, (uses, Age::Stored), &Budget::unlimited());
-                let program = program.map_err(|failure| format!("compilation error: {failure}"));
                 Condition { name: text("name").to_owned(), expression, program }
             })
             .collect();
@@ -141,7 +140,7 @@ impl MatchConditions {
             let result = match &condition.program {
                 Ok(program) => program.evaluate_within(&activation, &mut remaining, &write.context.budget),
                 Err(failure) => {
-                    failures.push(failure.clone());
+                    failures.push(format!("compilation error: {failure}"));
                     continue;
                 }
             };

@@ -188,7 +188,9 @@ impl Transports {
             .map(|identity| Arc::new(SingleCertAndKey::from(identity)) as Arc<dyn ResolvesClientCert>);
         let trust = match &key.trust {
             Trust::Any => tls::Trust::Any,
-            Trust::Authorities(bundle) => tls::Trust::of_bundle_or_system(bundle)?,
+            Trust::Authorities(bundle) => {
+                tls::Trust::of_bundle_or_system(bundle).map_err(|error| error.to_string())?
+            }
         };
         let tls = tls::client_config(trust, shown, protocols).map_err(|error| error.to_string())?;
         let connector = Connector::new(self.place(&key.at), key.at.server_name(), Some(tls));

@@ -57,9 +57,8 @@ impl WebhookBackend {
         truncate: Option<TruncateConfig>,
         faults: Arc<Faults>,
     ) -> Result<Self, AuditError> {
-        let failed = |reason: String| AuditError(format!("initializing audit webhook: {reason}"));
-        let settings = ClientSettings::from_kubeconfig(kubeconfig).map_err(failed)?;
-        let client = Client::new(settings).map_err(failed)?;
+        let client = ClientSettings::from_kubeconfig(kubeconfig).and_then(Client::new);
+        let client = client.map_err(|error| AuditError(format!("initializing audit webhook: {error}")))?;
         Ok(Self { client, initial_backoff, truncate, faults })
     }
 

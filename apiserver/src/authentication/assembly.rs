@@ -20,7 +20,7 @@ use super::oidc::JwtAuthenticators;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
 use super::oidc::reload::{self, Reload, issuers};
 use super::request_header::{FrontProxies, FrontProxyNames};
-use super::webhook::TokenWebhook;
+use super::webhook::{TokenWebhook, TokenWebhookError};
 use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
 
 /// Default time for which the answers of a token webhook are kept.
@@ -94,7 +94,9 @@ impl Sources<'_> {
         if let Some(jwt) = jwt {
             authenticator = authenticator.with_tokens(Arc::new(jwt));
         }
-        if let Some(webhook) = self.webhook().map_err(AuthenticationError::Configuration)? {
+        let webhook = self.webhook();
+        let webhook = webhook.map_err(|error| AuthenticationError::Configuration(error.to_string()))?;
+        if let Some(webhook) = webhook {
             authenticator = authenticator.with_tokens(Arc::new(webhook));
         }
         authenticator.anonymous = self.anonymous(anonymous)?;
@@ -129,7 +131,7 @@ impl Sources<'_> {
         Ok((Some(JwtAuthenticators::new(issuers, Some(reload))), anonymous))
     }
 
-    fn webhook(&self) -> Result<Option<TokenWebhook>, String> {
+    fn webhook(&self) -> Result<Option<TokenWebhook>, TokenWebhookError> {
         let options = &self.options.token_webhook;
         let Some(path) = &options.authentication_token_webhook_config_file else { return Ok(None) };
         let own_audiences = self.service_accounts.api_audiences().to_vec();

@@ -48,7 +48,7 @@ impl DelegatedSources<'_> {
         };
         let ttl = options.token_webhook.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
         let reviews = TokenWebhook::of_main_server(self.kubeconfig, ttl);
-        let reviews = reviews.map_err(AuthenticationError::Configuration)?;
+        let reviews = reviews.map_err(|error| AuthenticationError::Configuration(error.to_string()))?;
         let mut authenticator = Authenticator::new(tokens, false)
             .with_requests(FrontProxies::new(self.trust.clone(), self.proxy_names.clone()))
             .with_requests(ClientCertificates(self.trust))

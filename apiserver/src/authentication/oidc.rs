@@ -10,6 +10,7 @@
 //! | `p521_key` | P-521 keys, which need the feature `es512` |
 //! | `claims` | what is checked of every token |
 //! | `mapping` | the user that the claims name |
+//! | `error` | the reasons for which claims are not accepted |
 //! | `reload` | reads the file again when it changes |
 //!
 //! The algorithm of a token must be one of RSA or elliptic curves, and fit the issuer's key: no token decides how it is
@@ -34,6 +35,7 @@ use super::jwt::Unverified;
 mod checks;
 mod claims;
 pub(super) mod configuration;
+mod error;
 mod keys;
 mod mapping;
 #[cfg(feature = "es512")]
@@ -47,6 +49,7 @@ pub(super) mod reload;
 mod tests;
 pub(super) mod validation;
 
+use error::ClaimError;
 use keys::Algorithm;
 use provider::Provider;
 use validation::IssuerRules;
@@ -94,18 +97,17 @@ impl Issuer {
 
     async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> TokenOutcome {
         let keys = self.provider.known().await?;
-        let verified = |reason: String| format!("oidc: verify token: {reason}");
+        let verified = |error: ClaimError| format!("oidc: verify token: {error}");
         claims::check(claims, &self.rules.audiences, Timestamp::now()).map_err(verified)?;
         let algorithm = Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(verified)?;
         if !keys.verify(algorithm, token) {
             // The issuer may have new keys.
             let newer = self.provider.newer_than(&keys).await;
             if !newer.is_some_and(|keys| keys.verify(algorithm, token)) {
-                let reason = "failed to verify signature: failed to verify id token signature";
-                return Err(verified(reason.to_owned()));
+                return Err(verified(ClaimError::Signature));
             }
         }
-        let user = mapping::user(&self.rules, claims)?;
+        let user = mapping::user(&self.rules, claims).map_err(|error| error.to_string())?;
         Ok(Some(AuthenticatedToken { user, audiences: None }))
     }
 }

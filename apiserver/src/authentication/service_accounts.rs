@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
+use futures::TryFutureExt as _;
 use registry_core::api::StatusError;
 use registry_core::registry::Stores;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
 
-use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
+use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
 use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
 use crate::pki::PkiError;
@@ -18,6 +19,7 @@ use crate::responses::Response;
 pub(super) mod bound;
 mod claims;
 mod documents;
+mod error;
 mod keys;
 mod legacy_token;
 mod offline;
@@ -26,6 +28,7 @@ mod verified;
 use bound::BoundObjects;
 use claims::Claims;
 use documents::Documents;
+use error::TokenError;
 use keys::{SigningKey, VerifyingKey};
 use legacy_token::LegacyClaims;
 pub(crate) use offline::sign as sign_offline;
@@ -119,8 +122,12 @@ impl ServiceAccountTokens {
     /// Returns the user of a token, or `None` when it is not a service account's.
     ///
     /// # Errors
-    /// Fails if it is a service account's token that is not, or no longer, valid; the text gives the reason.
-    async fn user_of_token(&self, token: &str, audiences: &[String]) -> TokenOutcome {
+    /// Fails if it is a service account's token that is not, or no longer, valid.
+    async fn user_of_token(
+        &self,
+        token: &str,
+        audiences: &[String],
+    ) -> Result<Option<AuthenticatedToken>, TokenError> {
         let claims = if let Some(claims) = self.verified.get(token) {
             claims
         } else {
@@ -146,7 +153,7 @@ impl ServiceAccountTokens {
         Ok(Some(AuthenticatedToken { user, audiences: Some(audiences) }))
     }
 
-    fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), String> {
+    fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), TokenError> {
         let fitting = |key: &&VerifyingKey| token.key_id.as_deref().is_none_or(|id| id == key.id());
         let mut candidates: Vec<&VerifyingKey> = self.keys.iter().filter(fitting).collect();
         // The server that handed a key over may have named it differently.
@@ -154,7 +161,7 @@ impl ServiceAccountTokens {
             candidates = self.keys.iter().collect();
         }
         let is_signed = candidates.iter().any(|key| key.verifies(token));
-        is_signed.then_some(()).ok_or_else(|| "error in cryptographic primitive".to_owned())
+        is_signed.then_some(()).ok_or(TokenError::Signature)
     }
 
     /// Returns the document published at this path for clients that verify tokens themselves.
@@ -169,7 +176,8 @@ impl TokenAuthenticator for ServiceAccountTokens {
     }
 
     fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a> {
-        TokenAnswer::Later(Box::pin(self.user_of_token(token, audiences)))
+        let found = self.user_of_token(token, audiences);
+        TokenAnswer::Later(Box::pin(found.map_err(|error| error.to_string())))
     }
 }
 

@@ -15,7 +15,7 @@ use registry_core::context::UserInfo;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::clients::{Bounds, Client, ClientSettings};
+use crate::clients::{Bounds, Client, ClientSettings, SettingsError};
 use crate::main_server;
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
@@ -76,6 +76,15 @@ struct ReviewUser {
     extra: Option<BTreeMap<String, Vec<String>>>,
 }
 
+/// Error of a webhook that cannot be asked. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TokenWebhookError {
+    #[error("unsupported authentication webhook version {0:?}, supported versions are \"v1\", \"v1beta1\"")]
+    Version(String),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
 // === impl TokenWebhook ===
 
 impl TokenWebhook {
@@ -88,15 +97,11 @@ impl TokenWebhook {
         version: &str,
         ttl: Duration,
         own_audiences: Vec<String>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, TokenWebhookError> {
         let api_version = match version {
             "v1" => "authentication.k8s.io/v1",
             "v1beta1" => "authentication.k8s.io/v1beta1",
-            other => {
-                return Err(format!(
-                    "unsupported authentication webhook version {other:?}, supported versions are \"v1\", \"v1beta1\""
-                ));
-            }
+            other => return Err(TokenWebhookError::Version(other.to_owned())),
         };
         let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?)?;
         let inner = Arc::new(Webhook { client, api_version, own_audiences });
@@ -107,7 +112,7 @@ impl TokenWebhook {
     ///
     /// # Errors
     /// Fails if the kubeconfig cannot be used.
-    pub(super) fn of_main_server(kubeconfig: Option<&Path>, ttl: Duration) -> Result<Self, String> {
+    pub(super) fn of_main_server(kubeconfig: Option<&Path>, ttl: Duration) -> Result<Self, SettingsError> {
         let client = main_server::client(kubeconfig, TOKEN_REVIEWS)?;
         let api_version = "authentication.k8s.io/v1";
         let inner = Arc::new(Webhook { client, api_version, own_audiences: Vec::new() });

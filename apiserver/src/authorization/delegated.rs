@@ -42,7 +42,7 @@ pub(super) fn chain(
         denies_on_failure: false,
     };
     let client = main_server::client(options.delegation.authorization(), SUBJECT_ACCESS_REVIEWS)
-        .map_err(wrong("--authorization-kubeconfig"))?;
+        .map_err(|error| wrong("--authorization-kubeconfig")(error.to_string()))?;
     let conditions = MatchConditions::default();
     let webhook = WebhookAuthorizer::new(client, settings, conditions, metrics.webhook(NAME));
     let paths = OpenPaths::new(&options.delegation.authorization_always_allow_paths)

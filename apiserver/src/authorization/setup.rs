@@ -169,7 +169,8 @@ impl Modes {
                 Configured::Mode(mode) => self.member(mode)?,
                 Configured::Webhook(webhook) => {
                     let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
-                    let client = Client::new(ClientSettings::from_kubeconfig(&kubeconfig)?)?;
+                    let client = ClientSettings::from_kubeconfig(&kubeconfig).and_then(Client::new);
+                    let client = client.map_err(|error| error.to_string())?;
                     let metrics = metrics.webhook(&authorizer.name);
                     Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions, metrics)))
                 }

@@ -24,17 +24,26 @@ const SEQUENCE: u8 = 0x30;
 const OCTETS: u8 = 0x04;
 const BITS: u8 = 0x03;
 
+/// Error of a PEM text without a usable private key. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeyError {
+    #[error("its key is encrypted: `openssl pkey` decrypts it")]
+    Encrypted,
+    #[error("it has no private key (PEM)")]
+    Missing,
+    #[error("{}", super::texts::pem_text(.0))]
+    Malformed(pem::Error),
+}
+
 /// Returns the first private key in a PEM text.
 ///
 /// # Errors
-/// Fails with the reason if there is none.
-pub(crate) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, String> {
+/// Fails if there is none.
+pub(crate) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, KeyError> {
     PrivateKeyDer::from_pem_slice(pem).map_err(|error| match error {
-        pem::Error::NoItemsFound if contains(pem, b"ENCRYPTED PRIVATE KEY") => {
-            "its key is encrypted: `openssl pkey` decrypts it".to_owned()
-        }
-        pem::Error::NoItemsFound => "it has no private key (PEM)".to_owned(),
-        error => super::texts::pem_text(&error),
+        pem::Error::NoItemsFound if contains(pem, b"ENCRYPTED PRIVATE KEY") => KeyError::Encrypted,
+        pem::Error::NoItemsFound => KeyError::Missing,
+        error => KeyError::Malformed(error),
     })
 }
 

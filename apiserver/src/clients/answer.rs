@@ -18,17 +18,31 @@ const MAX_COMPLAINT_BYTES: usize = 64 * 1024;
 /// Maximum number of characters of an error's text.
 const MAX_COMPLAINT_CHARS: usize = 2048;
 
+/// Error of an answer whose body cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum AnswerError {
+    /// It is larger than this number of bytes. Not retryable.
+    #[error("the answer is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The connection broke. Retryable.
+    #[error("{}", broken(.0))]
+    Broken(#[source] hyper::Error),
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
+}
+
 /// Reads the body of an answer.
 ///
 /// # Errors
-/// Fails with a reason if it is larger than this, or breaks off.
-pub(crate) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, String> {
+/// Fails if it is larger than this, or breaks off.
+pub(crate) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, AnswerError> {
     match Limited::new(body, max_bytes).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(format!("the answer is larger than {max_bytes} bytes"))
-        }
-        Err(error) => Err(error.downcast_ref::<hyper::Error>().map_or_else(|| error.to_string(), broken)),
+        Err(error) if error.is::<LengthLimitError>() => Err(AnswerError::TooLarge(max_bytes)),
+        Err(error) => Err(match error.downcast() {
+            Ok(error) => AnswerError::Broken(*error),
+            Err(error) => AnswerError::Other(error),
+        }),
     }
 }
 

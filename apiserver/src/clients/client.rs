@@ -19,6 +19,7 @@ use crate::version::SERVER_VERSION;
 
 use super::answer::{is_retryable, read, request_failed};
 use super::connector::{Connector, Place};
+use super::error::SettingsError;
 use super::files::{Followed, Prepared};
 use super::settings::ClientSettings;
 
@@ -83,16 +84,17 @@ impl Client {
     ///
     /// # Errors
     /// Fails with a reason if the URL, a certificate, a key or other credentials cannot be used.
-    pub(crate) fn new(settings: ClientSettings) -> Result<Self, String> {
+    pub(crate) fn new(settings: ClientSettings) -> Result<Self, SettingsError> {
         let server = &settings.server;
-        let uri: Uri = server.parse().map_err(|error| format!("server {server:?}: {error}"))?;
+        let uri: Uri =
+            server.parse().map_err(|source| SettingsError::Url { server: server.clone(), source })?;
         let host = uri.host().filter(|host| !host.is_empty());
-        let host = host.ok_or_else(|| format!("server {server:?} names no host"))?;
+        let host = host.ok_or_else(|| SettingsError::NoHost(server.clone()))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let (is_encrypted, default_port) = match uri.scheme_str() {
             Some("https") => (true, 443),
             Some("http") => (false, 80),
-            _ => return Err(format!("server {server:?}: its scheme must be https or http")),
+            _ => return Err(SettingsError::Scheme(server.clone())),
         };
         let server_name = settings.server_name.clone().unwrap_or_else(|| host.clone());
         let place = Place::Host { host, port: uri.port_u16().unwrap_or(default_port) };
@@ -179,7 +181,8 @@ impl Client {
 
     async fn answer(&self, request: Request<Full<Bytes>>, max_bytes: usize) -> Result<Bytes, CallFailure> {
         let (head, incoming) = self.send(request).await?.into_parts();
-        let read = read(incoming, max_bytes).await.map_err(CallFailure::temporary)?;
+        let read = read(incoming, max_bytes).await;
+        let read = read.map_err(|error| CallFailure::temporary(error.to_string()))?;
         if head.status.is_success() {
             return Ok(read);
         }

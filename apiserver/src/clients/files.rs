@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use rustls::ClientConfig;
 use tokio::time::Instant;
 
+use super::error::SettingsError;
 use super::settings::{ClientSettings, Contents};
 
 /// Minimum time between two readings of the files.
@@ -38,7 +39,10 @@ impl Followed {
     ///
     /// # Errors
     /// Fails with a reason if a file cannot be read or used.
-    pub(crate) fn new(settings: ClientSettings, protocols: &'static [&'static [u8]]) -> Result<Self, String> {
+    pub(crate) fn new(
+        settings: ClientSettings,
+        protocols: &'static [&'static [u8]],
+    ) -> Result<Self, SettingsError> {
         let contents = settings.contents()?;
         let (headers, tls) = (settings.headers(&contents)?, settings.tls(&contents, protocols)?);
         let current = ArcSwap::from_pointee(Prepared { contents, headers, tls });
@@ -61,7 +65,7 @@ impl Followed {
         if self.settings.has_files() && self.is_due() {
             let settings = self.settings.clone();
             let read = tokio::task::spawn_blocking(move || settings.contents()).await;
-            let read = read.unwrap_or_else(|error| Err(error.to_string()));
+            let read = read.unwrap_or_else(|error| Err(error.into()));
             if let Err(reason) = read.and_then(|contents| self.replace(contents)) {
                 tracing::warn!("the former credentials for {} stay in use: {reason}", self.settings.server);
             }
@@ -79,7 +83,7 @@ impl Followed {
         is_due
     }
 
-    fn replace(&self, contents: Contents) -> Result<(), String> {
+    fn replace(&self, contents: Contents) -> Result<(), SettingsError> {
         let former = self.current.load();
         if former.contents == contents {
             return Ok(());

@@ -7,14 +7,16 @@ use std::fmt::Write as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use registry_core::context::UserInfo;
 
+use super::error::SettingsError;
+
 /// Returns the headers by which a client acts as this user.
 ///
 /// # Errors
 /// Fails if an attribute of the user cannot be in a header.
-pub(super) fn impersonation(user: &UserInfo) -> Result<HeaderMap, String> {
+pub(super) fn impersonation(user: &UserInfo) -> Result<HeaderMap, SettingsError> {
     let mut headers = HeaderMap::new();
     let value = |text: &str| {
-        HeaderValue::from_bytes(text.as_bytes()).map_err(|_| format!("{text:?} cannot be in a header"))
+        HeaderValue::from_bytes(text.as_bytes()).map_err(|_| SettingsError::HeaderValue(text.to_owned()))
     };
     headers.insert(HeaderName::from_static("impersonate-user"), value(&user.name)?);
     if !user.uid.is_empty() {
@@ -25,7 +27,7 @@ pub(super) fn impersonation(user: &UserInfo) -> Result<HeaderMap, String> {
     }
     for (key, values) in &user.extra {
         let name = HeaderName::try_from(format!("impersonate-extra-{}", escaped_header_key(key)))
-            .map_err(|_| format!("the key {key:?} cannot be in a header"))?;
+            .map_err(|_| SettingsError::HeaderName(key.clone()))?;
         for text in values {
             headers.append(&name, value(text)?);
         }

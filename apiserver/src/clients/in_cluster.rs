@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::error::SettingsError;
 use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
 use super::tls::Trust;
 
@@ -15,18 +16,16 @@ impl ClientSettings {
     ///
     /// # Errors
     /// Fails if it does not run in a cluster, or without a service account.
-    pub(crate) fn in_cluster() -> Result<Self, String> {
+    pub(crate) fn in_cluster() -> Result<Self, SettingsError> {
         let variable = |name: &str| std::env::var(name).unwrap_or_default();
         let (host, port) = (variable("KUBERNETES_SERVICE_HOST"), variable("KUBERNETES_SERVICE_PORT"));
         in_cluster(&host, &port, Path::new(DIRECTORY))
     }
 }
 
-fn in_cluster(host: &str, port: &str, directory: &Path) -> Result<ClientSettings, String> {
+fn in_cluster(host: &str, port: &str, directory: &Path) -> Result<ClientSettings, SettingsError> {
     if host.is_empty() || port.is_empty() {
-        return Err("unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and \
-                    KUBERNETES_SERVICE_PORT must be defined"
-            .to_owned());
+        return Err(SettingsError::NotInCluster);
     }
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     let token = directory.join("token");
@@ -58,9 +57,9 @@ mod tests {
     fn a_pod_knows_its_cluster() {
         let directory = tempfile::tempdir().unwrap();
         let settings = |host: &str, port: &str| in_cluster(host, port, directory.path());
-        let refused = settings("", "443").err().unwrap();
+        let refused = settings("", "443").err().unwrap().to_string();
         assert!(refused.contains("KUBERNETES_SERVICE_HOST"), "{refused}");
-        let refused = settings("10.0.0.1", "443").err().unwrap();
+        let refused = settings("10.0.0.1", "443").err().unwrap().to_string();
         assert!(refused.contains("token"), "{refused}");
         std::fs::write(directory.path().join("token"), "t1\n").unwrap();
         let without_authority = settings("fd00::1", "6443").unwrap();

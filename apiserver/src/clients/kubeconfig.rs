@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::error::SettingsError;
 use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
 use super::{headers, tls};
 
@@ -93,19 +94,18 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// Fails with a reason that names the file.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let failed = |reason: String| format!("kubeconfig {}: {reason}", path.display());
-        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    pub(crate) fn read(path: &Path) -> Result<Self, SettingsError> {
         let directory = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::parse(&bytes, directory).map_err(failed)
+        let read = std::fs::read(path).map_err(SettingsError::from);
+        read.and_then(|bytes| Self::parse(&bytes, directory)).map_err(|error| error.of_kubeconfig(path))
     }
 
-    fn parse(bytes: &[u8], directory: &Path) -> Result<Self, String> {
-        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| error.to_string())?;
-        let file: File = serde_json::from_value(decoded.value).map_err(|error| error.to_string())?;
+    fn parse(bytes: &[u8], directory: &Path) -> Result<Self, SettingsError> {
+        let decoded = yaml::decode(bytes, &Limits::default())?;
+        let file: File = serde_json::from_value(decoded.value)?;
         let is_other = |given: &Option<String>, known: &str| given.as_ref().is_some_and(|it| it != known);
         if is_other(&file.kind, "Config") || is_other(&file.api_version, "v1") {
-            return Err("it is no Config of version v1".to_owned());
+            return Err(SettingsError::OtherKind);
         }
         Ok(Self {
             current_context: file.current_context.unwrap_or_default(),
@@ -120,27 +120,23 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// Fails if there is no such context, cluster or user, or if one has a field that this server does not have.
-    pub(crate) fn settings(&self) -> Result<ClientSettings, String> {
+    pub(crate) fn settings(&self) -> Result<ClientSettings, SettingsError> {
         if self.current_context.is_empty() {
-            return Err("invalid configuration: no current-context is set".to_owned());
+            return Err(SettingsError::NoCurrentContext);
         }
         let context = self.contexts.get(&self.current_context);
-        let context = context.ok_or_else(|| {
-            format!("context was not found for specified context: {}", self.current_context)
-        })?;
+        let context = context.ok_or_else(|| SettingsError::ContextNotFound(self.current_context.clone()))?;
         let cluster_name = context.cluster.as_deref().unwrap_or_default();
         let cluster = self.clusters.get(cluster_name);
-        let cluster = cluster
-            .ok_or_else(|| format!("invalid configuration: cluster {cluster_name:?} does not exist"))?;
+        let cluster = cluster.ok_or_else(|| SettingsError::ClusterNotFound(cluster_name.to_owned()))?;
         let server = cluster.server.clone().filter(|server| !server.is_empty());
-        let server = server
-            .ok_or_else(|| format!("invalid configuration: no server found for cluster {cluster_name:?}"))?;
+        let server = server.ok_or_else(|| SettingsError::ServerNotFound(cluster_name.to_owned()))?;
         let trust =
-            cluster.trust(&self.directory).map_err(|reason| invalid("cluster", cluster_name, &reason))?;
+            cluster.trust(&self.directory).map_err(|error| invalid("cluster", cluster_name, error))?;
         let mut credentials = match context.user.as_deref().filter(|user| !user.is_empty()) {
-            Some(user) => self
-                .credentials(user)?
-                .ok_or_else(|| format!("invalid configuration: auth info {user:?} does not exist"))?,
+            Some(user) => {
+                self.credentials(user)?.ok_or_else(|| SettingsError::UserNotFound(user.to_owned()))?
+            }
             None => Credentials::default(),
         };
         let has_tls_settings = !matches!(trust, TrustSource::System) || credentials.certificate.is_some();
@@ -158,9 +154,9 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// Fails if they cannot be used.
-    pub(crate) fn credentials(&self, user: &str) -> Result<Option<Credentials>, String> {
+    pub(crate) fn credentials(&self, user: &str) -> Result<Option<Credentials>, SettingsError> {
         let Some(found) = self.users.get(user) else { return Ok(None) };
-        found.credentials(&self.directory).map(Some).map_err(|reason| invalid("user", user, &reason))
+        found.credentials(&self.directory).map(Some).map_err(|error| invalid("user", user, error))
     }
 
     /// Returns the credentials for a host and port: those of the user that is named after them, with a star for the first
@@ -170,7 +166,7 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// Fails if they cannot be used.
-    pub(crate) fn credentials_for(&self, target: &str) -> Result<Option<Credentials>, String> {
+    pub(crate) fn credentials_for(&self, target: &str) -> Result<Option<Credentials>, SettingsError> {
         let without_port = target.strip_suffix(":443");
         let targets = [Some(target), without_port].into_iter().flatten();
         let named = targets.flat_map(names_of).find(|name| self.users.contains_key(name));
@@ -184,7 +180,7 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// Fails if they cannot be used.
-    pub(crate) fn default_credentials(&self) -> Result<Option<Credentials>, String> {
+    pub(crate) fn default_credentials(&self) -> Result<Option<Credentials>, SettingsError> {
         if self.users.contains_key("*") {
             return self.credentials("*");
         }
@@ -199,7 +195,7 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// Fails if those of one cannot be used.
-    pub(crate) fn check_users(&self) -> Result<(), String> {
+    pub(crate) fn check_users(&self) -> Result<(), SettingsError> {
         self.users.keys().try_for_each(|user| self.credentials(user).map(drop))
     }
 }
@@ -209,9 +205,9 @@ impl ClientSettings {
     ///
     /// # Errors
     /// Fails with a reason that names the file.
-    pub(crate) fn from_kubeconfig(path: &Path) -> Result<Self, String> {
+    pub(crate) fn from_kubeconfig(path: &Path) -> Result<Self, SettingsError> {
         let settings = Kubeconfig::read(path)?.settings();
-        settings.map_err(|reason| format!("kubeconfig {}: {reason}", path.display()))
+        settings.map_err(|error| error.of_kubeconfig(path))
     }
 }
 
@@ -221,8 +217,8 @@ fn names_of(host: &str) -> impl Iterator<Item = String> {
     std::iter::once(host.to_owned()).chain(suffixes.map(|suffix| format!("*{suffix}")))
 }
 
-fn invalid(kind: &str, name: &str, reason: &str) -> String {
-    format!("invalid configuration: {kind} {name:?}: {reason}")
+fn invalid(kind: &'static str, name: &str, error: SettingsError) -> SettingsError {
+    SettingsError::Entry { kind, name: name.to_owned(), source: Box::new(error) }
 }
 
 /// Returns the URL of a server that may be given without a scheme.
@@ -236,15 +232,15 @@ fn with_scheme(server: &str, has_tls_settings: bool) -> String {
 
 fn by_name<T: DeserializeOwned>(
     entries: Option<Vec<Named>>,
-    kind: &str,
-) -> Result<BTreeMap<String, T>, String> {
+    kind: &'static str,
+) -> Result<BTreeMap<String, T>, SettingsError> {
     let mut found = BTreeMap::new();
     for mut entry in entries.unwrap_or_default() {
         let content = entry.content.remove(kind).filter(|content| !content.is_null());
         let content = serde_json::from_value(content.unwrap_or_else(|| Map::new().into()));
-        let content = content.map_err(|error| invalid(kind, &entry.name, &error.to_string()))?;
+        let content = content.map_err(|error| invalid(kind, &entry.name, error.into()))?;
         if found.contains_key(&entry.name) {
-            return Err(format!("invalid configuration: duplicate name {:?} in {kind}s", entry.name));
+            return Err(SettingsError::Duplicate { kind, name: entry.name });
         }
         found.insert(entry.name, content);
     }
@@ -253,36 +249,34 @@ fn by_name<T: DeserializeOwned>(
 
 /// Returns the data, or else the file. `None` if there is neither.
 fn content(
-    field: &str,
+    field: &'static str,
     data: Option<&str>,
     file: Option<&Path>,
     directory: &Path,
-) -> Result<Option<Content>, String> {
+) -> Result<Option<Content>, SettingsError> {
     if let Some(data) = data.filter(|data| !data.is_empty()) {
         let data: String = data.chars().filter(|character| !matches!(character, '\r' | '\n')).collect();
-        let decoded = STANDARD.decode(data).map_err(|error| format!("{field}-data: {error}"))?;
+        let decoded = STANDARD.decode(data).map_err(|source| SettingsError::Base64 { field, source })?;
         return Ok(Some(Content::Inline(decoded)));
     }
     let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else { return Ok(None) };
     let content = Content::File(directory.join(file));
-    content.read().map_err(|reason| format!("{field}: {reason}"))?;
+    content.read().map_err(|error| SettingsError::Field { field, source: Box::new(error) })?;
     Ok(Some(content))
 }
 
 // === impl Cluster ===
 
 impl Cluster {
-    fn trust(&self, directory: &Path) -> Result<TrustSource, String> {
+    fn trust(&self, directory: &Path) -> Result<TrustSource, SettingsError> {
         if self.proxy_url.as_ref().is_some_and(|url| !url.is_empty()) {
-            return Err("proxy-url is not supported: name a server that can be reached directly".to_owned());
+            return Err(SettingsError::ProxyUrl);
         }
         let data = self.certificate_authority_data.as_deref();
         let authorities =
             content("certificate-authority", data, self.certificate_authority.as_deref(), directory)?;
         match (authorities, self.insecure_skip_tls_verify.unwrap_or_default()) {
-            (Some(_), true) => {
-                Err("specifying a root certificates file with the insecure flag is not allowed".to_owned())
-            }
+            (Some(_), true) => Err(SettingsError::AuthoritiesOfInsecureServer),
             (Some(authorities), false) => Ok(TrustSource::Authorities(authorities)),
             (None, true) => {
                 tls::warn_unverified(self.server.as_deref().unwrap_or("the server"));
@@ -296,15 +290,12 @@ impl Cluster {
 // === impl User ===
 
 impl User {
-    fn credentials(&self, directory: &Path) -> Result<Credentials, String> {
+    fn credentials(&self, directory: &Path) -> Result<Credentials, SettingsError> {
         for (field, is_set) in
             [("exec", self.exec.is_some()), ("auth-provider", self.auth_provider.is_some())]
         {
             if is_set {
-                return Err(format!(
-                    "{field} is not supported: give a tokenFile, which is read again when it changes, or a client \
-                     certificate"
-                ));
+                return Err(SettingsError::CredentialPlugin(field));
             }
         }
         Ok(Credentials {
@@ -314,7 +305,7 @@ impl User {
         })
     }
 
-    fn certificate(&self, directory: &Path) -> Result<Option<(Content, Content)>, String> {
+    fn certificate(&self, directory: &Path) -> Result<Option<(Content, Content)>, SettingsError> {
         let (data, file) = (self.client_certificate_data.as_deref(), self.client_certificate.as_deref());
         let certificate = content("client-certificate", data, file, directory)?;
         let (data, file) = (self.client_key_data.as_deref(), self.client_key.as_deref());
@@ -322,11 +313,11 @@ impl User {
         match (certificate, key) {
             (Some(certificate), Some(key)) => Ok(Some((certificate, key))),
             (None, None) => Ok(None),
-            _ => Err("client-certificate and client-key must be set together".to_owned()),
+            _ => Err(SettingsError::CertificateOrKeyAlone),
         }
     }
 
-    fn authorization(&self, directory: &Path) -> Result<Authorization, String> {
+    fn authorization(&self, directory: &Path) -> Result<Authorization, SettingsError> {
         fn text(text: Option<&String>) -> Option<String> {
             text.filter(|text| !text.is_empty()).cloned()
         }
@@ -335,8 +326,7 @@ impl User {
             (text(self.token.as_ref()), text(self.username.as_ref()), text(self.password.as_ref()));
         let has_password = name.is_some() || password.is_some();
         if token.is_some() && has_password {
-            return Err("more than one authentication method found: [token basicAuth], only one is allowed"
-                .to_owned());
+            return Err(SettingsError::SeveralMethods);
         }
         // As in client-go, the file takes precedence over a token beside it.
         Ok(match (file, token) {
@@ -350,7 +340,7 @@ impl User {
     }
 
     /// Returns the headers by which this user acts as another one.
-    fn impersonation(&self) -> Result<HeaderMap, String> {
+    fn impersonation(&self) -> Result<HeaderMap, SettingsError> {
         let user = UserInfo {
             name: self.impersonated.clone().unwrap_or_default(),
             uid: self.as_uid.clone().unwrap_or_default(),
@@ -363,7 +353,7 @@ impl User {
         if user == UserInfo::default() {
             return Ok(HeaderMap::new());
         }
-        Err("requesting uid, groups or user-extra without impersonating a user".to_owned())
+        Err(SettingsError::ImpersonatedWithoutName)
     }
 }
 
@@ -386,7 +376,7 @@ contexts:
 current-context: here
 ";
 
-    fn settings(config: &str) -> Result<ClientSettings, String> {
+    fn settings(config: &str) -> Result<ClientSettings, SettingsError> {
         Kubeconfig::parse(config.as_bytes(), Path::new("/nowhere"))?.settings()
     }
 
@@ -448,10 +438,10 @@ current-context: here
             ("certificate-authority-data: Q0E=", "certificate-authority: ca.crt", "/nowhere/ca.crt"),
             ("tls-server-name: other", "insecure-skip-tls-verify: true", "insecure flag"),
         ] {
-            let refused = settings(&CONFIG.replace(from, to)).err().expect(to);
+            let refused = settings(&CONFIG.replace(from, to)).err().expect(to).to_string();
             assert!(refused.contains(reason), "{refused}");
         }
-        let missing = ClientSettings::from_kubeconfig(Path::new("/nowhere")).err().unwrap();
+        let missing = ClientSettings::from_kubeconfig(Path::new("/nowhere")).err().unwrap().to_string();
         assert!(missing.contains("/nowhere"), "{missing}");
     }
 

@@ -12,8 +12,7 @@ use http::{HeaderMap, HeaderValue};
 use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 
-use crate::certificates;
-
+use super::error::SettingsError;
 use super::tls::{self, Trust};
 
 /// A server and how a client proves itself to it.
@@ -112,7 +111,7 @@ impl ClientSettings {
     ///
     /// # Errors
     /// Fails if one cannot be read.
-    pub(super) fn contents(&self) -> Result<Contents, String> {
+    pub(super) fn contents(&self) -> Result<Contents, SettingsError> {
         let authorities = match &self.trust {
             TrustSource::Authorities(content) => Some(content.read()?),
             TrustSource::System | TrustSource::Any => None,
@@ -136,7 +135,7 @@ impl ClientSettings {
         &self,
         contents: &Contents,
         protocols: &[&[u8]],
-    ) -> Result<Arc<rustls::ClientConfig>, String> {
+    ) -> Result<Arc<rustls::ClientConfig>, SettingsError> {
         let trust = match (&self.trust, &contents.tls.authorities) {
             (TrustSource::Any, _) => Trust::Any,
             (_, Some(bundle)) => Trust::of_bundle(bundle)?,
@@ -146,14 +145,14 @@ impl ClientSettings {
             Some((chain, key)) => Some(Arc::new(SingleCertAndKey::from(tls::certified_key(chain, key)?))),
             None => None,
         };
-        tls::client_config(trust, shown, protocols).map_err(|error| certificates::text(&error))
+        tls::client_config(trust, shown, protocols).map_err(SettingsError::Tls)
     }
 
     /// Returns the headers of each request.
     ///
     /// # Errors
     /// Fails if the credentials cannot be in a header.
-    pub(super) fn headers(&self, contents: &Contents) -> Result<HeaderMap, String> {
+    pub(super) fn headers(&self, contents: &Contents) -> Result<HeaderMap, SettingsError> {
         let mut headers = self.credentials.impersonation.clone();
         let text = match (&self.credentials.authorization, &contents.token) {
             (Authorization::None, _) => return Ok(headers),
@@ -161,7 +160,7 @@ impl ClientSettings {
             (Authorization::TokenFile(path), token) => {
                 let token = String::from_utf8_lossy(token.as_deref().unwrap_or_default()).trim().to_owned();
                 if token.is_empty() {
-                    return Err(format!("the token file {} is empty", path.display()));
+                    return Err(SettingsError::EmptyToken(path.clone()));
                 }
                 format!("Bearer {token}")
             }
@@ -169,8 +168,7 @@ impl ClientSettings {
                 format!("Basic {}", STANDARD.encode(format!("{name}:{password}")))
             }
         };
-        let mut value = HeaderValue::from_str(&text)
-            .map_err(|_| "the credentials have characters that no header can have".to_owned())?;
+        let mut value = HeaderValue::from_str(&text).map_err(|_| SettingsError::CredentialsInHeader)?;
         value.set_sensitive(true);
         headers.insert(AUTHORIZATION, value);
         Ok(headers)
@@ -193,11 +191,11 @@ impl Content {
     ///
     /// # Errors
     /// Fails if the file cannot be read.
-    pub(crate) fn read(&self) -> Result<Vec<u8>, String> {
+    pub(crate) fn read(&self) -> Result<Vec<u8>, SettingsError> {
         match self {
             Self::Inline(bytes) => Ok(bytes.clone()),
             Self::File(path) => {
-                std::fs::read(path).map_err(|error| format!("unable to read {}: {error}", path.display()))
+                std::fs::read(path).map_err(|source| SettingsError::Unreadable { path: path.clone(), source })
             }
         }
     }

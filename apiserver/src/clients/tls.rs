@@ -12,7 +12,8 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::certificates::{self, TrustedCertificates, certificate_text, pem_text, private_key};
+use super::error::SettingsError;
+use crate::certificates::{self, TrustedCertificates, private_key};
 
 /// Number of servers beyond which warnings repeat.
 const MAX_WARNED: usize = 64;
@@ -52,13 +53,11 @@ impl Trust {
     ///
     /// # Errors
     /// Fails if it has none.
-    pub(crate) fn of_bundle(bundle: &[u8]) -> Result<Self, String> {
+    pub(crate) fn of_bundle(bundle: &[u8]) -> Result<Self, SettingsError> {
         let mut roots = TrustedCertificates::default();
         roots.add_usable(CertificateDer::pem_slice_iter(bundle).flatten());
         if roots.is_empty() {
-            return Err(
-                "unable to load root certificates: no valid certificate authority data seen".to_owned()
-            );
+            return Err(SettingsError::NoAuthorities);
         }
         Ok(Self::Authorities(Arc::new(roots)))
     }
@@ -67,7 +66,7 @@ impl Trust {
     ///
     /// # Errors
     /// Fails if it is not blank and has none.
-    pub(crate) fn of_bundle_or_system(bundle: &[u8]) -> Result<Self, String> {
+    pub(crate) fn of_bundle_or_system(bundle: &[u8]) -> Result<Self, SettingsError> {
         if bundle.trim_ascii().is_empty() { Ok(Self::system()) } else { Self::of_bundle(bundle) }
     }
 
@@ -135,16 +134,16 @@ fn is_first_warning(server: &str) -> bool {
 ///
 /// # Errors
 /// Fails if one cannot be read, or if the key is not that of the certificate.
-pub(crate) fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, String> {
+pub(crate) fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, SettingsError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
-    let chain = chain.map_err(|error| format!("client-certificate: {}", pem_text(&error)))?;
+    let chain = chain.map_err(SettingsError::CertificateEncoding)?;
     if chain.is_empty() {
-        return Err("client-certificate: it has no certificate (PEM)".to_owned());
+        return Err(SettingsError::NoCertificate);
     }
-    let key = private_key(key).map_err(|reason| format!("client-key: {reason}"))?;
+    let key = private_key(key).map_err(SettingsError::KeyEncoding)?;
     certificates::certified_key(chain, &key).map_err(|error| match error {
-        Error::InvalidCertificate(wrong) => format!("client-certificate: {}", certificate_text(&wrong)),
-        other => format!("client-key: {}", certificates::text(&other)),
+        Error::InvalidCertificate(wrong) => SettingsError::Certificate(wrong),
+        other => SettingsError::Key(other),
     })
 }
 
@@ -212,7 +211,7 @@ mod tests {
                 "client-certificate: a PEM section has no end",
             ),
         ] {
-            assert_eq!(certified_key(chain, key).err().as_deref(), Some(reason));
+            assert_eq!(certified_key(chain, key).err().unwrap().to_string(), reason);
         }
     }
 

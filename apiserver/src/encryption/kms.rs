@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use http::uri::PathAndQuery;
 use hyper_util::rt::TokioIo;
 use registry_core::metrics::TransformMetrics;
-use registry_core::storage::transform::kms::{KmsCiphertext, KmsService, KmsStatus};
+use registry_core::storage::transform::kms::{KmsCiphertext, KmsService, KmsStatus, ServiceError};
 use tokio::net::UnixStream;
 use tonic::transport::{Channel, Endpoint, Uri};
 use tonic::{Request, Status};
@@ -76,6 +76,20 @@ pub(super) struct EncryptResponse {
     pub(super) annotations: BTreeMap<String, Vec<u8>>,
 }
 
+/// Error of the address of a service. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EndpointError {
+    #[error("unsupported endpoint {0:?}")]
+    Unsupported(String),
+    #[error("endpoint {0:?} names no socket")]
+    NoSocket(String),
+}
+
+/// Error of a call, with the text that Go's gRPC library has for it.
+#[derive(Debug, thiserror::Error)]
+#[error("rpc error: code = {:?} desc = {}", .0.code(), .0.message())]
+struct CallError(#[source] Box<Status>);
+
 // === impl KmsClient ===
 
 impl KmsClient {
@@ -84,14 +98,18 @@ impl KmsClient {
     ///
     /// # Errors
     /// Fails if the endpoint is not a Unix socket's.
-    pub(super) fn new(endpoint: &str, timeout: Duration, metrics: TransformMetrics) -> Result<Self, String> {
+    pub(super) fn new(
+        endpoint: &str,
+        timeout: Duration,
+        metrics: TransformMetrics,
+    ) -> Result<Self, EndpointError> {
         let rest =
-            endpoint.strip_prefix("unix:").ok_or_else(|| format!("unsupported endpoint {endpoint:?}"))?;
+            endpoint.strip_prefix("unix:").ok_or_else(|| EndpointError::Unsupported(endpoint.to_owned()))?;
         let path = rest.strip_prefix("//").unwrap_or(rest);
         // Linux: the name of an abstract socket begins with a zero byte.
         let path = path.strip_prefix("/@").map_or_else(|| path.to_owned(), |name| format!("\0{name}"));
         if path.is_empty() {
-            return Err(format!("endpoint {endpoint:?} names no socket"));
+            return Err(EndpointError::NoSocket(endpoint.to_owned()));
         }
         let path = PathBuf::from(path);
         // The host is not used.
@@ -104,7 +122,7 @@ impl KmsClient {
         Ok(Self { channel, timeout, metrics })
     }
 
-    async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, String>
+    async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, CallError>
     where
         Q: prost::Message + Send + Sync + 'static,
         A: prost::Message + Default + Send + Sync + 'static,
@@ -118,26 +136,24 @@ impl KmsClient {
         let answered =
             answered.await.unwrap_or_else(|_| Err(Status::deadline_exceeded("context deadline exceeded")));
         self.metrics.called(method, answered.is_ok());
-        answered
-            .map(tonic::Response::into_inner)
-            .map_err(|status| format!("rpc error: code = {:?} desc = {}", status.code(), status.message()))
+        answered.map(tonic::Response::into_inner).map_err(|status| CallError(Box::new(status)))
     }
 }
 
 #[async_trait]
 impl KmsService for KmsClient {
-    async fn status(&self) -> Result<KmsStatus, String> {
+    async fn status(&self) -> Result<KmsStatus, ServiceError> {
         let StatusResponse { version, healthz, key_id } = self.call(STATUS, StatusRequest {}).await?;
         Ok(KmsStatus { version, healthz, key_id })
     }
 
-    async fn encrypt(&self, uid: &str, plain: &[u8]) -> Result<KmsCiphertext, String> {
+    async fn encrypt(&self, uid: &str, plain: &[u8]) -> Result<KmsCiphertext, ServiceError> {
         let request = EncryptRequest { plaintext: plain.to_vec(), uid: uid.to_owned() };
         let EncryptResponse { ciphertext, key_id, annotations } = self.call(ENCRYPT, request).await?;
         Ok(KmsCiphertext { ciphertext, key_id, annotations })
     }
 
-    async fn decrypt(&self, uid: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, String> {
+    async fn decrypt(&self, uid: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, ServiceError> {
         let KmsCiphertext { ciphertext, key_id, annotations } = encrypted.clone();
         let request = DecryptRequest { ciphertext, uid: uid.to_owned(), key_id, annotations };
         let DecryptResponse { plaintext } = self.call(DECRYPT, request).await?;

@@ -92,7 +92,8 @@ impl Transformers {
     /// Checks all services, and returns the failures.
     pub(super) async fn check(&self) -> Vec<String> {
         let checks = join_all(self.services.iter().map(|service| service.check())).await;
-        let failures: Vec<String> = checks.into_iter().filter_map(Result::err).collect();
+        let failures = checks.into_iter().filter_map(Result::err);
+        let failures: Vec<String> = failures.map(|failure| failure.to_string()).collect();
         for failure in &failures {
             tracing::warn!("{failure}");
         }

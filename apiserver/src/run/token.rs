@@ -51,8 +51,8 @@ async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<Strin
     let failed = |reason: String| {
         format!("the server cannot be asked for the uid of the account: {reason}; start it, or give --uid")
     };
-    let settings = ClientSettings::from_kubeconfig(&options.kubeconfig_path()).map_err(failed)?;
-    let client = Client::new(settings).map_err(failed)?;
+    let client = ClientSettings::from_kubeconfig(&options.kubeconfig_path()).and_then(Client::new);
+    let client = client.map_err(|error| failed(error.to_string()))?;
     let ServiceAccountName { namespace, name } = account;
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}");
     let found = client.call(Method::GET, &path, Bytes::new(), LOOKUP).await;

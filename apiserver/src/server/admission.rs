@@ -8,7 +8,7 @@ use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
-use crate::clients::{Client, ClientSettings, ServiceResolver};
+use crate::clients::{Client, ClientSettings, ServiceResolver, SettingsError};
 use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
 use crate::options::{Controller, Options, OptionsError};
@@ -70,8 +70,8 @@ fn callers(
     configuration: &AdmissionConfiguration,
     services: &Services,
     resolver: &Arc<ServiceResolver>,
-) -> Result<webhooks::Callers, String> {
-    let caller = |kubeconfig: &Option<PathBuf>| -> Result<Arc<dyn WebhookCaller>, String> {
+) -> Result<webhooks::Callers, SettingsError> {
+    let caller = |kubeconfig: &Option<PathBuf>| -> Result<Arc<dyn WebhookCaller>, SettingsError> {
         Ok(match kubeconfig {
             Some(path) => Arc::new(Webhooks::with_credentials(resolver.clone(), path)?),
             None => services.webhooks.clone(),

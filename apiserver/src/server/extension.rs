@@ -11,7 +11,7 @@ use super::authentication_config::{AuthenticationConfig, FollowedAuthentication}
 use crate::authentication::{
     AuthenticationError, Authenticator, ClientTrust, DelegatedSources, FrontProxyNames,
 };
-use crate::clients::Client;
+use crate::clients::{Client, SettingsError};
 use crate::main_server::source::ApiServer;
 use crate::main_server::{self, MainKinds};
 use crate::options::{FrontProxyOptions, Options, OptionsError};
@@ -43,7 +43,8 @@ impl MainServer {
     pub(super) async fn open(options: &Options, trust: Arc<ClientTrust>) -> Result<Self, ServerError> {
         options.validate_delegation()?;
         let delegation = &options.delegation;
-        let wrong = |flag: &'static str| move |reason: String| OptionsError(format!("{flag}: {reason}"));
+        let wrong =
+            |flag: &'static str| move |reason: SettingsError| OptionsError(format!("{flag}: {reason}"));
         let client =
             main_server::client(delegation.kubeconfig.as_deref(), "").map_err(wrong("--kubeconfig"))?;
         let proxies = &options.authentication.front_proxy;

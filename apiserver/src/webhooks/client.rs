@@ -19,11 +19,12 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
+use super::UnusableWebhook;
 use crate::clients::dial::{Connection, DialError, connect, resolve};
 use crate::clients::kubeconfig::Kubeconfig;
 use crate::clients::{
-    ClientSettings, Content, Followed, Prepared, ServiceResolver, TrustSource, broken, is_closed, read,
-    refused,
+    ClientSettings, Content, Followed, Prepared, ServiceResolver, SettingsError, TrustSource, broken,
+    is_closed, read, refused,
 };
 use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;
@@ -87,7 +88,7 @@ fn settings(
     target: &str,
     config: &WebhookClientConfig,
     users: Option<&Kubeconfig>,
-) -> Result<ClientSettings, String> {
+) -> Result<ClientSettings, SettingsError> {
     let mut settings = ClientSettings::anonymous(url);
     let named = users.map(|users| users.credentials_for(target)).transpose()?.flatten();
     if let Some(credentials) = named {
@@ -114,12 +115,12 @@ impl Client {
         config: &WebhookClientConfig,
         resolver: Arc<ServiceResolver>,
         users: Option<&Kubeconfig>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, UnusableWebhook> {
         let url = config.target.to_string();
-        let uri: Uri = url.parse().map_err(|error| format!("Unparsable URL: {error}"))?;
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or("the URL names no host")?;
+        let uri: Uri = url.parse()?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or(UnusableWebhook::NoHost)?;
         if uri.scheme_str() != Some("https") {
-            return Err("the URL's scheme must be https".to_owned());
+            return Err(UnusableWebhook::Scheme);
         }
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let server_name = host.clone();
@@ -189,7 +190,7 @@ impl Client {
                 self.keep(sender, &prepared);
                 Ok(body)
             }
-            Ok(Err(reason)) => Err(failed(reason)),
+            Ok(Err(error)) => Err(failed(error.to_string())),
             Err(_) => Err(late("or context cancellation while reading body")),
         }
     }

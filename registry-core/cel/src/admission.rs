@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock};
 use super::declarations::{Libraries, Library};
 use super::environment::{CompileFailure, Environment};
 use super::program::{Activation, CompositedVariables, Program};
+use super::syntax::CompileErrors;
 use super::types::{DeclType, ObjectType, Type};
 use registry_meta::budget::Budget;
 
@@ -167,18 +168,18 @@ impl ExpressionCompiler {
             }
         })?;
         returns.check(program.output_type())?;
-        self.compiled.check_depth(&program).map_err(ExpressionError::Invalid)?;
+        self.compiled.check_depth(&program).map_err(|error| ExpressionError::Invalid(error.to_string()))?;
         Ok(program)
     }
 
     /// Checks the types of an expression.
     ///
     /// # Errors
-    /// Returns the errors as cel-go prints them.
-    pub fn check_types(&mut self, source: &str, uses: Uses) -> Result<Type, String> {
+    /// Fails if it has errors.
+    pub fn check_types(&mut self, source: &str, uses: Uses) -> Result<Type, CompileErrors> {
         match self.environment(uses, Age::Stored).compile(source, &Budget::unlimited()) {
             Ok(program) => Ok(program.output_type().clone()),
-            Err(CompileFailure::Errors(errors)) => Err(errors.to_string()),
+            Err(CompileFailure::Errors(errors)) => Err(errors),
             // Constants are not evaluated to check types.
             Err(CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_)) => Ok(Type::Dyn),
         }
@@ -199,7 +200,7 @@ impl ExpressionCompiler {
         let of = result.as_ref().map_or(Type::Dyn, |program| kept_type(program.output_type()));
         self.declare_variable(name, &of);
         let failure = result.as_ref().err().cloned();
-        self.compiled.insert(name, result.map(Arc::new).map_err(|failure| failure.to_string()));
+        self.compiled.insert(name, result.map(Arc::new));
         failure.map_or(Ok(()), Err)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::checker::{self, Scope};
 use super::cost;
 use super::declarations::{self, Libraries, Library};
-use super::program::{self, Activation, Program};
+use super::program::{self, Activation, PlanError, Program};
 use super::syntax::ast::Name;
 use super::syntax::errors::{CompileError, CompileErrors, Location};
 use super::syntax::macros::Macros;
@@ -36,7 +36,7 @@ pub enum CompileFailure {
     Errors(#[from] CompileErrors),
     /// A constant part has no value. Not retryable.
     #[error("program instantiation failed: {0}")]
-    Instantiation(String),
+    Instantiation(#[from] PlanError),
     /// The request may cause no further work.
     #[error(transparent)]
     Exhausted(#[from] Exhausted),
@@ -140,7 +140,7 @@ impl Environment {
         budget.check()?;
         checker::validate::validate(source, &checked)?;
         let estimate = cost::estimate(&checked, self.sizes.as_ref());
-        program::plan(&checked, &self.names, estimate).map_err(CompileFailure::Instantiation)
+        Ok(program::plan(&checked, &self.names, estimate)?)
     }
 
     /// An activation in which no variable has a value yet.

@@ -21,6 +21,7 @@ mod runtime_cost;
 
 pub use activation::Activation;
 pub use composed::{CompositedVariables, OutOfBudget};
+pub use plan::PlanError;
 pub(crate) use plan::plan;
 
 /// The place of a node in a plan.

@@ -17,6 +17,8 @@ mod alphabet;
 mod engine;
 mod syntax;
 
+pub use syntax::SyntaxError;
+
 /// Maximum number of Unicode properties in a pattern that is matched. Each has some KiB of ranges.
 const MAX_PROPERTIES: u64 = 2_000;
 /// Number of ranges that a property is counted as.
@@ -47,15 +49,21 @@ pub struct Pattern {
     /// The number of instructions, and of ranges of properties.
     size: u64,
     has_too_many_properties: bool,
-    engine: OnceLock<Result<Engine, String>>,
+    /// The compiled expression, or the reason for which it cannot be compiled.
+    engine: OnceLock<Result<Engine, &'static str>>,
 }
 
 /// The reason for which a pattern was not matched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// The pattern is larger than this server compiles. Not retryable.
-    #[error("{0}")]
-    TooLarge(String),
+    #[error("error parsing regexp: {reason}: `{pattern}`")]
+    TooLarge {
+        /// The limit that it exceeds.
+        reason: &'static str,
+        /// The pattern.
+        pattern: Box<str>,
+    },
     /// The request may cause no further work.
     #[error(transparent)]
     Exhausted(#[from] Exhausted),
@@ -67,10 +75,9 @@ impl Pattern {
     /// Checks a regular expression of Go's syntax, such as the `pattern` of a schema, in time proportional to its length.
     ///
     /// # Errors
-    /// Fails with Go's message if the expression is malformed, uses what Go does not have, or is too large for Go.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let translated =
-            syntax::translate(text).map_err(|reason| format!("error parsing regexp: {reason}"))?;
+    /// Fails if the expression is malformed, uses what Go does not have, or is too large for Go.
+    pub fn parse(text: &str) -> Result<Self, SyntaxError> {
+        let translated = syntax::translate(text)?;
         let properties = translated.classes.properties;
         Ok(Self {
             text: text.into(),
@@ -86,11 +93,8 @@ impl Pattern {
     ///
     /// # Errors
     /// Fails as [`parse`](Self::parse) does.
-    pub fn check(text: &str) -> Result<(), String> {
-        match syntax::translate(text) {
-            Ok(_) => Ok(()),
-            Err(reason) => Err(format!("error parsing regexp: {reason}")),
-        }
+    pub fn check(text: &str) -> Result<(), SyntaxError> {
+        syntax::translate(text).map(drop)
     }
 
     /// Returns the size of the expression when it is compiled: the number of its characters with repetitions written out, and
@@ -132,26 +136,21 @@ impl Pattern {
             budget.take_steps(self.compile_steps)?;
             self.engine.get_or_init(|| self.compile())
         };
-        engine.as_ref().map_err(|reason| MatchError::TooLarge(reason.clone()))
+        engine.as_ref().map_err(|reason| MatchError::TooLarge { reason, pattern: self.text.clone() })
     }
 
-    fn compile(&self) -> Result<Engine, String> {
-        let engine = if self.has_too_many_properties {
-            Err("expression too large")
-        } else {
-            Engine::compile(&self.translated)
-        };
-        engine.map_err(|reason| format!("error parsing regexp: {reason}: `{}`", self.text))
+    fn compile(&self) -> Result<Engine, &'static str> {
+        if self.has_too_many_properties {
+            return Err("expression too large");
+        }
+        Engine::compile(&self.translated)
     }
 }
 
-/// Compiles a regular expression of Go's syntax that is part of this program.
-///
-/// # Errors
-/// Fails if the expression is malformed or uses what Go does not have.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
-    let translated = syntax::translate(pattern)?;
-    Regex::new(&translated.text).map_err(|error| error.to_string())
+/// Compiles a regular expression of Go's syntax that is part of this program; `None` if it is malformed.
+pub(super) fn compile(pattern: &str) -> Option<Regex> {
+    let translated = syntax::translate(pattern).ok()?;
+    Regex::new(&translated.text).ok()
 }
 
 /// Returns the number of steps that compiling an expression takes: what it is written out to, and what its classes contain.

@@ -6,7 +6,7 @@ use base64::{DecodeError, alphabet};
 use serde_json::{Number, Value};
 
 use super::quantity::Quantity;
-use super::times;
+use super::times::{self, TimeError};
 use super::types::Scalar;
 
 /// Error of a value that does not match its type.
@@ -128,11 +128,11 @@ fn quantity(value: &mut Value) -> Result<(), Mismatch> {
     Ok(())
 }
 
-fn time(value: &mut Value, read: impl Fn(&str) -> Result<Option<String>, String>) -> Result<(), Mismatch> {
+fn time(value: &mut Value, read: impl Fn(&str) -> Result<Option<String>, TimeError>) -> Result<(), Mismatch> {
     let Value::String(text) = &*value else {
         return Err(Mismatch::Inner(go_kind(value), "string"));
     };
-    if let Some(canonical) = read(text).map_err(Mismatch::Text)? {
+    if let Some(canonical) = read(text).map_err(|error| Mismatch::Text(error.to_string()))? {
         *value = Value::String(canonical);
     }
     Ok(())

@@ -31,24 +31,39 @@ enum Part {
     Mark,
 }
 
+/// Error of a time that Go does not parse, with Go's text.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TimeError {
+    /// A part of the layout is not there.
+    #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
+    Malformed { text: String, layout: &'static str, rest: String, part: &'static str },
+    /// There is no such month, day, hour, minute or second.
+    #[error("parsing time {text:?}: {part} out of range")]
+    OutOfRange { text: String, part: &'static str },
+    /// Something follows the time zone.
+    #[error("parsing time {text:?}: extra text: {extra:?}")]
+    ExtraText { text: String, extra: String },
+}
+
 /// Checks a `metav1.Time`; returns the canonical form if it differs.
-pub(super) fn seconds(text: &str) -> Result<Option<String>, String> {
+pub(super) fn seconds(text: &str) -> Result<Option<String>, TimeError> {
     let canonical_shape = text.len() == "2006-01-02T15:04:05Z".len() && text.ends_with('Z');
     let moment = parse(text, SECONDS_LAYOUT, false)?;
     Ok((!canonical_shape).then(|| format_seconds(moment)))
 }
 
 /// Checks a `metav1.MicroTime`; returns the canonical form if it differs.
-pub(super) fn microseconds(text: &str) -> Result<Option<String>, String> {
+pub(super) fn microseconds(text: &str) -> Result<Option<String>, TimeError> {
     let moment = parse(text, MICROSECONDS_LAYOUT, true)?;
     Ok((!text.ends_with('Z')).then(|| format_microseconds(moment)))
 }
 
-fn parse(text: &str, layout: &str, micro: bool) -> Result<Timestamp, String> {
-    let wrong = |rest: &str, part: &str| {
-        format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")
+fn parse(text: &str, layout: &'static str, micro: bool) -> Result<Timestamp, TimeError> {
+    let wrong = |rest: &str, part: &'static str| {
+        let (text, rest) = (text.to_owned(), rest.to_owned());
+        TimeError::Malformed { text, layout, rest, part }
     };
-    let out_of_range = |name: &str| format!("parsing time {text:?}: {name} out of range");
+    let out_of_range = |part: &'static str| TimeError::OutOfRange { text: text.to_owned(), part };
     let mut rest = text;
     for (name, part) in PARTS {
         match part {
@@ -65,7 +80,7 @@ fn parse(text: &str, layout: &str, micro: bool) -> Result<Timestamp, String> {
     rest = fraction(rest, micro).ok_or_else(|| wrong(rest, ".000000"))?;
     let after_zone = zone(rest).ok_or_else(|| wrong(rest, "Z07:00"))?;
     if !after_zone.is_empty() {
-        return Err(format!("parsing time {text:?}: extra text: {after_zone:?}"));
+        return Err(TimeError::ExtraText { text: text.to_owned(), extra: after_zone.to_owned() });
     }
     // The only remaining error is a day that the month does not have.
     text.parse().map_err(|_| out_of_range("day"))

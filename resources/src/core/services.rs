@@ -26,10 +26,10 @@ mod validation;
 mod warnings;
 
 pub use allocation::ServiceAllocation;
-pub use port_range::NodePortRange;
-pub use range::ServiceRange;
+pub use port_range::{NodePortRange, PortRangeError};
 pub(crate) use range::family_of;
-pub use ranges::ServiceRanges;
+pub use range::{RangeError, ServiceRange};
+pub use ranges::{RangesError, ServiceRanges};
 
 use registry_core::api::Object;
 use registry_core::resource::Column;

@@ -37,7 +37,7 @@ pub(super) fn emit(workspace: &Workspace, found: &Crate<'_>) -> Result<Option<Ou
 }
 
 /// Returns the new contents, from the present ones and the declared structs.
-fn updated(present: &str, messages: &[Message]) -> Result<String, String> {
+fn updated(present: &str, messages: &[Message]) -> Result<String, Failure> {
     let mut numbers = read(present)?;
     let mut seen = BTreeSet::new();
     for message in messages {
@@ -46,7 +46,8 @@ fn updated(present: &str, messages: &[Message]) -> Result<String, String> {
             return Err(format!(
                 "two structs are called `{name}` in JSON schemas, and field numbers go by name: \
                  give one `#[schemars(rename = \"…\")]`"
-            ));
+            )
+            .into());
         }
         let fields = numbers.entry(name.clone()).or_default();
         for field in &message.fields {
@@ -67,7 +68,7 @@ fn updated(present: &str, messages: &[Message]) -> Result<String, String> {
 }
 
 /// Reads the assigned numbers. Fails if the file was edited by hand.
-fn read(text: &str) -> Result<Numbers, String> {
+fn read(text: &str) -> Result<Numbers, Failure> {
     let mut numbers = Numbers::new();
     if text.is_empty() {
         return Ok(numbers);
@@ -78,7 +79,7 @@ fn read(text: &str) -> Result<Numbers, String> {
         let (Some(name), Some(field), Some(Ok(number)), None) =
             (words.next(), words.next(), words.next().map(str::parse), words.next())
         else {
-            return Err(format!("`{line}` is not `<type> <field> <number>`"));
+            return Err(format!("`{line}` is not `<type> <field> <number>`").into());
         };
         numbers.entry(name.to_owned()).or_default().insert(field.to_owned(), number);
         lines.push_str(line);
@@ -86,8 +87,9 @@ fn read(text: &str) -> Result<Numbers, String> {
     }
     let written = text.lines().find_map(|line| line.strip_prefix(SUM)).unwrap_or_default();
     if written != format!("{:016x}", sum(&lines)) {
-        return Err("edited by hand: take it back from version control, for numbers in use must not change"
-            .to_owned());
+        return Err(
+            "edited by hand: take it back from version control, for numbers in use must not change".into()
+        );
     }
     Ok(numbers)
 }
@@ -126,10 +128,13 @@ mod tests {
         let lock = updated("", &messages(&["metadata", "spec"])).unwrap();
         let renumbered = lock.replace("spec 2", "spec 3");
         assert!(
-            updated(&renumbered, &messages(&["metadata", "spec"])).unwrap_err().contains("edited by hand")
+            updated(&renumbered, &messages(&["metadata", "spec"]))
+                .unwrap_err()
+                .to_string()
+                .contains("edited by hand")
         );
         assert!(updated("Pen spec two\n", &[]).is_err());
         let twice = [messages(&["a"]), messages(&["b"])].concat();
-        assert!(updated("", &twice).unwrap_err().contains("two structs are called `Pen`"));
+        assert!(updated("", &twice).unwrap_err().to_string().contains("two structs are called `Pen`"));
     }
 }

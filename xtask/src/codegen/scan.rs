@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
             match ResourceModel::parse(&annotated.item.clone().into()) {
                 Ok(model) => match self.declared(annotated, model) {
                     Ok(found) => declared.push(found),
-                    Err(told) => wrong.push(told),
+                    Err(told) => wrong.push(told.to_string()),
                 },
                 Err(errors) => wrong.push(self.located(&annotated.file, &errors)),
             }
@@ -168,10 +168,10 @@ impl<'a> Walk<'a> {
         Ok(Resources { declared, messages, has_generated_module: self.has_generated_module })
     }
 
-    fn declared(&self, annotated: &Annotated, model: ResourceModel) -> Result<Declared, String> {
+    fn declared(&self, annotated: &Annotated, model: ResourceModel) -> Result<Declared, Failure> {
         let file = self.workspace.shown(&annotated.file);
         let line = annotated.item.ident.span().start().line;
-        let here = |told: String| format!("{file}:{line}: {told}");
+        let here = |told: Failure| format!("{file}:{line}: {told}");
         let path = self.nameable(&annotated.module, &model.ident.to_string()).map_err(here)?;
         let mut found = Vec::new();
         for attribute in &model.subresources {
@@ -187,13 +187,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the path of a type, if the storage map can name it.
-    fn nameable(&self, module: &[String], name: &str) -> Result<String, String> {
+    fn nameable(&self, module: &[String], name: &str) -> Result<String, Failure> {
         let path = path_of(module, name);
         match self.hidden.iter().find(|hidden| module.starts_with(hidden)) {
             None => Ok(path),
             Some(hidden) => {
                 let last = hidden.last().map_or("", String::as_str);
-                Err(format!("the storage map cannot name `{path}`: write `pub(crate) mod {last};`"))
+                Err(format!("the storage map cannot name `{path}`: write `pub(crate) mod {last};`").into())
             }
         }
     }

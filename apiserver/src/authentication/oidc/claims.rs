@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::authentication::jwt;
 
+use super::error::ClaimError;
+
 /// Tolerated difference of clocks for the beginning of a token's validity, in seconds.
 const LEEWAY_SECONDS: i64 = 60;
 /// Maximum depth of claims.
@@ -38,33 +40,36 @@ pub(super) fn issuer(claims: &Map<String, Value>) -> Option<&str> {
 ///
 /// # Errors
 /// Returns the reason why the token is not valid.
-pub(super) fn check(claims: &Map<String, Value>, wanted: &[String], now: Timestamp) -> Result<(), String> {
+pub(super) fn check(
+    claims: &Map<String, Value>,
+    wanted: &[String],
+    now: Timestamp,
+) -> Result<(), ClaimError> {
     let own = audiences(claims)?;
     if !own.iter().any(|audience| wanted.iter().any(|wanted| wanted == audience)) {
-        return Err(format!("oidc: expected audience in {wanted:?} got {own:?}"));
+        let own = own.into_iter().map(str::to_owned).collect();
+        return Err(ClaimError::Audience { own, wanted: wanted.to_vec() });
     }
-    let end = seconds(claims, "exp")?.ok_or("oidc: token has no expiry")?;
+    let end = seconds(claims, "exp")?.ok_or(ClaimError::NoExpiry)?;
     if jwt::is_after(now, end) {
-        return Err(format!("oidc: token is expired (Token Expiry: {end})"));
+        return Err(ClaimError::Expired(end));
     }
     let begin = seconds(claims, "nbf")?.unwrap_or(i64::MIN);
     if now.as_second().saturating_add(LEEWAY_SECONDS) < begin {
-        return Err(format!("oidc: current time {now} before the nbf (not before) time: {begin}"));
+        return Err(ClaimError::NotYetValid { now, begin });
     }
     Ok(())
 }
 
 /// Returns the audiences of a token: one, or a list.
-fn audiences(claims: &Map<String, Value>) -> Result<Vec<&str>, String> {
-    let unreadable =
-        || "oidc: failed to unmarshal claims: aud is neither a string nor a list of strings".to_owned();
+fn audiences(claims: &Map<String, Value>) -> Result<Vec<&str>, ClaimError> {
     match claims.get("aud") {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(audience)) => Ok(vec![audience]),
         Some(Value::Array(all)) => {
-            all.iter().map(|audience| audience.as_str().ok_or_else(unreadable)).collect()
+            all.iter().map(|audience| audience.as_str().ok_or(ClaimError::AudienceType)).collect()
         }
-        Some(_) => Err(unreadable()),
+        Some(_) => Err(ClaimError::AudienceType),
     }
 }
 
@@ -72,8 +77,7 @@ fn audiences(claims: &Map<String, Value>) -> Result<Vec<&str>, String> {
 const MAX_SECONDS: f64 = 4_611_686_018_427_387_904.0;
 
 /// Returns a time in seconds since 1970.
-fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<i64>, String> {
-    let unreadable = || format!("oidc: failed to unmarshal claims: {name} is no time");
+fn seconds(claims: &Map<String, Value>, name: &'static str) -> Result<Option<i64>, ClaimError> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Number(number)) => {
@@ -81,9 +85,9 @@ fn seconds(claims: &Map<String, Value>, name: &str) -> Result<Option<i64>, Strin
             let fraction = number.as_f64().filter(|seconds| seconds.abs() < MAX_SECONDS);
             #[allow(clippy::cast_possible_truncation, reason = "the range has been checked")]
             let whole = number.as_i64().or_else(|| fraction.map(|seconds| seconds as i64));
-            whole.map(Some).ok_or_else(unreadable)
+            whole.map(Some).ok_or(ClaimError::TimeType(name))
         }
-        Some(_) => Err(unreadable()),
+        Some(_) => Err(ClaimError::TimeType(name)),
     }
 }
 

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::authentication::jwt::Unverified;
 
+use super::error::ClaimError;
 use super::p521_key::P521Key;
 
 /// Maximum number of keys of an issuer that are used: a token that names no key is compared with all.
@@ -109,10 +110,10 @@ impl Algorithm {
     }
 
     /// Returns the algorithm that a token names, if it is one of these.
-    pub(super) fn accepted(name: &str, accepted: &[Self]) -> Result<Self, String> {
+    pub(super) fn accepted(name: &str, accepted: &[Self]) -> Result<Self, ClaimError> {
         Self::named(name).filter(|algorithm| accepted.contains(algorithm)).ok_or_else(|| {
-            let names: Vec<&str> = accepted.iter().map(|algorithm| algorithm.name()).collect();
-            format!("oidc: id token signed with unsupported algorithm, expected {names:?} got {name:?}")
+            let expected = accepted.iter().map(|algorithm| algorithm.name()).collect();
+            ClaimError::Algorithm { expected, name: name.to_owned() }
         })
     }
 

@@ -6,6 +6,7 @@ use registry_core::cel::{Activation, CostBudget, PER_CALL_LIMIT, Program, Value 
 use registry_core::context::{Budget, UserInfo};
 use serde_json::{Map, Value, json};
 
+use super::error::{ClaimError, ExpressionError, TextError};
 use super::validation::{IssuerRules, Mapping, Rule, user_type};
 
 /// The key of the token's id among the user's extra attributes.
@@ -15,7 +16,7 @@ const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 ///
 /// # Errors
 /// Returns the reason why the claims name none, or are not accepted by a rule.
-pub(super) fn user(rules: &IssuerRules, claims: &Map<String, Value>) -> Result<UserInfo, String> {
+pub(super) fn user(rules: &IssuerRules, claims: &Map<String, Value>) -> Result<UserInfo, ClaimError> {
     let seen = rules.has_expressions.then(|| Value::Object(seen(claims, rules.uses_escapes)));
     let claims = Claims { raw: claims, seen: seen.as_ref() };
     let name = username(rules, &claims)?;
@@ -23,22 +24,22 @@ pub(super) fn user(rules: &IssuerRules, claims: &Map<String, Value>) -> Result<U
     let uid = uid(rules, &claims)?;
     let extra = extra(rules, &claims)?;
     for (claim, wanted) in &rules.required {
-        let Some(value) = claims.raw.get(claim) else {
-            return Err(format!("oidc: required claim {claim} not present in ID token"));
-        };
-        let value = value.as_str().ok_or_else(|| format!("oidc: parse claim {claim}: it is no string"))?;
+        let value = claims.raw.get(claim).ok_or_else(|| ClaimError::Missing(claim.clone()))?;
+        let value = value.as_str().ok_or_else(|| ClaimError::NotText(claim.clone()))?;
         if value != wanted {
-            return Err(format!(
-                "oidc: required claim {claim} value does not match. Got = {value}, want = {wanted}"
-            ));
+            let (found, wanted) = (value.to_owned(), wanted.clone());
+            return Err(ClaimError::OtherValue { claim: claim.clone(), found, wanted });
         }
     }
     let of_claims = |program: &Program| claims.evaluate(rules, program);
-    check(&rules.claim_rules, of_claims)
-        .map_err(|reason| format!("oidc: error evaluating claim validation expression: {reason}"))?;
+    check(&rules.claim_rules, of_claims).map_err(in_expression("claim validation expression"))?;
     let user = UserInfo { name, uid, groups, extra: extra.into_iter().collect() };
     check_user(rules, &user)?;
     Ok(user)
+}
+
+fn in_expression(place: &'static str) -> impl Fn(ExpressionError) -> ClaimError + Copy {
+    move |source| ClaimError::Expression { place, source }
 }
 
 /// Claims, as they are and as expressions see them.
@@ -50,7 +51,7 @@ struct Claims<'c> {
 // === impl Claims ===
 
 impl Claims<'_> {
-    fn evaluate(&self, rules: &IssuerRules, program: &Program) -> Result<Value, String> {
+    fn evaluate(&self, rules: &IssuerRules, program: &Program) -> Result<Value, ExpressionError> {
         let mut activation = rules.claims_activation();
         if let Some(seen) = self.seen {
             activation.bind_dynamic("claims", seen);
@@ -59,24 +60,20 @@ impl Claims<'_> {
     }
 
     /// Returns a claim that is a string.
-    fn text(&self, name: &str) -> Result<&str, String> {
-        let value = self.raw.get(name).ok_or("claim not present")?;
-        value.as_str().ok_or_else(|| "it is no string".to_owned())
+    fn text(&self, name: &str) -> Result<&str, TextError> {
+        self.raw.get(name).ok_or(TextError::Missing)?.as_str().ok_or(TextError::NotText)
     }
 }
 
-fn evaluate<'a>(program: &'a Program, activation: &Activation<'a>) -> Result<Value, String> {
+fn evaluate<'a>(program: &'a Program, activation: &Activation<'a>) -> Result<Value, ExpressionError> {
     let request = Budget::default();
     let budget = CostBudget::new(PER_CALL_LIMIT).within(&request);
-    let value: CelValue<'a> = program.evaluate(activation, &budget).map_err(|error| error.to_string())?;
+    let value: CelValue<'a> = program.evaluate(activation, &budget)?;
     match value {
         CelValue::Bytes(_) | CelValue::Duration(_) | CelValue::Timestamp(_) | CelValue::Optional(_) => {
-            Err("expression must return a string or a list of strings".to_owned())
+            Err(ExpressionError::NotTexts)
         }
-        value => {
-            let json = value.to_json(&budget).map_err(|error| error.to_string())?;
-            json.ok_or_else(|| "expression returns a value of no known type".to_owned())
-        }
+        value => value.to_json(&budget)?.ok_or(ExpressionError::UnknownType),
     }
 }
 
@@ -104,52 +101,46 @@ fn with_escapes(value: &Value) -> Value {
     }
 }
 
-fn username(rules: &IssuerRules, claims: &Claims<'_>) -> Result<String, String> {
+fn username(rules: &IssuerRules, claims: &Claims<'_>) -> Result<String, ClaimError> {
     let (claim, prefix) = match &rules.username {
         Mapping::Expression(program) => {
-            let failed =
-                |reason: String| format!("oidc: error evaluating username claim expression: {reason}");
+            let failed = in_expression("username claim expression");
             return match claims.evaluate(rules, program).map_err(failed)? {
-                Value::String(name) if name.is_empty() => {
-                    Err("oidc: empty username via CEL expression is not allowed".to_owned())
-                }
+                Value::String(name) if name.is_empty() => Err(ClaimError::EmptyUsername),
                 Value::String(name) => Ok(name),
-                _ => Err(failed("username claim expression must return a string".to_owned())),
+                _ => Err(failed(ExpressionError::NotText("username"))),
             };
         }
         Mapping::Claim { name, prefix } => (name, prefix),
     };
-    let failed = |reason: String| format!("oidc: parse username claims {claim:?}: {reason}");
+    let failed = |source: TextError| ClaimError::Username { claim: claim.clone(), source };
     let name = claims.text(claim).map_err(failed)?;
     if name.is_empty() {
-        return Err(failed("it is empty".to_owned()));
+        return Err(failed(TextError::Empty));
     }
     if claim == "email" {
         match claims.raw.get("email_verified") {
             None | Some(Value::Bool(true)) => {}
-            Some(Value::Bool(false)) => return Err("oidc: email not verified".to_owned()),
-            Some(_) => return Err("oidc: parse 'email_verified' claim: it is no bool".to_owned()),
+            Some(Value::Bool(false)) => return Err(ClaimError::EmailNotVerified),
+            Some(_) => return Err(ClaimError::EmailVerifiedType),
         }
     }
     Ok(format!("{prefix}{name}"))
 }
 
-fn groups(rules: &IssuerRules, claims: &Claims<'_>) -> Result<Vec<String>, String> {
+fn groups(rules: &IssuerRules, claims: &Claims<'_>) -> Result<Vec<String>, ClaimError> {
     let (name, prefix) = match &rules.groups {
         None => return Ok(Vec::new()),
         Some(Mapping::Expression(program)) => {
-            let failed = |reason: String| format!("oidc: error evaluating group claim expression: {reason}");
-            return claims.evaluate(rules, program).and_then(texts).map_err(failed);
+            let texts = claims.evaluate(rules, program).and_then(texts);
+            return texts.map_err(in_expression("group claim expression"));
         }
         Some(Mapping::Claim { name, prefix }) => (name, prefix),
     };
-    let failed =
-        || format!("oidc: parse groups claim {name:?}: it is neither a string nor a list of strings");
+    let failed = || ClaimError::GroupsType(name.clone());
     let prefixed = |group: &Value| group.as_str().map(|group| format!("{prefix}{group}")).ok_or_else(failed);
     match claims.raw.get(name) {
-        None if is_distributed(claims.raw, name) => {
-            Err(format!("oidc: the claim {name:?} is distributed: such claims are not fetched"))
-        }
+        None if is_distributed(claims.raw, name) => Err(ClaimError::Distributed(name.clone())),
         None => Ok(Vec::new()),
         Some(Value::Array(groups)) => groups.iter().map(prefixed).collect(),
         Some(group) => Ok(vec![prefixed(group)?]),
@@ -161,25 +152,24 @@ fn is_distributed(claims: &Map<String, Value>, name: &str) -> bool {
     claims.get("_claim_names").is_some_and(|names| names.get(name).is_some())
 }
 
-fn uid(rules: &IssuerRules, claims: &Claims<'_>) -> Result<String, String> {
+fn uid(rules: &IssuerRules, claims: &Claims<'_>) -> Result<String, ClaimError> {
     match &rules.uid {
         None => Ok(String::new()),
         Some(Mapping::Claim { name, .. }) => {
-            let uid =
-                claims.text(name).map_err(|reason| format!("oidc: parse uid claim {name:?}: {reason}"))?;
-            Ok(uid.to_owned())
+            let failed = |source| ClaimError::Uid { claim: name.clone(), source };
+            claims.text(name).map(str::to_owned).map_err(failed)
         }
         Some(Mapping::Expression(program)) => {
-            let failed = |reason: String| format!("oidc: error evaluating uid claim expression: {reason}");
+            let failed = in_expression("uid claim expression");
             match claims.evaluate(rules, program).map_err(failed)? {
                 Value::String(uid) => Ok(uid),
-                _ => Err(failed("uid claim expression must return a string".to_owned())),
+                _ => Err(failed(ExpressionError::NotText("uid"))),
             }
         }
     }
 }
 
-fn extra(rules: &IssuerRules, claims: &Claims<'_>) -> Result<BTreeMap<String, Vec<String>>, String> {
+fn extra(rules: &IssuerRules, claims: &Claims<'_>) -> Result<BTreeMap<String, Vec<String>>, ClaimError> {
     let mut extra = BTreeMap::new();
     if let Ok(id) = claims.text("jti")
         && !id.is_empty()
@@ -188,8 +178,7 @@ fn extra(rules: &IssuerRules, claims: &Claims<'_>) -> Result<BTreeMap<String, Ve
     }
     for (key, program) in &rules.extra {
         let values = claims.evaluate(rules, program).and_then(texts);
-        let values = values
-            .map_err(|reason| format!("oidc: error evaluating extra claim expression: {key}: {reason}"))?;
+        let values = values.map_err(|source| ClaimError::Extra { key: key.clone(), source })?;
         if !values.is_empty() {
             extra.insert(key.clone(), values);
         }
@@ -198,34 +187,39 @@ fn extra(rules: &IssuerRules, claims: &Claims<'_>) -> Result<BTreeMap<String, Ve
 }
 
 /// Returns a text or a list of texts, without empty ones.
-fn texts(value: Value) -> Result<Vec<String>, String> {
-    let failed = || "expression must return a string or a list of strings".to_owned();
+fn texts(value: Value) -> Result<Vec<String>, ExpressionError> {
     let texts: Vec<String> = match value {
         Value::Null => Vec::new(),
         Value::String(text) => vec![text],
         Value::Array(all) => {
-            let text = |value| if let Value::String(text) = value { Ok(text) } else { Err(failed()) };
+            let text = |value| {
+                if let Value::String(text) = value { Ok(text) } else { Err(ExpressionError::NotTexts) }
+            };
             all.into_iter().map(text).collect::<Result<_, _>>()?
         }
-        _ => return Err(failed()),
+        _ => return Err(ExpressionError::NotTexts),
     };
     Ok(texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
-fn check(rules: &[Rule], evaluate: impl Fn(&Program) -> Result<Value, String>) -> Result<(), String> {
+fn check(
+    rules: &[Rule],
+    evaluate: impl Fn(&Program) -> Result<Value, ExpressionError>,
+) -> Result<(), ExpressionError> {
     for rule in rules {
         match evaluate(&rule.program)? {
             Value::Bool(true) => {}
             Value::Bool(false) => {
-                return Err(format!("validation expression '{}' failed: {}", rule.expression, rule.message));
+                let (expression, message) = (rule.expression.clone(), rule.message.clone());
+                return Err(ExpressionError::Refused { expression, message });
             }
-            _ => return Err("validation expression must return a boolean".to_owned()),
+            _ => return Err(ExpressionError::NotBoolean),
         }
     }
     Ok(())
 }
 
-fn check_user(rules: &IssuerRules, user: &UserInfo) -> Result<(), String> {
+fn check_user(rules: &IssuerRules, user: &UserInfo) -> Result<(), ClaimError> {
     if rules.user_rules.is_empty() {
         return Ok(());
     }
@@ -239,6 +233,5 @@ fn check_user(rules: &IssuerRules, user: &UserInfo) -> Result<(), String> {
         activation.bind_json("user", &user, &declared);
         evaluate(program, &activation)
     };
-    check(&rules.user_rules, of_user)
-        .map_err(|reason| format!("oidc: error evaluating user info validation rule: {reason}"))
+    check(&rules.user_rules, of_user).map_err(in_expression("user info validation rule"))
 }

@@ -77,7 +77,7 @@ impl Provider {
         let trust = if authority.trim().is_empty() {
             TrustSource::System
         } else {
-            Trust::of_bundle(authority.as_bytes())?;
+            Trust::of_bundle(authority.as_bytes()).map_err(|error| error.to_string())?;
             TrustSource::Authorities(Content::Inline(authority.as_bytes().to_vec()))
         };
         let inner = Arc::new(Inner {
@@ -210,8 +210,8 @@ impl Inner {
             return Err(format!("Get {url:?}: the URL's scheme must be https"));
         }
         // The keys may be at another server than the configuration, and are fetched rarely: no connection is kept.
-        let client =
-            Client::new(ClientSettings { trust: self.trust.clone(), ..ClientSettings::anonymous(url) })?;
+        let settings = ClientSettings { trust: self.trust.clone(), ..ClientSettings::anonymous(url) };
+        let client = Client::new(settings).map_err(|error| error.to_string())?;
         client.get(BOUNDS).await.map_err(|failure| failure.text)
     }
 }

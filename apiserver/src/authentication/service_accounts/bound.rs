@@ -18,11 +18,11 @@ use serde::Deserialize;
 use crate::authentication::AUTHENTICATED;
 
 use super::claims::{Claims, Reference, user_name};
+use super::error::TokenError;
 
 /// Time after an object's deletion begins during which its tokens remain valid, so that it can terminate in
 /// order.
 const DELETION_LEEWAY: SignedDuration = SignedDuration::from_secs(60);
-const INVALIDATED: &str = "service account token has been invalidated";
 
 /// Looks up the objects that tokens are bound to. Every request with a token does: the objects come from the cache by
 /// their keys, and only their identity is read from them.
@@ -52,15 +52,13 @@ impl BoundObjects {
     ///
     /// # Errors
     /// Fails if one of the objects is gone.
-    pub(super) async fn user_of(&self, claims: &Claims) -> Result<UserInfo, String> {
+    pub(super) async fn user_of(&self, claims: &Claims) -> Result<UserInfo, TokenError> {
         let own = &claims.kubernetes;
         let account = &own.serviceaccount;
         let found = self.identify(ServiceAccounts::TYPE, &own.namespace, &account.name, &account.uid).await?;
-        let found = found.ok_or_else(|| format!("serviceaccounts {:?} not found", account.name))?;
+        let found = found.ok_or_else(|| TokenError::AccountNotFound(account.name.clone()))?;
         if found.uid != account.uid {
-            let uid = &found.uid;
-            let claimed = &account.uid;
-            return Err(format!("service account UID ({uid}) does not match claim ({claimed})"));
+            return Err(TokenError::AccountUid { uid: found.uid, claimed: account.uid.clone() });
         }
         check_alive(&found)?;
         if let Some(secret) = &own.secret {
@@ -77,20 +75,16 @@ impl BoundObjects {
     async fn check_bound(
         &self,
         resource: &'static ResourceDescription,
-        kind: &str,
+        kind: &'static str,
         namespace: &str,
         bound: &Reference,
-    ) -> Result<(), String> {
+    ) -> Result<(), TokenError> {
         let Some(found) = self.identify(resource, namespace, &bound.name, &bound.uid).await? else {
-            return Err(INVALIDATED.to_owned());
+            return Err(TokenError::Invalidated);
         };
         check_alive(&found)?;
         if found.uid != bound.uid {
-            let uid = &found.uid;
-            let claimed = &bound.uid;
-            return Err(format!(
-                "{kind} UID ({uid}) does not match service account {kind} ref claim ({claimed})"
-            ));
+            return Err(TokenError::BoundUid { kind, uid: found.uid, claimed: bound.uid.clone() });
         }
         Ok(())
     }
@@ -112,7 +106,7 @@ impl BoundObjects {
         namespace: &str,
         name: &str,
         uid: &str,
-    ) -> Result<Option<Identity>, String> {
+    ) -> Result<Option<Identity>, TokenError> {
         let is_wanted = |found: &Identity| found.uid == uid;
         self.find_as(resource, (namespace, name), Identity::of, is_wanted).await
     }
@@ -125,7 +119,7 @@ impl BoundObjects {
         namespace: &str,
         name: &str,
         is_wanted: impl Fn(&Object) -> bool,
-    ) -> Result<Option<Object>, String> {
+    ) -> Result<Option<Object>, TokenError> {
         self.find_as(resource, (namespace, name), Store::read, is_wanted).await
     }
 
@@ -135,14 +129,14 @@ impl BoundObjects {
         (namespace, name): (&str, &str),
         read: impl Fn(&Store, &StoredObject) -> Result<T, StatusError>,
         is_wanted: impl Fn(&T) -> bool,
-    ) -> Result<Option<T>, String> {
+    ) -> Result<Option<T>, TokenError> {
         let Some(store) = self.stores.get(resource) else { return Ok(None) };
         let context = RequestContext::system(namespace);
         let mut found = None;
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
             match store.get(&context, name, &options).await {
                 Ok(Answer::Stored(entry)) => {
-                    let object = read(&store, &entry).map_err(|failure| failure.message)?;
+                    let object = read(&store, &entry).map_err(TokenError::Read)?;
                     if is_wanted(&object) {
                         return Ok(Some(object));
                     }
@@ -150,7 +144,7 @@ impl BoundObjects {
                 }
                 Ok(_) => {}
                 Err(failure) if failure.is_not_found() => found = None,
-                Err(failure) => return Err(failure.message),
+                Err(failure) => return Err(TokenError::Read(failure)),
             }
         }
         Ok(found)
@@ -171,10 +165,10 @@ impl Identity {
     }
 }
 
-fn check_alive(object: &Identity) -> Result<(), String> {
+fn check_alive(object: &Identity) -> Result<(), TokenError> {
     let Some(ends) = object.deletion_timestamp.as_deref().and_then(time::parse) else { return Ok(()) };
     let is_over = ends.saturating_add(DELETION_LEEWAY).is_ok_and(|end| end < Timestamp::now());
-    if is_over { Err(INVALIDATED.to_owned()) } else { Ok(()) }
+    if is_over { Err(TokenError::Invalidated) } else { Ok(()) }
 }
 
 fn user(claims: &Claims) -> UserInfo {

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
 use serde::{Deserialize, Serialize};
 
+use super::error::TokenError;
 use crate::authentication::jwt::{Unverified, is_after};
 
 /// Allowed clock skew.
@@ -103,9 +104,9 @@ impl Claims {
     ///
     /// # Errors
     /// Fails if there are none, or if the claims are contradictory.
-    pub(super) fn meant_for(&self, audiences: &[String]) -> Result<Vec<String>, String> {
+    pub(super) fn meant_for(&self, audiences: &[String]) -> Result<Vec<String>, TokenError> {
         if self.sub != self.user_name() {
-            return Err("service account token claims could not be validated".to_owned());
+            return Err(TokenError::Claims);
         }
         meant_for(&self.aud, audiences)
     }
@@ -114,16 +115,16 @@ impl Claims {
     ///
     /// # Errors
     /// Fails if it is not valid yet, has expired, or was issued in the future.
-    pub(super) fn check_time(&self, now: Timestamp) -> Result<(), String> {
+    pub(super) fn check_time(&self, now: Timestamp) -> Result<(), TokenError> {
         let soon = now.as_second().saturating_add(LEEWAY_SECONDS);
         if soon < self.nbf {
-            return Err("service account token is not valid yet".to_owned());
+            return Err(TokenError::NotYetValid);
         }
         if is_after(now, self.exp.saturating_add(LEEWAY_SECONDS)) {
-            return Err("service account token has expired".to_owned());
+            return Err(TokenError::Expired);
         }
         if soon < self.iat {
-            return Err("service account token is issued in the future".to_owned());
+            return Err(TokenError::IssuedInFuture);
         }
         Ok(())
     }
@@ -139,12 +140,10 @@ impl From<&TokenObject> for Reference {
 ///
 /// # Errors
 /// Fails if there are none.
-pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>, String> {
+pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>, TokenError> {
     let both: Vec<String> = own.iter().filter(|audience| wanted.contains(audience)).cloned().collect();
     if both.is_empty() {
-        let own = quoted(own);
-        let wanted = quoted(wanted);
-        return Err(format!("token audiences {own} is invalid for the target audiences {wanted}"));
+        return Err(TokenError::Audiences { own: own.to_vec(), wanted: wanted.to_vec() });
     }
     Ok(both)
 }
@@ -152,12 +151,6 @@ pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>
 /// Returns the user name of a service account.
 pub(super) fn user_name(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
-}
-
-/// Formats a list as Go does.
-fn quoted(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
-    format!("[{}]", texts.join(" "))
 }
 
 #[cfg(test)]
@@ -175,7 +168,8 @@ mod tests {
         };
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let beginning = at("1970-01-01T00:16:40Z");
-        let checked = |claims: Claims, now: Timestamp| claims.check_time(now).err();
+        let checked =
+            |claims: Claims, now: Timestamp| claims.check_time(now).err().map(|error| error.to_string());
         let expired = Some("service account token has expired".to_owned());
         assert_eq!(checked(claims(940, 0, 0), beginning), None);
         assert_eq!(checked(claims(940, 0, 0), at("1970-01-01T00:16:40.000000001Z")), expired);

@@ -97,7 +97,7 @@ impl SigningKey {
     /// Reads a private key (PEM).
     pub(super) fn read(path: &Path) -> Result<Self, PkiError> {
         let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-        let key = private_key(&read(path)?).map_err(unusable)?;
+        let key = private_key(&read(path)?).map_err(|error| unusable(error.to_string()))?;
         Self::from_der(&key).map_err(unusable)
     }
 

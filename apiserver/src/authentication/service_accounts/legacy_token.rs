@@ -17,13 +17,13 @@ use serde::Deserialize;
 
 use super::bound::{BoundObjects, account_user};
 use super::claims::{meant_for, user_name};
+use super::error::TokenError;
 use crate::authentication::jwt::Unverified;
 
 /// The issuer of all legacy tokens.
 const ISSUER: &str = "kubernetes/serviceaccount";
 /// The label of a Secret whose token was invalidated because it was not used for a long time.
-const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
-const INVALIDATED: &str = "Token has been invalidated";
+pub(super) const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 
 /// The claims of a legacy token.
 #[derive(Debug, Deserialize)]
@@ -56,7 +56,7 @@ impl LegacyClaims {
     ///
     /// # Errors
     /// Fails if there are none.
-    pub(super) fn meant_for(&self, wanted: &[String], own: &[String]) -> Result<Vec<String>, String> {
+    pub(super) fn meant_for(&self, wanted: &[String], own: &[String]) -> Result<Vec<String>, TokenError> {
         meant_for(if self.aud.is_empty() { own } else { &self.aud }, wanted)
     }
 
@@ -65,29 +65,28 @@ impl LegacyClaims {
     ///
     /// # Errors
     /// Fails if the claims are contradictory, or the token is no longer valid.
-    pub(super) async fn user(&self, objects: &BoundObjects, token: &str) -> Result<UserInfo, String> {
+    pub(super) async fn user(&self, objects: &BoundObjects, token: &str) -> Result<UserInfo, TokenError> {
         self.check()?;
         let secret = objects
             .find(Secrets::TYPE, &self.namespace, &self.secret_name, |secret| keeps(secret, token))
             .await?
             .filter(|secret| secret.deletion_timestamp().is_none())
-            .ok_or(INVALIDATED)?;
+            .ok_or(TokenError::SecretGone)?;
         if !keeps(&secret, token) {
-            return Err("Token does not match server's copy".to_owned());
+            return Err(TokenError::OtherCopy);
         }
         let account = objects
             .identify(ServiceAccounts::TYPE, &self.namespace, &self.account_name, &self.account_uid)
             .await?
-            .ok_or_else(|| format!("serviceaccounts {:?} not found", self.account_name))?;
+            .ok_or_else(|| TokenError::AccountNotFound(self.account_name.clone()))?;
         let namespace = &self.namespace;
         let name = &self.account_name;
         if account.deletion_timestamp.is_some() {
-            return Err(format!("ServiceAccount {namespace}/{name} has been deleted"));
+            return Err(TokenError::AccountDeleted { namespace: namespace.clone(), name: name.clone() });
         }
         if account.uid != self.account_uid {
-            let uid = &account.uid;
-            let claimed = &self.account_uid;
-            return Err(format!("ServiceAccount UID ({uid}) does not match claim ({claimed})"));
+            let claimed = self.account_uid.clone();
+            return Err(TokenError::LegacyAccountUid { uid: account.uid, claimed });
         }
         objects.note_use(&secret).await;
         if !secret.get_str(&["metadata", "labels", INVALID_SINCE]).unwrap_or_default().is_empty() {
@@ -96,7 +95,7 @@ impl LegacyClaims {
         Ok(account_user(namespace, name, &self.account_uid, Vec::new()))
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), TokenError> {
         let claims = [
             ("sub", &self.sub),
             ("namespace", &self.namespace),
@@ -105,21 +104,21 @@ impl LegacyClaims {
             ("serviceAccountUID", &self.account_uid),
         ];
         if let Some((missing, _)) = claims.iter().find(|(_, value)| value.is_empty()) {
-            return Err(format!("{missing} claim is missing"));
+            return Err(TokenError::MissingClaim(missing));
         }
         if self.sub != user_name(&self.namespace, &self.account_name) {
-            return Err("sub claim is invalid".to_owned());
+            return Err(TokenError::Subject);
         }
         Ok(())
     }
 
-    fn invalidated(&self) -> String {
+    fn invalidated(&self) -> TokenError {
         let Self { namespace, secret_name, account_name, .. } = self;
-        format!(
-            "the token in secret {namespace}/{secret_name} for service account {namespace}/{account_name} has been \
-             marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or \
-             remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token"
-        )
+        TokenError::MarkedInvalid {
+            namespace: namespace.clone(),
+            secret: secret_name.clone(),
+            account: account_name.clone(),
+        }
     }
 }
 

@@ -84,7 +84,7 @@ impl NamedFormat {
             "dns1123SubdomainPrefix" => NameRule::DnsSubdomain.check_prefix(text),
             "dns1035LabelPrefix" => NameRule::Dns1035Label.check_prefix(text),
             "labelValue" => names::label_value(text),
-            "uri" => Url::parse_request(text).err().into_iter().collect(),
+            "uri" => Url::parse_request(text).err().map(|error| error.to_string()).into_iter().collect(),
             "uuid" => check(is_uuid(text), "does not match the UUID format"),
             "byte" => check(is_base64(text), "invalid base64"),
             "date" => check(is_date(text), "invalid date"),

@@ -43,11 +43,7 @@ fn format_list(
     let mut index = 0;
     while !rest.is_empty() {
         budget.visit(1)?;
-        let part = match next_part(&mut rest, index < args.len(), index) {
-            Ok(part) => part,
-            Err(message) => return fail(message),
-        };
-        match part {
+        match next_part(&mut rest, index < args.len(), index)? {
             Part::Text(text) => out.push_str(text),
             Part::Clause(clause) => {
                 let Some(arg) = args.get(index) else {
@@ -71,7 +67,7 @@ fn format_list(
 }
 
 /// Takes the next part off a format string.
-fn next_part<'s>(rest: &mut &'s str, has_arg: bool, index: usize) -> Result<Part<'s>, String> {
+fn next_part<'s>(rest: &mut &'s str, has_arg: bool, index: usize) -> Result<Part<'s>, Box<EvaluationError>> {
     let template: &'s str = rest;
     if let Some(after) = template.strip_prefix("%%") {
         *rest = after;
@@ -83,35 +79,36 @@ fn next_part<'s>(rest: &mut &'s str, has_arg: bool, index: usize) -> Result<Part
         return Ok(Part::Text(text));
     }
     if !has_arg {
-        return Err(format!("index {index} out of range"));
+        return fail(format!("index {index} out of range"));
     }
     let after = template.get(1..).unwrap_or_default();
     if after.is_empty() {
-        return Err("unexpected end of string".to_owned());
+        return fail("unexpected end of string");
     }
     let wrap = |message: String| format!("could not parse formatting clause: {message}");
     let (precision, after) = parse_precision(after)
-        .map_err(|message| wrap(format!("error while parsing precision: {message}")))?;
+        .or_else(|error| fail(wrap(format!("error while parsing precision: {error}"))))?;
     let Some(letter) = after.chars().next() else {
-        return Err("unexpected end of string".to_owned());
+        return fail("unexpected end of string");
     };
     if !"sdfebxXo".contains(letter) {
-        return Err(wrap(format!("unrecognized formatting clause \"{letter}\"")));
+        return fail(wrap(format!("unrecognized formatting clause \"{letter}\"")));
     }
     *rest = after.get(letter.len_utf8()..).unwrap_or_default();
     Ok(Part::Clause(Clause { letter, precision }))
 }
 
-fn parse_precision(text: &str) -> Result<(usize, &str), String> {
+fn parse_precision(text: &str) -> Result<(usize, &str), Box<EvaluationError>> {
     let Some(digits) = text.strip_prefix('.') else {
         return Ok((DEFAULT_PRECISION, text));
     };
-    let end = digits.find(|character: char| !character.is_ascii_digit());
-    let end = end.ok_or("could not find end of precision specifier")?;
+    let Some(end) = digits.find(|character: char| !character.is_ascii_digit()) else {
+        return fail("could not find end of precision specifier");
+    };
     let (digits, after) = digits.split_at(end);
     match digits.parse::<usize>() {
         Ok(precision) if precision <= MAX_PRECISION => Ok((precision, after)),
-        _ => Err(format!(
+        _ => fail(format!(
             "error while converting precision to integer: strconv.Atoi: parsing {digits:?}: invalid syntax"
         )),
     }
@@ -292,7 +289,7 @@ pub(crate) fn check_literal(template: &str, types: &[Type]) -> Result<(), (Optio
     let mut index = 0;
     while !rest.is_empty() {
         let Part::Clause(clause) =
-            next_part(&mut rest, index < types.len(), index).map_err(|message| (None, message))?
+            next_part(&mut rest, index < types.len(), index).map_err(|error| (None, error.to_string()))?
         else {
             continue;
         };

@@ -41,14 +41,14 @@ impl Cidr {
         self.prefix_length
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
-        let no = |reason: &str| Err(format!("netip.ParsePrefix({text:?}): {reason}"));
+    fn parse(text: &str) -> Result<Self, Box<EvaluationError>> {
+        let no = |reason: &str| fail(format!("netip.ParsePrefix({text:?}): {reason}"));
         let Some((address, length)) = text.rsplit_once('/') else {
             return no("no '/'");
         };
         let address = match parse_go_address(address) {
             Ok(address) => address,
-            Err(reason) => return no(&reason),
+            Err(reason) => return no(&reason.to_string()),
         };
         if length.is_empty() || length.len() > 3 || (length.len() > 1 && length.starts_with('0')) {
             return no(&format!("bad bits after slash: {length:?}"));
@@ -96,16 +96,16 @@ fn is_mapped(address: &IpAddr) -> bool {
 }
 
 /// Reads an address. The message of an error equals the message of Go's `netip.ParseAddr`.
-fn parse_go_address(text: &str) -> Result<IpAddr, String> {
-    text.parse().map_err(|_| {
+fn parse_go_address(text: &str) -> Result<IpAddr, Box<EvaluationError>> {
+    text.parse().or_else(|_| {
         let reason = if text.contains(':') {
             "invalid IPv6 address"
         } else if text.contains('.') {
-            return go_ipv4_error(text);
+            return fail(go_ipv4_error(text));
         } else {
             "unable to parse IP"
         };
-        format!("ParseAddr({text:?}): {reason}")
+        fail(format!("ParseAddr({text:?}): {reason}"))
     })
 }
 
@@ -130,25 +130,27 @@ fn go_ipv4_error(text: &str) -> String {
     format!("ParseAddr({text:?}): {reason}")
 }
 
-fn parse_ip(text: &str) -> Result<IpAddr, String> {
+fn parse_ip(text: &str) -> Result<IpAddr, Box<EvaluationError>> {
     if let Some((address, _)) = text.split_once('%')
         && address.parse::<Ipv6Addr>().is_ok()
     {
-        return Err(format!("IP address {text:?} with zone value is not allowed"));
+        return fail(format!("IP address {text:?} with zone value is not allowed"));
     }
-    let address = parse_go_address(text)
-        .map_err(|error| format!("IP Address {text:?} parse error during conversion from string: {error}"))?;
+    let address = parse_go_address(text).or_else(|error| {
+        fail(format!("IP Address {text:?} parse error during conversion from string: {error}"))
+    })?;
     if is_mapped(&address) {
-        return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
+        return fail(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
     }
     Ok(address)
 }
 
-fn parse_cidr(text: &str) -> Result<Cidr, String> {
-    let cidr = Cidr::parse(text)
-        .map_err(|error| format!("network address parse error during conversion from string: {error}"))?;
+fn parse_cidr(text: &str) -> Result<Cidr, Box<EvaluationError>> {
+    let cidr = Cidr::parse(text).or_else(|error| {
+        fail(format!("network address parse error during conversion from string: {error}"))
+    })?;
     if is_mapped(&cidr.address) {
-        return Err(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
+        return fail(format!("IPv4-mapped IPv6 address {text:?} is not allowed"));
     }
     Ok(cidr)
 }
@@ -159,10 +161,7 @@ fn ip_value<'a>(address: IpAddr) -> Value<'a> {
 
 fn ip<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
-        [Value::String(text)] => match parse_ip(text.as_str()) {
-            Ok(address) => Ok(ip_value(address)),
-            Err(message) => fail(message),
-        },
+        [Value::String(text)] => parse_ip(text.as_str()).map(ip_value),
         [Value::Foreign(_)] => Ok(ip_value(receiver_cidr(call)?.address)),
         _ => call.no_such_overload(),
     }
@@ -177,10 +176,9 @@ fn is_ip<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
 
 fn is_canonical<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
-        [Value::String(text)] => match parse_ip(text.as_str()) {
-            Ok(address) => Ok(Value::Bool(address.to_string() == text.as_str())),
-            Err(message) => fail(message),
-        },
+        [Value::String(text)] => {
+            parse_ip(text.as_str()).map(|address| Value::Bool(address.to_string() == text.as_str()))
+        }
         _ => call.no_such_overload(),
     }
 }
@@ -257,10 +255,7 @@ fn is_cidr<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
 fn contains_ip<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let cidr = receiver_cidr(call)?;
     let address = match call.args.get(1) {
-        Some(Value::String(text)) => match parse_ip(text.as_str()) {
-            Ok(address) => address,
-            Err(message) => return fail(message),
-        },
+        Some(Value::String(text)) => parse_ip(text.as_str())?,
         Some(Value::Foreign(foreign)) => match foreign.as_ref() {
             Foreign::Ip(address) => *address,
             _ => return call.no_such_overload(),

@@ -30,13 +30,13 @@ fn with_pattern<T>(
                 made = parsed;
                 &made
             }
-            Err(message) => return fail(format!("{prefix}{message}")),
+            Err(error) => return fail(format!("{prefix}{error}")),
         },
     };
     match call.budget.with_request(|request| apply(pattern, request)) {
         Ok(outcome) => Ok(outcome),
-        Err(MatchError::TooLarge(message)) => fail(format!("{prefix}{message}")),
         Err(MatchError::Exhausted(exhausted)) => Err(Box::new(exhausted.into())),
+        Err(error @ MatchError::TooLarge { .. }) => fail(format!("{prefix}{error}")),
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use super::{Call, Foreign, Native};
-use crate::value::{Evaluated, Value, fail};
+use crate::value::{Evaluated, EvaluationError, Value, fail};
 
 /// A semantic version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,9 +26,9 @@ pub(super) fn native(name: &str) -> Option<Native> {
 // === impl Version ===
 
 impl Version {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Box<EvaluationError>> {
         if text.is_empty() {
-            return Err("Version string empty".to_owned());
+            return fail("Version string empty");
         }
         let (rest, build) = match text.split_once('+') {
             Some((rest, build)) => (rest, build.split('.').map(str::to_owned).collect()),
@@ -40,14 +40,14 @@ impl Version {
         };
         let parts: Vec<_> = core.splitn(3, '.').collect();
         let [major, minor, patch] = parts.as_slice() else {
-            return Err("No Major.Minor.Patch elements found".to_owned());
+            return fail("No Major.Minor.Patch elements found");
         };
         let core = [number("Major", major)?, number("Minor", minor)?, number("Patch", patch)?];
         check_identifiers(&pre_release, "Prerelease", "prerelease")?;
         check_identifiers(&build, "Build meta data", "build meta data")?;
         for identifier in &pre_release {
             if identifier.len() > 1 && identifier.starts_with('0') && all_digits(identifier) {
-                return Err(format!(
+                return fail(format!(
                     "Numeric PreRelease version must not contain leading zeroes {identifier:?}"
                 ));
             }
@@ -56,7 +56,7 @@ impl Version {
     }
 
     /// Reads a version with a `v` before it, with missing parts, or with leading zeros.
-    fn parse_tolerant(text: &str) -> Result<Self, String> {
+    fn parse_tolerant(text: &str) -> Result<Self, Box<EvaluationError>> {
         let text = text.strip_prefix('v').unwrap_or(text);
         let mut parts: Vec<String> = text.splitn(3, '.').map(str::to_owned).collect();
         for part in &mut parts {
@@ -71,7 +71,7 @@ impl Version {
         }
         if parts.len() < 3 {
             if parts.last().is_some_and(|last| last.contains(['+', '-'])) {
-                return Err("Short version cannot contain PreRelease/Build meta data".to_owned());
+                return fail("Short version cannot contain PreRelease/Build meta data");
             }
             parts.resize(3, "0".to_owned());
         }
@@ -109,27 +109,27 @@ fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn number(name: &str, text: &str) -> Result<u64, String> {
+fn number(name: &str, text: &str) -> Result<u64, Box<EvaluationError>> {
     if !all_digits(text) {
         return if text.is_empty() {
-            Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax"))
+            fail(format!("strconv.ParseUint: parsing {text:?}: invalid syntax"))
         } else {
-            Err(format!("Invalid character(s) found in {} number {text:?}", name.to_lowercase()))
+            fail(format!("Invalid character(s) found in {} number {text:?}", name.to_lowercase()))
         };
     }
     if text.len() > 1 && text.starts_with('0') {
-        return Err(format!("{name} number must not contain leading zeroes {text:?}"));
+        return fail(format!("{name} number must not contain leading zeroes {text:?}"));
     }
-    text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: value out of range"))
+    text.parse().or_else(|_| fail(format!("strconv.ParseUint: parsing {text:?}: value out of range")))
 }
 
-fn check_identifiers(identifiers: &[String], name: &str, lower: &str) -> Result<(), String> {
+fn check_identifiers(identifiers: &[String], name: &str, lower: &str) -> Result<(), Box<EvaluationError>> {
     for identifier in identifiers {
         if identifier.is_empty() {
-            return Err(format!("{name} is empty"));
+            return fail(format!("{name} is empty"));
         }
         if !identifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
-            return Err(format!("Invalid character(s) found in {lower} {identifier:?}"));
+            return fail(format!("Invalid character(s) found in {lower} {identifier:?}"));
         }
     }
     Ok(())
@@ -149,7 +149,7 @@ impl fmt::Display for Version {
     }
 }
 
-fn parse_args(call: &Call<'_, '_>) -> Option<Result<Version, String>> {
+fn parse_args(call: &Call<'_, '_>) -> Option<Result<Version, Box<EvaluationError>>> {
     match call.args {
         [Value::String(text)] | [Value::String(text), Value::Bool(false)] => {
             Some(Version::parse(text.as_str()))
@@ -162,7 +162,7 @@ fn parse_args(call: &Call<'_, '_>) -> Option<Result<Version, String>> {
 fn semver<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match parse_args(call) {
         Some(Ok(version)) => Ok(Value::foreign(Foreign::Semver(version))),
-        Some(Err(message)) => fail(message),
+        Some(Err(error)) => Err(error),
         None => call.no_such_overload(),
     }
 }

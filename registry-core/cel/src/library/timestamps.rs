@@ -1,7 +1,7 @@
 //! Parts of timestamps and durations.
 
 use super::{Call, Native};
-use crate::value::{Evaluated, Value, fail};
+use crate::value::{Evaluated, Value};
 
 pub(super) fn native(name: &str) -> Option<Native> {
     let is_getter = matches!(
@@ -27,10 +27,7 @@ fn part<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         [Value::Timestamp(time), Value::String(zone)] => (time, Some(zone.as_str())),
         _ => return call.no_such_overload(),
     };
-    let civil = match time.in_zone(zone) {
-        Ok(civil) => civil,
-        Err(message) => return fail(message),
-    };
+    let civil = time.in_zone(zone)?;
     let part = match call.function {
         "getDate" => i64::from(civil.day()),
         "getDayOfMonth" => i64::from(civil.day()) - 1,

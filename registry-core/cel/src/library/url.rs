@@ -30,20 +30,20 @@ pub(super) fn native(name: &str) -> Option<Native> {
 
 impl Url {
     /// Reads an absolute URL or an absolute path. The message of an error is Go's.
-    pub(crate) fn parse_request(text: &str) -> Result<Self, String> {
-        Self::parse(text).map_err(|reason| format!("parse {text:?}: {reason}"))
+    pub(crate) fn parse_request(text: &str) -> Result<Self, Box<EvaluationError>> {
+        Self::parse(text).or_else(|reason| fail(format!("parse {text:?}: {reason}")))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Box<EvaluationError>> {
         if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
-            return Err("net/url: invalid control character in URL".to_owned());
+            return fail("net/url: invalid control character in URL");
         }
         if text.is_empty() {
-            return Err("empty url".to_owned());
+            return fail("empty url");
         }
         let (scheme, rest) = split_scheme(text)?;
         if scheme.is_empty() && !rest.starts_with('/') {
-            return Err("invalid URI for request".to_owned());
+            return fail("invalid URI for request");
         }
         if !rest.starts_with('/') {
             // What follows the scheme is opaque.
@@ -101,12 +101,12 @@ impl fmt::Display for Url {
     }
 }
 
-fn split_scheme(text: &str) -> Result<(&str, &str), String> {
+fn split_scheme(text: &str) -> Result<(&str, &str), Box<EvaluationError>> {
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' => {}
             b'0'..=b'9' | b'+' | b'-' | b'.' if at > 0 => {}
-            b':' if at == 0 => return Err("missing protocol scheme".to_owned()),
+            b':' if at == 0 => return fail("missing protocol scheme"),
             b':' => return Ok((text.get(..at).unwrap_or(""), text.get(at + 1..).unwrap_or(""))),
             _ => return Ok(("", text)),
         }
@@ -114,32 +114,32 @@ fn split_scheme(text: &str) -> Result<(&str, &str), String> {
     Ok(("", text))
 }
 
-fn check_host(host: &str) -> Result<(), String> {
+fn check_host(host: &str) -> Result<(), Box<EvaluationError>> {
     let after = match host.strip_prefix('[') {
         Some(rest) => match rest.split_once(']') {
             Some((_, after)) => after,
-            None => return Err("missing ']' in host".to_owned()),
+            None => return fail("missing ']' in host"),
         },
         None => host.find(':').and_then(|at| host.get(at..)).unwrap_or(""),
     };
     if let Some(port) = after.strip_prefix(':')
         && !port.bytes().all(|byte| byte.is_ascii_digit())
     {
-        return Err(format!("invalid port {after:?} after host"));
+        return fail(format!("invalid port {after:?} after host"));
     }
     if let Some(bad) = host.chars().find(|character| " \"<>\\^`{|}".contains(*character)) {
-        return Err(format!("invalid character {:?} in host name", bad.to_string()));
+        return fail(format!("invalid character {:?} in host name", bad.to_string()));
     }
     check_escapes(host)
 }
 
-fn check_escapes(text: &str) -> Result<(), String> {
+fn check_escapes(text: &str) -> Result<(), Box<EvaluationError>> {
     let bytes = text.as_bytes();
     for (at, _) in text.match_indices('%') {
         let digits = bytes.get(at + 1..at + 3).unwrap_or_default();
         if digits.len() < 2 || !digits.iter().all(u8::is_ascii_hexdigit) {
             let end = (at + 3).min(text.len());
-            return Err(format!("invalid URL escape {:?}", text.get(at..end).unwrap_or("%")));
+            return fail(format!("invalid URL escape {:?}", text.get(at..end).unwrap_or("%")));
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::{Activation, Program};
@@ -26,7 +27,8 @@ pub struct CompositedVariables {
 #[derive(Debug)]
 struct Variable {
     name: Name,
-    program: Result<Arc<Program>, String>,
+    /// The program, or the failure of each selection.
+    program: Result<Arc<Program>, EvaluationError>,
     /// The depth of nested nodes, including the nodes of the variables that the expression selects.
     depth: u32,
 }
@@ -48,15 +50,25 @@ pub(super) struct Composed<'a> {
 #[error("validation failed due to running out of cost budget, no further validation rules will be run")]
 pub struct OutOfBudget;
 
+/// Error of an expression that this crate cannot evaluate although Kubernetes can. Not retryable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("variables that select each other are nested too deeply")]
+pub(crate) struct TooDeep;
+
 // === impl CompositedVariables ===
 
 impl CompositedVariables {
     /// Adds a variable, or replaces one of this name. One that does not compile fails when it is selected.
-    pub fn insert(&mut self, name: &str, program: Result<Arc<Program>, String>) {
+    pub fn insert<E: fmt::Display>(&mut self, name: &str, program: Result<Arc<Program>, E>) {
         let depth = program.as_ref().map_or(0, |program| self.depth_of(program));
+        let failed = |failure: &dyn fmt::Display| {
+            let text = format!("composited variable \"{name}\" fails to compile: {failure}");
+            Err(EvaluationError::Failed(text))
+        };
         let program = match program {
-            Ok(_) if depth > MAX_DEPTH => Err(TOO_DEEP.to_owned()),
-            other => other,
+            Ok(_) if depth > MAX_DEPTH => failed(&TooDeep),
+            Ok(program) => Ok(program),
+            Err(failure) => failed(&failure),
         };
         let name = Name::from(name);
         let variable = Variable { name: Name::clone(&name), program, depth };
@@ -73,13 +85,9 @@ impl CompositedVariables {
         self.variables.is_empty()
     }
 
-    /// The names of variables that an expression selects, directly or through others, have together at most this number of nodes
-    /// around each other.
-    ///
-    /// # Errors
-    /// Fails if there are more than can be evaluated.
-    pub(crate) fn check_depth(&self, program: &Program) -> Result<(), String> {
-        if self.depth_of(program) > MAX_DEPTH { Err(TOO_DEEP.to_owned()) } else { Ok(()) }
+    /// Checks that the variables that an expression selects, directly or through others, can be evaluated.
+    pub(crate) fn check_depth(&self, program: &Program) -> Result<(), TooDeep> {
+        if self.depth_of(program) > MAX_DEPTH { Err(TooDeep) } else { Ok(()) }
     }
 
     /// The programs of the variables that an expression selects, directly or through others.
@@ -113,9 +121,6 @@ impl CompositedVariables {
         })
     }
 }
-
-/// The failure of a variable that this crate cannot evaluate although Kubernetes can.
-const TOO_DEEP: &str = "variables that select each other are nested too deeply";
 
 // === impl Composed ===
 
@@ -169,9 +174,7 @@ impl<'a> Composed<'a> {
         let name = &variable.name;
         let program = match &variable.program {
             Ok(program) => program,
-            Err(failure) => {
-                return fail(format!("composited variable \"{name}\" fails to compile: {failure}"));
-            }
+            Err(failure) => return Err(Box::new(failure.clone())),
         };
         // What is spent already makes the whole evaluation fail, so that nothing needs to be computed for it.
         if self.cost.get() > self.limit.get() {

@@ -10,8 +10,37 @@ use crate::checker::{Checked, Reference};
 use crate::library;
 use crate::syntax::ast::{Comprehension, Expr, ExprId, Literal, Name, operators};
 use crate::types::Type;
-use crate::value::{Key, List, Text, Value};
-use registry_schema::go_regexp::Pattern;
+use crate::value::{EvaluationError, Key, List, Text, Value};
+use registry_schema::go_regexp::{Pattern, SyntaxError};
+
+/// Error of a checked expression that cannot be planned. Not retryable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A constant part has no value.
+    #[error(transparent)]
+    Constant(#[from] EvaluationError),
+    /// A constant regular expression is malformed.
+    #[error(transparent)]
+    Pattern(#[from] SyntaxError),
+    /// No function has this name.
+    #[error("no such overload: {0}")]
+    UnknownFunction(String),
+    /// The environment does not have this variable.
+    #[error("undeclared variable {0}")]
+    UndeclaredVariable(Name),
+    /// A value of this type cannot be made.
+    #[error("unknown type: {0}")]
+    UnknownType(String),
+    /// The name of an optional field is not constant.
+    #[error("unsupported optional field selection")]
+    OptionalSelection,
+    /// The checker did not resolve a name.
+    #[error("unresolved name")]
+    UnresolvedName,
+    /// The parser reported errors.
+    #[error("expression has errors")]
+    Malformed,
+}
 
 struct Planner<'c> {
     checked: &'c Checked,
@@ -32,7 +61,7 @@ pub(crate) fn plan(
     checked: &Checked,
     variables: &Arc<[Name]>,
     estimate: crate::cost::CostEstimate,
-) -> Result<Program, String> {
+) -> Result<Program, PlanError> {
     let mut planner = Planner {
         checked,
         variables: Arc::clone(variables),
@@ -73,7 +102,7 @@ impl Planner<'_> {
         matches!(self.nodes.get(id.0 as usize), Some(Node::Constant(_)))
     }
 
-    fn plan(&mut self, id: ExprId) -> Result<NodeId, String> {
+    fn plan(&mut self, id: ExprId) -> Result<NodeId, PlanError> {
         self.depth += 1;
         self.max_depth = self.max_depth.max(self.depth);
         let planned = self.plan_node(id);
@@ -81,10 +110,10 @@ impl Planner<'_> {
         planned
     }
 
-    fn plan_node(&mut self, id: ExprId) -> Result<NodeId, String> {
+    fn plan_node(&mut self, id: ExprId) -> Result<NodeId, PlanError> {
         let checked = self.checked;
         match checked.ast.get(id) {
-            Expr::Error => Err("expression has errors".to_owned()),
+            Expr::Error => Err(PlanError::Malformed),
             Expr::Literal(literal) => Ok(self.add(Node::Constant(constant(literal)))),
             Expr::Ident(_) => self.plan_reference(id),
             Expr::Select { .. } if checked.references.contains_key(&id) => self.plan_reference(id),
@@ -133,7 +162,7 @@ impl Planner<'_> {
                     Type::Object(object) => {
                         Ok(self.add(Node::Object { type_of: Arc::clone(object), fields: planned.into() }))
                     }
-                    other => Err(format!("unknown type: {other}")),
+                    other => Err(PlanError::UnknownType(other.to_string())),
                 }
             }
             Expr::Comprehension(fold) => self.plan_comprehension(fold),
@@ -141,7 +170,7 @@ impl Planner<'_> {
     }
 
     /// Adds a node, or the constant it computes if all its parts are constants.
-    fn add_folded(&mut self, node: Node, is_constant: bool) -> Result<NodeId, String> {
+    fn add_folded(&mut self, node: Node, is_constant: bool) -> Result<NodeId, PlanError> {
         let id = self.add(node);
         if !is_constant {
             return Ok(id);
@@ -154,7 +183,7 @@ impl Planner<'_> {
     }
 
     /// The value of a node whose parts are constants; `None` if it is too long to keep.
-    fn evaluate_constant(&mut self, root: NodeId) -> Result<Option<Value<'static>>, String> {
+    fn evaluate_constant(&mut self, root: NodeId) -> Result<Option<Value<'static>>, PlanError> {
         let nodes = std::mem::take(&mut self.nodes);
         let program = Program {
             nodes,
@@ -171,10 +200,10 @@ impl Planner<'_> {
         let value =
             program.evaluate(&activation, &CostBudget::default()).map(|value| library::to_static(&value));
         self.nodes = program.nodes;
-        value.map_err(|error| error.to_string())
+        Ok(value?)
     }
 
-    fn plan_reference(&mut self, id: ExprId) -> Result<NodeId, String> {
+    fn plan_reference(&mut self, id: ExprId) -> Result<NodeId, PlanError> {
         match self.checked.references.get(&id) {
             Some(Reference::Type(found)) => {
                 Ok(self.add(Node::Constant(Value::Type(Arc::new(found.clone())))))
@@ -185,13 +214,13 @@ impl Planner<'_> {
                     return Ok(self.add(Node::Local(slot)));
                 }
                 let place = self.variables.iter().position(|other| other == name);
-                let place = place.ok_or_else(|| format!("undeclared variable {name}"))? as u32;
+                let place = place.ok_or_else(|| PlanError::UndeclaredVariable(Name::clone(name)))? as u32;
                 if !self.referenced.contains(&place) {
                     self.referenced.push(place);
                 }
                 Ok(self.add(Node::Variable(place)))
             }
-            _ => Err("unresolved name".to_owned()),
+            _ => Err(PlanError::UnresolvedName),
         }
     }
 
@@ -222,7 +251,7 @@ impl Planner<'_> {
         function: &str,
         target: Option<ExprId>,
         args: &[ExprId],
-    ) -> Result<NodeId, String> {
+    ) -> Result<NodeId, PlanError> {
         let planned: Vec<_> =
             target.iter().chain(args).map(|arg| self.plan(*arg)).collect::<Result<_, _>>()?;
         let overload = match self.checked.overload_ids(id).as_slice() {
@@ -248,7 +277,7 @@ impl Planner<'_> {
                 Some(Node::Constant(Value::String(text))) => {
                     Node::Select { operand: *operand, field: Name::from(text.as_str()), optional: true }
                 }
-                _ => return Err("unsupported optional field selection".to_owned()),
+                _ => return Err(PlanError::OptionalSelection),
             },
             ("or", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: false },
             ("orValue", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: true },
@@ -280,9 +309,9 @@ impl Planner<'_> {
         function: &str,
         overload: Option<&'static str>,
         args: Vec<NodeId>,
-    ) -> Result<NodeId, String> {
+    ) -> Result<NodeId, PlanError> {
         let (function, native) =
-            library::native(function).ok_or_else(|| format!("no such overload: {function}"))?;
+            library::native(function).ok_or_else(|| PlanError::UnknownFunction(function.to_owned()))?;
         let native = overload.and_then(library::lists::sum_of).unwrap_or(native);
         let mut pattern = None;
         if let ("matches" | "find" | "findAll", [_, regex, ..]) = (function, args.as_slice())
@@ -315,7 +344,7 @@ impl Planner<'_> {
         slot
     }
 
-    fn plan_comprehension(&mut self, fold: &Comprehension) -> Result<NodeId, String> {
+    fn plan_comprehension(&mut self, fold: &Comprehension) -> Result<NodeId, PlanError> {
         let range = self.plan(fold.range)?;
         let init = self.plan(fold.init)?;
         let outer = self.locals.len();
@@ -332,7 +361,7 @@ impl Planner<'_> {
     }
 
     /// Plans a step; one that adds to the accumulator changes it in place.
-    fn plan_step(&mut self, id: ExprId, fold: &Comprehension, slot: u32) -> Result<NodeId, String> {
+    fn plan_step(&mut self, id: ExprId, fold: &Comprehension, slot: u32) -> Result<NodeId, PlanError> {
         let checked = self.checked;
         let is_accumulator =
             |id: ExprId| matches!(checked.ast.get(id), Expr::Ident(name) if *name == fold.accumulator);

@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::field_path;
 use crate::declarations::Libraries;
 use crate::environment::{CompileFailure, Environment};
-use crate::program::Program;
+use crate::program::{PlanError, Program};
+use crate::syntax::CompileErrors;
 use crate::types::{DeclType, Type};
-use registry_meta::budget::Budget;
+use registry_meta::budget::{Budget, Exhausted};
 use registry_meta::validation::FieldErrorKind;
 
 /// A rule as a schema declares it.
@@ -40,7 +41,20 @@ pub(super) struct RulePrograms {
     pub(super) rule: Program,
     pub(super) uses_old_self: bool,
     /// The program of `messageExpression`, or why it has none; `None` if there is no such expression.
-    pub(super) message: Option<Result<Program, String>>,
+    pub(super) message: Option<Result<Program, MessageError>>,
+}
+
+/// The reason for which a `messageExpression` cannot be used. Not retryable. The text is Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MessageError {
+    #[error("messageExpression must evaluate to a string")]
+    NotAString,
+    #[error("messageExpression compilation failed: {0}")]
+    Malformed(#[source] CompileErrors),
+    #[error("messageExpression instantiation failed: {0}")]
+    Instantiation(#[source] PlanError),
+    #[error(transparent)]
+    Exhausted(Exhausted),
 }
 
 /// The environments of the rules of one schema.
@@ -83,15 +97,13 @@ pub(super) fn compile(
     CompiledRule::Compiled(Box::new(RulePrograms { rule: program, uses_old_self, message }))
 }
 
-fn compile_message(rule: &Rule, environment: &Environment, budget: &Budget) -> Result<Program, String> {
+fn compile_message(rule: &Rule, environment: &Environment, budget: &Budget) -> Result<Program, MessageError> {
     match environment.compile(&rule.message_expression, budget) {
         Ok(program) if *program.output_type() == Type::String => Ok(program),
-        Ok(_) => Err("messageExpression must evaluate to a string".to_owned()),
-        Err(CompileFailure::Errors(errors)) => Err(format!("messageExpression compilation failed: {errors}")),
-        Err(CompileFailure::Exhausted(exhausted)) => Err(exhausted.to_string()),
-        Err(CompileFailure::Instantiation(error)) => {
-            Err(format!("messageExpression instantiation failed: {error}"))
-        }
+        Ok(_) => Err(MessageError::NotAString),
+        Err(CompileFailure::Errors(errors)) => Err(MessageError::Malformed(errors)),
+        Err(CompileFailure::Exhausted(exhausted)) => Err(MessageError::Exhausted(exhausted)),
+        Err(CompileFailure::Instantiation(error)) => Err(MessageError::Instantiation(error)),
     }
 }
 

@@ -312,7 +312,7 @@ fn report(compiled: &CompiledRule, source: &Value, path: &FieldPath, findings: &
         CompiledRule::Failed(error) => invalid("rule", error),
         CompiledRule::Compiled(programs) => {
             if let Some(Err(error)) = &programs.message {
-                invalid("messageExpression", error);
+                invalid("messageExpression", &error.to_string());
             }
         }
         CompiledRule::Empty => {}

@@ -5,6 +5,8 @@ use std::fmt;
 
 use jiff::{SignedDuration, civil};
 
+use super::{EvaluationError, fail};
+
 /// A point in time, with the offset it was written with.
 #[derive(Clone, Copy, Debug)]
 pub struct Timestamp {
@@ -103,8 +105,8 @@ impl Timestamp {
     }
 
     /// Date and time in a time zone: a name, `UTC`, or an offset such as `+01:00`.
-    pub(crate) fn in_zone(&self, zone: Option<&str>) -> Result<civil::DateTime, String> {
-        let unknown = |name: &str| format!("unknown time zone {name}");
+    pub(crate) fn in_zone(&self, zone: Option<&str>) -> Result<civil::DateTime, Box<EvaluationError>> {
+        let unknown = |name: &str| EvaluationError::Failed(format!("unknown time zone {name}"));
         let offset_seconds = match zone {
             None | Some("" | "UTC") => 0,
             Some(name) if name.contains(':') => parse_zone_offset(name).ok_or_else(|| unknown(name))?,
@@ -116,7 +118,7 @@ impl Timestamp {
                 zone.to_offset(instant).seconds()
             }
         };
-        self.at_offset(offset_seconds).ok_or_else(|| "timestamp overflow".to_owned())
+        self.at_offset(offset_seconds).map_or_else(|| fail("timestamp overflow"), Ok)
     }
 
     fn at_offset(&self, offset_seconds: i32) -> Option<civil::DateTime> {
@@ -177,8 +179,8 @@ impl fmt::Display for Timestamp {
 }
 
 /// Reads a duration in Go's notation, such as `1h30m` or `-1.5s`, as nanoseconds.
-pub(crate) fn parse_duration(text: &str) -> Result<i64, String> {
-    let invalid = || format!("time: invalid duration {text:?}");
+pub(crate) fn parse_duration(text: &str) -> Result<i64, Box<EvaluationError>> {
+    let invalid = || Box::new(EvaluationError::Failed(format!("time: invalid duration {text:?}")));
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -202,8 +204,8 @@ pub(crate) fn parse_duration(text: &str) -> Result<i64, String> {
             "s" => i128::from(NANOSECONDS),
             "m" => 60 * i128::from(NANOSECONDS),
             "h" => 3600 * i128::from(NANOSECONDS),
-            "" => return Err(format!("time: missing unit in duration {text:?}")),
-            other => return Err(format!("time: unknown unit {other:?} in duration {text:?}")),
+            "" => return fail(format!("time: missing unit in duration {text:?}")),
+            other => return fail(format!("time: unknown unit {other:?} in duration {text:?}")),
         };
         total += parse_amount(number, scale).ok_or_else(invalid)?;
         if total > i128::from(i64::MAX) + i128::from(negative) {

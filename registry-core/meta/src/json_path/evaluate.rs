@@ -134,7 +134,7 @@ impl Evaluation {
         let Some(left) = only(&left.map_err(outside)?)? else { return Ok(false) };
         let right = self.nodes(right, vec![item]).map_err(outside)?;
         let Some(right) = only(&right)? else { return Ok(false) };
-        compare::holds(left, operator, right).map_err(|text| failure(text, has_results))
+        compare::holds(left, operator, right).map_err(|error| failure(error.to_string(), has_results))
     }
 
     /// Adds a value that has children, and everything below it, to the results. A string has characters.

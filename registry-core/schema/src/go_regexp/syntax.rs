@@ -27,6 +27,50 @@ pub(super) struct Translated {
     pub(super) ignores_case: bool,
 }
 
+/// Error of an expression that Go refuses, with the part that is wrong and Go's text. Not retryable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SyntaxError {
+    /// A group is not closed.
+    #[error("error parsing regexp: missing closing ): `{0}`")]
+    UnclosedGroup(String),
+    /// A group is closed that was not opened.
+    #[error("error parsing regexp: unexpected ): `{0}`")]
+    UnopenedGroup(String),
+    /// The name of a group is malformed.
+    #[error("error parsing regexp: invalid named capture: `{0}`")]
+    GroupName(String),
+    /// What follows `(?` are no flags.
+    #[error("error parsing regexp: invalid or unsupported Perl syntax: `{0}`")]
+    Flags(String),
+    /// A class of characters is not closed.
+    #[error("error parsing regexp: missing closing ]: `{0}`")]
+    UnclosedClass(String),
+    /// A range of characters or the name of a class is invalid.
+    #[error("error parsing regexp: invalid character class range: `{0}`")]
+    ClassRange(String),
+    /// An escape is invalid.
+    #[error("error parsing regexp: invalid escape sequence: `{0}`")]
+    Escape(String),
+    /// The expression ends within an escape.
+    #[error("error parsing regexp: trailing backslash at end of expression: ``")]
+    TrailingBackslash,
+    /// A repetition is repeated.
+    #[error("error parsing regexp: invalid nested repetition operator: `{0}`")]
+    StackedRepetition(String),
+    /// Nothing precedes an operator of repetition.
+    #[error("error parsing regexp: missing argument to repetition operator: `{0}`")]
+    NothingToRepeat(String),
+    /// Something is repeated too often.
+    #[error("error parsing regexp: invalid repeat count: `{0}`")]
+    RepeatCount(String),
+    /// The expression is too large.
+    #[error("error parsing regexp: expression too large: `{0}`")]
+    TooLarge(String),
+    /// The expression nests too deeply.
+    #[error("error parsing regexp: expression nests too deeply: `{0}`")]
+    TooDeep(String),
+}
+
 struct Translator<'p> {
     whole: &'p str,
     rest: &'p str,
@@ -46,8 +90,8 @@ struct Translator<'p> {
     ends_with_repetition: bool,
 }
 
-/// Writes a pattern in the syntax of the `regex` crate, in linear time. Errors have Go's reasons.
-pub(super) fn translate(pattern: &str) -> Result<Translated, String> {
+/// Writes a pattern in the syntax of the `regex` crate, in linear time.
+pub(super) fn translate(pattern: &str) -> Result<Translated, SyntaxError> {
     let mut translator = Translator {
         whole: pattern,
         rest: pattern,
@@ -66,7 +110,7 @@ pub(super) fn translate(pattern: &str) -> Result<Translated, String> {
     }
     translator.write_flags();
     if !translator.outer.is_empty() {
-        return Err(format!("missing closing ): `{pattern}`"));
+        return Err(SyntaxError::UnclosedGroup(pattern.to_owned()));
     }
     let whole = translator.current.as_operand();
     translator.check_limits(whole)?;
@@ -103,7 +147,7 @@ impl<'p> Translator<'p> {
         self.flags.clear();
     }
 
-    fn step(&mut self, character: char) -> Result<(), String> {
+    fn step(&mut self, character: char) -> Result<(), SyntaxError> {
         match character {
             '*' | '+' | '?' => return self.repeat(1, None),
             '{' => {
@@ -156,19 +200,19 @@ impl<'p> Translator<'p> {
     }
 
     /// Checks the limits of Go.
-    fn check_limits(&self, operand: Operand) -> Result<(), String> {
+    fn check_limits(&self, operand: Operand) -> Result<(), SyntaxError> {
         if operand.size > MAX_SIZE {
-            return Err(format!("expression too large: `{}`", self.whole));
+            return Err(SyntaxError::TooLarge(self.whole.to_owned()));
         }
         if operand.height > MAX_HEIGHT {
-            return Err(format!("expression nests too deeply: `{}`", self.whole));
+            return Err(SyntaxError::TooDeep(self.whole.to_owned()));
         }
         Ok(())
     }
 
-    fn close_group(&mut self) -> Result<(), String> {
+    fn close_group(&mut self) -> Result<(), SyntaxError> {
         let Some(outer) = self.outer.pop() else {
-            return Err(format!("unexpected ): `{}`", self.whole));
+            return Err(SyntaxError::UnopenedGroup(self.whole.to_owned()));
         };
         self.copy(1);
         let group = std::mem::replace(&mut self.current, outer).as_operand();
@@ -179,7 +223,7 @@ impl<'p> Translator<'p> {
 
     /// Translates a group with a name or flags, or flags for the rest of the group. Names are left out: Go allows the same
     /// name twice.
-    fn group_with_flags(&mut self) -> Result<(), String> {
+    fn group_with_flags(&mut self) -> Result<(), SyntaxError> {
         let start = self.rest;
         let name_at = match start {
             _ if start.starts_with("(?P<") && start.len() > 4 => Some(4),
@@ -188,12 +232,12 @@ impl<'p> Translator<'p> {
         };
         let Some(name_at) = name_at else { return self.flags() };
         let Some(end) = start.find('>') else {
-            return Err(format!("invalid named capture: `{start}`"));
+            return Err(SyntaxError::GroupName(start.to_owned()));
         };
         let name = start.get(name_at..end).unwrap_or_default();
         let is_name = |letter: char| letter == '_' || letter.is_ascii_alphanumeric();
         if name.is_empty() || !name.chars().all(is_name) {
-            return Err(format!("invalid named capture: `{}`", start.get(..=end).unwrap_or(start)));
+            return Err(SyntaxError::GroupName(start.get(..=end).unwrap_or(start).to_owned()));
         }
         self.write_flags();
         self.ends_with_repetition = false;
@@ -202,7 +246,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Translates `(?flags)` and `(?flags:`.
-    fn flags(&mut self) -> Result<(), String> {
+    fn flags(&mut self) -> Result<(), SyntaxError> {
         let start = self.rest;
         self.advance(2);
         let mut on = String::new();
@@ -227,7 +271,7 @@ impl<'p> Translator<'p> {
                 _ => break,
             }
         }
-        Err(format!("invalid or unsupported Perl syntax: `{}`", self.taken_since(start)))
+        Err(SyntaxError::Flags(self.taken_since(start).to_owned()))
     }
 
     fn write_group_of_flags(&mut self, flags: &str, end: char) {
@@ -242,21 +286,19 @@ impl<'p> Translator<'p> {
     }
 
     /// Writes a repetition operator with the mark for few repetitions.
-    fn repeat(&mut self, length: usize, times: Option<Times>) -> Result<(), String> {
+    fn repeat(&mut self, length: usize, times: Option<Times>) -> Result<(), SyntaxError> {
         let start = self.rest;
         let operator = self.advance(length);
         let mark = if self.rest.starts_with('?') { self.advance(1) } else { "" };
         if let Some(previous) = self.repetition {
-            let stacked = self.taken_since(previous);
-            return Err(format!("invalid nested repetition operator: `{stacked}`"));
+            return Err(SyntaxError::StackedRepetition(self.taken_since(previous).to_owned()));
         }
         if !self.current.has_operand {
-            let operator = self.taken_since(start);
-            return Err(format!("missing argument to repetition operator: `{operator}`"));
+            return Err(SyntaxError::NothingToRepeat(self.taken_since(start).to_owned()));
         }
         let repeated = self.current.last.repeated(times);
         if times.is_some_and(|times| times.most > 1) && repeated.repetitions > MAX_REPETITIONS {
-            return Err(format!("invalid repeat count: `{}`", self.taken_since(start)));
+            return Err(SyntaxError::RepeatCount(self.taken_since(start).to_owned()));
         }
         self.check_limits(repeated)?;
         self.current.replace_operand(repeated);
@@ -270,7 +312,7 @@ impl<'p> Translator<'p> {
     }
 
     /// The length of `{n}`, `{n,}` or `{n,m}` at this place, and how often it repeats; `None` if the brace is none of them.
-    fn counted_repetition(&self) -> Result<Option<(usize, Times)>, String> {
+    fn counted_repetition(&self) -> Result<Option<(usize, Times)>, SyntaxError> {
         let Some(rest) = self.rest.strip_prefix('{') else { return Ok(None) };
         // Only what can be a repetition is searched: a pattern may have a brace at each character.
         let end = rest.find(|letter: char| letter != ',' && !letter.is_ascii_digit()).unwrap_or(rest.len());
@@ -290,7 +332,7 @@ impl<'p> Translator<'p> {
         let number = |text: &str| text.parse::<u32>().unwrap_or(u32::MAX);
         let (min, max) = (number(min), max.map(number));
         if min > MAX_REPETITIONS || max.is_some_and(|max| max > MAX_REPETITIONS || max < min) {
-            return Err(format!("invalid repeat count: `{{{inner}}}`"));
+            return Err(SyntaxError::RepeatCount(format!("{{{inner}}}")));
         }
         let times = Times { least: min, most: max.unwrap_or(min.max(1)), is_open: max.is_none() };
         Ok(Some((inner.len() + 2, times)))
@@ -373,7 +415,10 @@ mod tests {
             ("*a", "missing argument to repetition operator: `*`"),
         ];
         for (pattern, reason) in cases {
-            assert_eq!(Pattern::parse(pattern).unwrap_err(), format!("error parsing regexp: {reason}"));
+            assert_eq!(
+                Pattern::parse(pattern).unwrap_err().to_string(),
+                format!("error parsing regexp: {reason}")
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ use registry_meta::budget::{Budget, memory};
 
 mod pointer;
 
-use pointer::Pointer;
+use pointer::{IndexError, Pointer};
 
 /// Maximum number of operations in a patch.
 const MAX_OPERATIONS: usize = 10_000;
@@ -199,10 +199,9 @@ impl Application<'_> {
             Value::Array(list) if key == "-" => list.push(value),
             Value::Array(list) => {
                 let index = pointer::index(key, list.len() + 1).map_err(|why| {
-                    let hint = if why.starts_with("strconv") {
-                        format!("value was not a proper array index: '{key}': ")
-                    } else {
-                        String::new()
+                    let hint = match why {
+                        IndexError::Malformed(_) => format!("value was not a proper array index: '{key}': "),
+                        IndexError::OutOfRange(_) => String::new(),
                     };
                     inapplicable(format!("error in {operation} for path: '{path}': {hint}{why}"))
                 })?;
@@ -222,14 +221,16 @@ impl Application<'_> {
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         // The library names the key only in moves.
         let named: &dyn std::fmt::Display = if operation == "remove" { path } else { &key };
-        let failed = |why: String| inapplicable(format!("error in {operation} for path: '{named}': {why}"));
+        let failed = |why: &dyn std::fmt::Display| {
+            inapplicable(format!("error in {operation} for path: '{named}': {why}"))
+        };
         let removed = match parent {
             Value::Object(map) => {
-                let absent = || failed(format!("Unable to remove nonexistent key: {key}: missing value"));
+                let absent = || failed(&format!("Unable to remove nonexistent key: {key}: missing value"));
                 map.remove(key).ok_or_else(absent)?
             }
             Value::Array(list) => {
-                let index = pointer::index(key, list.len()).map_err(failed)?;
+                let index = pointer::index(key, list.len()).map_err(|why| failed(&why))?;
                 self.steps += list.len() - index;
                 list.remove(index)
             }

@@ -168,12 +168,12 @@ impl Format {
 /// A compiled expression of this module. They are covered by tests, so they are valid.
 type Lazy = LazyLock<Option<Regex>>;
 
-static HOSTNAME_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(HOSTNAME_LETTERS).ok());
-static DOMAIN_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(DOMAIN_LETTERS).ok());
-static CREDIT_CARD_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(CREDIT_CARD).ok());
-static RGB_COLOR_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(RGB_COLOR).ok());
-static BASE64_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(BASE64).ok());
-static SSN_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(SSN).ok());
+static HOSTNAME_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(HOSTNAME_LETTERS));
+static DOMAIN_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(DOMAIN_LETTERS));
+static CREDIT_CARD_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(CREDIT_CARD));
+static RGB_COLOR_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(RGB_COLOR));
+static BASE64_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(BASE64));
+static SSN_REGEX: Lazy = LazyLock::new(|| go_regexp::compile(SSN));
 
 fn matches(regex: &Lazy, text: &str) -> bool {
     regex.as_ref().is_some_and(|regex| regex.is_match(text))

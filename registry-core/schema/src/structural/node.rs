@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::types::ListKind;
 
 use super::formats::Format;
-use crate::go_regexp::Pattern;
+use crate::go_regexp::{Pattern, SyntaxError};
 
 /// The nodes of a schema.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ pub(super) struct TextRules {
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
     /// The regular expression; one that is malformed, which an earlier version accepted, matches nothing.
-    pub(super) pattern: Option<(Box<str>, Result<Pattern, String>)>,
+    pub(super) pattern: Option<(Box<str>, Result<Pattern, SyntaxError>)>,
 }
 
 /// Bounds of the number of elements and properties.

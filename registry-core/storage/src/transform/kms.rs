@@ -23,7 +23,7 @@ use super::{Plain, TransformError, Transformer, random};
 mod object;
 mod source;
 
-pub use object::{EncryptedObject, check_key_id};
+pub use object::{EncryptedObject, KeyIdError, check_key_id};
 use source::Source;
 
 /// Time for which values may be written without a successful check of the service.
@@ -39,13 +39,60 @@ const SEED_BYTES: usize = 32;
 #[async_trait]
 pub trait KmsService: Send + Sync + 'static {
     /// Returns the state of the service.
-    async fn status(&self) -> Result<KmsStatus, String>;
+    async fn status(&self) -> Result<KmsStatus, ServiceError>;
 
     /// Encrypts bytes.
-    async fn encrypt(&self, uid: &str, plain: &[u8]) -> Result<KmsCiphertext, String>;
+    async fn encrypt(&self, uid: &str, plain: &[u8]) -> Result<KmsCiphertext, ServiceError>;
 
     /// Decrypts what the service encrypted.
-    async fn decrypt(&self, uid: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, String>;
+    async fn decrypt(&self, uid: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, ServiceError>;
+}
+
+/// Error of a call to a service. Retryable.
+pub type ServiceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Error of a check of a service, with Kubernetes' text. Retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum KmsError {
+    /// The service does not tell its state.
+    #[error("failed to perform status section of the healthz check for KMS Provider {name}, error: {source}")]
+    Status {
+        /// The name of the service.
+        name: String,
+        /// The error of the call.
+        source: ServiceError,
+    },
+    /// The service cannot be used.
+    #[error("kmsv2 Provider {name} is not healthy, error: {source}")]
+    Unhealthy {
+        /// The name of the service.
+        name: String,
+        /// The reason.
+        source: KmsProblem,
+    },
+}
+
+/// The reason for which a service cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KmsProblem {
+    /// It reports a problem.
+    #[error("got unexpected healthz status: {0}")]
+    Health(String),
+    /// It has another version of the API.
+    #[error("expected KMSv2 API version v2, got {0}")]
+    Version(String),
+    /// The id of its key is invalid.
+    #[error("got invalid KMSv2 KeyID: {0}")]
+    KeyId(#[from] KeyIdError),
+    /// It does not encrypt.
+    #[error("failed to encrypt DEK, error: {0}")]
+    Encrypt(#[source] ServiceError),
+    /// Its status names another key than its ciphertexts.
+    #[error("failed to rotate DEK: the service encrypts with another key than its status says")]
+    OtherKey,
+    /// No seed can be made, or its ciphertext cannot be stored.
+    #[error(transparent)]
+    Seed(#[from] TransformError),
 }
 
 /// The state of a service.
@@ -129,50 +176,46 @@ impl Kms {
     ///
     /// # Errors
     /// Fails with Kubernetes' message if the service is not healthy.
-    pub async fn check(&self) -> Result<(), String> {
-        let checked = self.checked().await;
-        *self.failure.lock() = checked.clone().err();
+    pub async fn check(&self) -> Result<(), KmsError> {
+        let name = || self.name.clone();
+        let checked = match self.service.status().await {
+            Ok(status) => {
+                self.adopt(status).await.map_err(|source| KmsError::Unhealthy { name: name(), source })
+            }
+            Err(source) => Err(KmsError::Status { name: name(), source }),
+        };
+        *self.failure.lock() = checked.as_ref().err().map(ToString::to_string);
         checked
     }
 
-    async fn checked(&self) -> Result<(), String> {
-        let name = &self.name;
-        let status = self.service.status().await.map_err(|error| {
-            format!("failed to perform status section of the healthz check for KMS Provider {name}, error: {error}")
-        })?;
-        let problem = if status.healthz != "ok" {
-            Some(format!("got unexpected healthz status: {}", status.healthz))
-        } else if !matches!(status.version.as_str(), "v2" | "v2beta1") {
-            Some(format!("expected KMSv2 API version v2, got {}", status.version))
-        } else {
-            match check_key_id(&status.key_id) {
-                Ok(()) => self.follow(&status.key_id).await.err(),
-                Err(error) => Some(format!("got invalid KMSv2 KeyID: {error}")),
-            }
-        };
-        problem
-            .map_or(Ok(()), |problem| Err(format!("kmsv2 Provider {name} is not healthy, error: {problem}")))
+    /// Uses the service if it is healthy.
+    async fn adopt(&self, status: KmsStatus) -> Result<(), KmsProblem> {
+        if status.healthz != "ok" {
+            return Err(KmsProblem::Health(status.healthz));
+        }
+        if !matches!(status.version.as_str(), "v2" | "v2beta1") {
+            return Err(KmsProblem::Version(status.version));
+        }
+        check_key_id(&status.key_id)?;
+        self.follow(&status.key_id).await
     }
 
     /// Uses a seed that is encrypted with this key of the service.
-    async fn follow(&self, key_id: &str) -> Result<(), String> {
+    async fn follow(&self, key_id: &str) -> Result<(), KmsProblem> {
         let expires = Instant::now() + WRITE_TTL;
         if let Some(state) = self.state.load_full().filter(|state| state.encrypted.key_id == key_id) {
             let (source, encrypted) = (state.source.clone(), state.encrypted.clone());
             self.state.store(Some(Arc::new(WriteState { source, encrypted, expires })));
             return Ok(());
         }
-        let seed = random::bytes::<SEED_BYTES>().map_err(|error| error.0)?;
+        let seed = random::bytes::<SEED_BYTES>()?;
         let uid = Uuid::new_v4().to_string();
-        let encrypted = self.service.encrypt(&uid, &seed).await;
-        let encrypted = encrypted.map_err(|error| format!("failed to encrypt DEK, error: {error}"))?;
-        EncryptedObject::new(&encrypted, Vec::from([0])).validate().map_err(|error| error.0)?;
+        let encrypted = self.service.encrypt(&uid, &seed).await.map_err(KmsProblem::Encrypt)?;
+        EncryptedObject::new(&encrypted, Vec::from([0])).validate()?;
         if encrypted.key_id != key_id {
-            return Err(
-                "failed to rotate DEK: the service encrypts with another key than its status says".to_owned()
-            );
+            return Err(KmsProblem::OtherKey);
         }
-        let source = Arc::new(Source::seed(&seed).map_err(|error| error.0)?);
+        let source = Arc::new(Source::seed(&seed)?);
         self.keep(CacheKey { kind: source::SEED, encrypted: encrypted.clone() }, source.clone());
         self.state.store(Some(Arc::new(WriteState { source, encrypted, expires })));
         Ok(())

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::aes::{Cbc, Gcm};
-use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus};
+use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus, ServiceError};
 use super::prefix::{PrefixTransformer, PrefixTransformers};
 use super::secretbox::SecretBox;
 use super::*;
@@ -123,20 +123,20 @@ struct Scripted {
 
 #[async_trait]
 impl KmsService for Scripted {
-    async fn status(&self) -> Result<KmsStatus, String> {
+    async fn status(&self) -> Result<KmsStatus, ServiceError> {
         Ok(self.status.lock().clone())
     }
 
-    async fn encrypt(&self, _: &str, plain: &[u8]) -> Result<KmsCiphertext, String> {
+    async fn encrypt(&self, _: &str, plain: &[u8]) -> Result<KmsCiphertext, ServiceError> {
         let key_id = self.status.lock().key_id.clone();
         let annotations = BTreeMap::from([("a.example.com".to_owned(), b"1".to_vec())]);
         Ok(KmsCiphertext { ciphertext: plain.iter().map(|byte| !byte).collect(), key_id, annotations })
     }
 
-    async fn decrypt(&self, _: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, String> {
+    async fn decrypt(&self, _: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, ServiceError> {
         self.calls.fetch_add(1, Ordering::Relaxed);
         if encrypted.annotations.get("a.example.com").map(Vec::as_slice) != Some(b"1") {
-            return Err("there is no annotation".to_owned());
+            return Err("there is no annotation".into());
         }
         Ok(encrypted.ciphertext.iter().map(|byte| !byte).collect())
     }
@@ -188,7 +188,7 @@ async fn a_service_that_is_not_healthy_stops_writes_after_a_while_but_no_reads()
         ("v2", "ok", "", "got invalid KMSv2 KeyID: keyID is empty"),
     ] {
         service.set(version, healthz, key_id);
-        let failure = kms.check().await.unwrap_err();
+        let failure = kms.check().await.unwrap_err().to_string();
         assert_eq!(failure, format!("kmsv2 Provider k is not healthy, error: {reason}"));
         assert_eq!(kms.failure(), Some(failure));
     }

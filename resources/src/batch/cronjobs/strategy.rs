@@ -7,7 +7,7 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::Text;
 use resource_views::batch::v1::{CronJob, CronJobMut, CronJobSpec, JobTemplateSpec};
 
-use super::schedule;
+use super::schedule::{self, ScheduleError};
 use crate::batch::job_spec;
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::field::ShownAsGo as _;
@@ -114,13 +114,11 @@ fn check_schedule(
     let checked = match text.split_once(' ') {
         Some((_, rest)) if starts_with_zone => schedule::check(rest.trim_start()),
         // Kubernetes reports the panic of its parser.
-        None if starts_with_zone => {
-            Err("invalid schedule format: runtime error: slice bounds out of range [:-1]".to_owned())
-        }
+        None if starts_with_zone => Err(ScheduleError::ZoneAlone),
         _ => schedule::check(text),
     };
-    if let Err(complaint) = checked {
-        errors.push(written.invalid(complaint));
+    if let Err(error) = checked {
+        errors.push(written.invalid(error.to_string()));
     }
     let tolerates = old.is_some_and(|old| old.schedule().text().contains("TZ"));
     if names_zone && tolerates && has_zone {

@@ -1,10 +1,25 @@
 //! Lists of completion indexes: `0,2-4,7`.
 
+/// Error of a list of indexes, with Kubernetes' text.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexesError {
+    #[error("non-increasing order, previous: {previous}, current: {current}")]
+    Order { previous: i64, current: i64 },
+    #[error(
+        "the fragment {0:?} violates the requirement that an index interval can have at most two parts separated by '-'"
+    )]
+    Parts(String),
+    #[error("cannot convert string to integer for index: {0:?}")]
+    Number(String),
+    #[error("too large index: {0:?}")]
+    TooLarge(String),
+}
+
 /// The first and the last index of an interval.
 type Interval = (i64, i64);
 
 /// Returns the number of indexes in a list; they must be below `completions`, and increase.
-pub(crate) fn count(list: &str, completions: i64) -> Result<i64, String> {
+pub(crate) fn count(list: &str, completions: i64) -> Result<i64, IndexesError> {
     if list.is_empty() {
         return Ok(0);
     }
@@ -12,8 +27,8 @@ pub(crate) fn count(list: &str, completions: i64) -> Result<i64, String> {
     let mut total = 0;
     for part in list.split(',') {
         let (first, end) = interval(part, completions)?;
-        if let Some(last) = last.filter(|last| *last >= first) {
-            return Err(format!("non-increasing order, previous: {last}, current: {first}"));
+        if let Some(previous) = last.filter(|last| *last >= first) {
+            return Err(IndexesError::Order { previous, current: first });
         }
         total += end - first + 1;
         last = Some(end);
@@ -21,28 +36,26 @@ pub(crate) fn count(list: &str, completions: i64) -> Result<i64, String> {
     Ok(total)
 }
 
-fn interval(part: &str, completions: i64) -> Result<Interval, String> {
+fn interval(part: &str, completions: i64) -> Result<Interval, IndexesError> {
     let mut limits = part.split('-');
     let (first, end) = (limits.next().unwrap_or_default(), limits.next());
     if limits.next().is_some() {
-        return Err(format!(
-            "the fragment {part:?} violates the requirement that an index interval can have at most two parts separated by '-'"
-        ));
+        return Err(IndexesError::Parts(part.to_owned()));
     }
     let first = index(first, completions)?;
     let Some(end) = end else { return Ok((first, first)) };
     let end = index(end, completions)?;
     if first >= end {
-        return Err(format!("non-increasing order, previous: {first}, current: {end}"));
+        return Err(IndexesError::Order { previous: first, current: end });
     }
     Ok((first, end))
 }
 
-fn index(text: &str, completions: i64) -> Result<i64, String> {
+fn index(text: &str, completions: i64) -> Result<i64, IndexesError> {
     let number = text.parse::<i64>();
-    let number = number.map_err(|_| format!("cannot convert string to integer for index: {text:?}"))?;
+    let number = number.map_err(|_| IndexesError::Number(text.to_owned()))?;
     if number >= completions {
-        return Err(format!("too large index: {text:?}"));
+        return Err(IndexesError::TooLarge(text.to_owned()));
     }
     Ok(number)
 }

@@ -15,7 +15,6 @@ use super::service_type::{has_node_ports, kind, needs_health_check};
 use super::taken::{NodePort, Taken, Uses, node_port};
 
 const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
-const ALLOCATED: &str = "provided port is already allocated";
 
 /// The claims of one write.
 pub(super) struct Claims<'a> {
@@ -31,17 +30,23 @@ pub(super) struct Claims<'a> {
     pub(super) contended: Option<NodePort>,
 }
 
+/// The reason for which a service does not get a port, with Kubernetes' text.
+#[derive(Debug, thiserror::Error)]
+enum PortRefusal {
+    #[error("provided port is not in the valid range. The range of valid ports is {0}")]
+    OutOfRange(NodePortRange),
+    #[error("provided port is already allocated")]
+    Allocated,
+}
+
 impl Claims<'_> {
-    fn claim(&mut self, number: NodePort) -> Result<(), String> {
+    fn claim(&mut self, number: NodePort) -> Result<(), PortRefusal> {
         if !self.range.gives(number) && !self.dry_run {
-            return Err(format!(
-                "provided port is not in the valid range. The range of valid ports is {}",
-                self.range
-            ));
+            return Err(PortRefusal::OutOfRange(self.range));
         }
         if !self.taken.claim_node_port(number) {
             self.contended = self.contended.or(Some(number));
-            return Err(ALLOCATED.to_owned());
+            return Err(PortRefusal::Allocated);
         }
         self.uses.node_ports.insert(number);
         Ok(())
@@ -51,7 +56,7 @@ impl Claims<'_> {
         let number = self.taken.free_node_port(self.range);
         let number =
             number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
-        self.claim(number).map_err(StatusError::internal)?;
+        self.claim(number).map_err(|refusal| StatusError::internal(refusal.to_string()))?;
         Ok(number)
     }
 }
@@ -83,9 +88,9 @@ pub(super) fn allocate(
     Ok(())
 }
 
-fn refusal(service: &Object, index: usize, number: NodePort, detail: String) -> StatusError {
+fn refusal(service: &Object, index: usize, number: NodePort, detail: PortRefusal) -> StatusError {
     let path = FieldPath::new("spec").child("ports").index(index).child("nodePort");
-    let error = FieldError::invalid(path, number, detail);
+    let error = FieldError::invalid(path, number, detail.to_string());
     StatusError::invalid(Services::TYPE.kind, service.name(), &error.into())
 }
 

@@ -57,14 +57,30 @@ impl fmt::Display for NodePortRange {
     }
 }
 
-impl FromStr for NodePortRange {
-    type Err = String;
+/// Error of a text that is no range of ports.
+#[derive(Debug, thiserror::Error)]
+pub enum PortRangeError {
+    /// It has another form.
+    #[error("unable to parse port range: {0:?} is no range such as 30000-32767")]
+    Malformed(String),
+    /// It ends before it begins.
+    #[error("end port cannot be less than start port: {0}")]
+    Reversed(String),
+    /// It contains numbers that no port has.
+    #[error("the port range cannot be greater than 65535: {0}")]
+    TooLarge(String),
+    /// It contains the port 0.
+    #[error("the port range cannot contain port 0: {0}")]
+    Zero(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for NodePortRange {
+    type Err = PortRangeError;
+
+    fn from_str(text: &str) -> Result<Self, PortRangeError> {
         let text = text.trim();
-        let port = |part: &str| -> Result<u32, String> {
-            part.parse()
-                .map_err(|_| format!("unable to parse port range: {text:?} is no range such as 30000-32767"))
+        let port = |part: &str| -> Result<u32, PortRangeError> {
+            part.parse().map_err(|_| PortRangeError::Malformed(text.to_owned()))
         };
         let (first, last) = if let Some((first, last)) = text.split_once('-') {
             (port(first)?, port(last)?)
@@ -75,14 +91,12 @@ impl FromStr for NodePortRange {
             (port(text)?, port(text)?)
         };
         if last < first {
-            return Err(format!("end port cannot be less than start port: {text}"));
+            return Err(PortRangeError::Reversed(text.to_owned()));
         }
-        let narrow = |port: u32| {
-            u16::try_from(port).map_err(|_| format!("the port range cannot be greater than 65535: {text}"))
-        };
+        let narrow = |port: u32| u16::try_from(port).map_err(|_| PortRangeError::TooLarge(text.to_owned()));
         let (first, last) = (narrow(first)?, narrow(last)?);
         if first == 0 {
-            return Err(format!("the port range cannot contain port 0: {text}"));
+            return Err(PortRangeError::Zero(text.to_owned()));
         }
         Ok(Self { first, last })
     }

@@ -94,11 +94,22 @@ impl fmt::Display for ServiceRange {
     }
 }
 
-impl FromStr for ServiceRange {
-    type Err = String;
+/// Error of a text that is no range of addresses for services.
+#[derive(Debug, thiserror::Error)]
+pub enum RangeError {
+    /// It has another form.
+    #[error("\"{0}\" is no range of addresses such as 10.0.0.0/24")]
+    Malformed(String),
+    /// It has too many IPv6 addresses: the prefix has this number of bits.
+    #[error("shortest allowed prefix length for service CIDR is {SHORTEST_IPV6_PREFIX}, got {0}")]
+    PrefixTooShort(u8),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || format!("\"{text}\" is no range of addresses such as 10.0.0.0/24");
+impl FromStr for ServiceRange {
+    type Err = RangeError;
+
+    fn from_str(text: &str) -> Result<Self, RangeError> {
+        let invalid = || RangeError::Malformed(text.to_owned());
         let (address, bits) = text.split_once('/').ok_or_else(invalid)?;
         let address: IpAddr = address.parse().map_err(|_| invalid())?;
         let is_number = !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
@@ -109,9 +120,7 @@ impl FromStr for ServiceRange {
                 IpAddr::V4((u32::from(v4) & !hosts).into())
             }
             IpAddr::V6(_) if prefix_bits < SHORTEST_IPV6_PREFIX => {
-                return Err(format!(
-                    "shortest allowed prefix length for service CIDR is {SHORTEST_IPV6_PREFIX}, got {prefix_bits}"
-                ));
+                return Err(RangeError::PrefixTooShort(prefix_bits));
             }
             IpAddr::V6(v6) if prefix_bits <= 128 => {
                 let hosts = u128::MAX.checked_shr(prefix_bits.into()).unwrap_or_default();
@@ -178,6 +187,6 @@ mod tests {
             assert!(text.parse::<ServiceRange>().is_err(), "{text}");
         }
         let refused = "fd00::/63".parse::<ServiceRange>().expect_err("too large");
-        assert_eq!(refused, "shortest allowed prefix length for service CIDR is 64, got 63");
+        assert_eq!(refused.to_string(), "shortest allowed prefix length for service CIDR is 64, got 63");
     }
 }

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::range::ServiceRange;
+use super::range::{RangeError, ServiceRange};
 
 /// Minimum number of addresses of the primary range.
 const FEWEST_ADDRESSES: u128 = 8;
@@ -60,35 +60,44 @@ impl fmt::Display for ServiceRanges {
     }
 }
 
-impl FromStr for ServiceRanges {
-    type Err = String;
+/// Error of a text that is neither one range of addresses for services nor two.
+#[derive(Debug, thiserror::Error)]
+pub enum RangesError {
+    /// There are more than two.
+    #[error("--service-cluster-ip-range must not contain more than two entries")]
+    TooMany,
+    /// The first is malformed.
+    #[error("service-cluster-ip-range[0] is not a valid cidr: {0}")]
+    Primary(#[source] RangeError),
+    /// The second is malformed.
+    #[error("service-cluster-ip-range[1] is not an ip net: {0}")]
+    Secondary(#[source] RangeError),
+    /// The first has too few addresses.
+    #[error("the service cluster IP range must be at least {FEWEST_ADDRESSES} IP addresses")]
+    TooSmall,
+    /// Both are of one family.
+    #[error("--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family")]
+    SameFamily,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl FromStr for ServiceRanges {
+    type Err = RangesError;
+
+    fn from_str(text: &str) -> Result<Self, RangesError> {
         let parts: Vec<&str> = text.split(',').collect();
         let (first, second) = match parts.as_slice() {
             [first] => (*first, None),
             [first, second] => (*first, Some(*second)),
-            _ => {
-                return Err("--service-cluster-ip-range must not contain more than two entries".to_owned());
-            }
+            _ => return Err(RangesError::TooMany),
         };
-        let primary: ServiceRange = first
-            .parse()
-            .map_err(|reason| format!("service-cluster-ip-range[0] is not a valid cidr: {reason}"))?;
+        let primary: ServiceRange = first.parse().map_err(RangesError::Primary)?;
         if primary.size() < FEWEST_ADDRESSES {
-            return Err(format!(
-                "the service cluster IP range must be at least {FEWEST_ADDRESSES} IP addresses"
-            ));
+            return Err(RangesError::TooSmall);
         }
-        let secondary: Option<ServiceRange> = second
-            .map(str::parse)
-            .transpose()
-            .map_err(|reason| format!("service-cluster-ip-range[1] is not an ip net: {reason}"))?;
+        let secondary: Option<ServiceRange> =
+            second.map(str::parse).transpose().map_err(RangesError::Secondary)?;
         if secondary.is_some_and(|secondary| secondary.family() == primary.family()) {
-            return Err(
-                "--service-cluster-ip-range[0] and --service-cluster-ip-range[1] must be of different IP family"
-                    .to_owned(),
-            );
+            return Err(RangesError::SameFamily);
         }
         Ok(Self { primary, secondary })
     }
@@ -129,7 +138,7 @@ mod tests {
             ("10.0.0.0/16,fd00::/16", "shortest allowed prefix length"),
         ] {
             let refused = text.parse::<ServiceRanges>().expect_err(text);
-            assert!(refused.contains(reason), "{text}: {refused}");
+            assert!(refused.to_string().contains(reason), "{text}: {refused}");
         }
         let many = vec!["fd00::/112"; 33].join(",");
         assert!(many.parse::<ServiceRanges>().is_err());

@@ -4,6 +4,7 @@
 use syn::{Expr, ImplItem, ItemImpl, Lit, Path, Type};
 
 use super::path_of;
+use crate::Failure;
 
 /// One `impl Subresource for Type`.
 #[derive(Debug)]
@@ -46,11 +47,11 @@ pub(super) fn resolve<'a>(
     all: &'a [Implementation],
     path: &Path,
     module: &[String],
-) -> Result<&'a Implementation, String> {
+) -> Result<&'a Implementation, Failure> {
     let steps: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
     let written = steps.join("::");
     let Some((name, modules)) = steps.split_last() else {
-        return Err("a subresource needs a type".to_owned());
+        return Err("a subresource needs a type".into());
     };
     // After a leading `crate`, `self` or `super`, the remaining modules must be the end of the type's module path.
     let modules: Vec<&String> =
@@ -65,11 +66,12 @@ pub(super) fn resolve<'a>(
         [only] => Ok(only),
         [] => Err(format!(
             "no `impl Subresource for {written}` with `const NAME: &'static str = \"…\"` in this package"
-        )),
+        )
+        .into()),
         several => here().ok_or_else(|| {
             let paths: Vec<String> =
                 several.iter().map(|candidate| path_of(&candidate.module, &candidate.type_name)).collect();
-            format!("`{written}` may be {}: write its path from `crate`", paths.join(" or "))
+            format!("`{written}` may be {}: write its path from `crate`", paths.join(" or ")).into()
         }),
     }
 }

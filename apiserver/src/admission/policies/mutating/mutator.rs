@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use registry_core::api::{Object, Reason, StatusError};
-use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
+use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses, VARIABLES};
 use registry_core::cel::{CompositedVariables, Program, RUNTIME_COST_BUDGET};
 use registry_core::context::Budget;
 use registry_core::registry::InstalledPath;
@@ -17,7 +17,7 @@ use crate::admission::expressions::{Needs, Subject, Write};
 use crate::admission::policies::definitions::Policy;
 use crate::metrics::{AdmissionMetrics, WebhookKind};
 
-use super::patches::{self, Patch};
+use super::patches::{self, Patch, PatchFailure};
 
 /// The compiled expressions of one policy.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Mutation {
     kind: PatchKind,
     expression: String,
     /// The program, or why there is none.
-    program: Result<Program, String>,
+    program: Result<Program, ExpressionError>,
 }
 
 /// The kind of change that an expression returns.
@@ -94,7 +94,7 @@ impl Mutator {
             let expression = text(mutation, path);
             let program =
                 compiler.compile(&expression, returns, (of_patches, Age::Stored), &Budget::unlimited());
-            Mutation { kind, expression, program: program.map_err(|failure| failure.to_string()) }
+            Mutation { kind, expression, program }
         });
         let mutations: Vec<Mutation> = mutations.collect();
         let variables = compiler.into_variables();
@@ -155,7 +155,7 @@ impl Mutator {
             // Other tasks run between policies.
             tokio::task::yield_now().await;
             if !write.has_to_repeat().await {
-                break patch.map_err(Failure::Refused)?;
+                break patch.map_err(|failure| Failure::Refused(failure.to_string()))?;
             }
         };
         patches::apply(&patch, object, path, &write.context.budget)
@@ -166,8 +166,8 @@ impl Mutator {
         mutation: &Mutation,
         write: &Write<'_>,
         subject: &Subject<'_>,
-    ) -> Result<Patch, String> {
-        let program = mutation.program.as_ref().map_err(Clone::clone)?;
+    ) -> Result<Patch, PatchFailure> {
+        let program = mutation.program.as_ref().map_err(|error| PatchFailure::NotCompiled(error.clone()))?;
         let made = write.make(self.needs, subject);
         let mut activation = write.activation(self.needs, subject, &made);
         if !self.variables.is_empty() {
@@ -175,9 +175,8 @@ impl Mutator {
         }
         let mut remaining = RUNTIME_COST_BUDGET;
         let value = program
-            .evaluate_within(&activation, &mut remaining, &write.context.budget)
-            .map_err(|spent| spent.to_string())?
-            .map_err(|error| format!("expression '{}' resulted in error: {error}", mutation.expression))?;
+            .evaluate_within(&activation, &mut remaining, &write.context.budget)?
+            .map_err(|source| PatchFailure::Evaluation { expression: mutation.expression.clone(), source })?;
         match mutation.kind {
             PatchKind::ApplyConfiguration => Patch::configuration(&value, &write.context.budget),
             PatchKind::JsonPatch => Patch::operations(&value, &write.context.budget),

@@ -4,7 +4,10 @@
 
 use registry_core::api::{Object, StatusError};
 use registry_core::apply::merge_configuration;
-use registry_core::cel::{CostBudget, List, Map as EvaluatedMap, Value as Evaluated};
+use registry_core::cel::admission::ExpressionError;
+use registry_core::cel::{
+    CostBudget, EvaluationError, List, Map as EvaluatedMap, OutOfBudget, Value as Evaluated,
+};
 use registry_core::context::{Budget, Exhausted};
 use registry_core::patch::PatchError;
 use registry_core::patch::json::JsonPatch;
@@ -12,6 +15,36 @@ use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
 use super::mutator::Failure;
+
+/// Error of an expression that makes no patch. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PatchFailure {
+    /// The expression cannot be evaluated.
+    #[error("{0}")]
+    NotCompiled(#[source] ExpressionError),
+    #[error(transparent)]
+    OutOfBudget(#[from] OutOfBudget),
+    #[error("expression '{expression}' resulted in error: {source}")]
+    Evaluation { expression: String, source: EvaluationError },
+    #[error("unsupported return type from ApplyConfiguration expression")]
+    NoObject,
+    #[error("type mismatch: JSONPatchType.expression should evaluate to array")]
+    NoList,
+    #[error("type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch")]
+    NoOperation,
+    #[error("JSONPath valueExpression evaluated to a type that could not marshal to JSON")]
+    NoJson,
+    /// Parts have the names of other fields' types.
+    #[error("type mismatch: {}", .0.join("\n"))]
+    Names(Vec<String>),
+    /// A part cannot be written as JSON.
+    #[error(transparent)]
+    Value(#[from] EvaluationError),
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+}
 
 /// A patch that an expression has made.
 #[derive(Debug)]
@@ -28,40 +61,38 @@ impl Patch {
     /// Reads an `Object`.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message if a part has the name of another field's type, or cannot be written.
-    pub(super) fn configuration(value: &Evaluated<'_>, budget: &Budget) -> Result<Self, String> {
+    /// Fails if a part has the name of another field's type, or cannot be written.
+    pub(super) fn configuration(value: &Evaluated<'_>, budget: &Budget) -> Result<Self, PatchFailure> {
         check_names(value, budget)?;
         match to_json(value, budget)? {
             Some(Value::Object(fields)) => Ok(Self::Configuration(fields)),
-            _ => Err("unsupported return type from ApplyConfiguration expression".to_owned()),
+            _ => Err(PatchFailure::NoObject),
         }
     }
 
     /// Reads a list of `JSONPatch`.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message if an element is something else, or cannot be written.
-    pub(super) fn operations(value: &Evaluated<'_>, budget: &Budget) -> Result<Self, String> {
+    /// Fails if an element is something else, or cannot be written.
+    pub(super) fn operations(value: &Evaluated<'_>, budget: &Budget) -> Result<Self, PatchFailure> {
         let Evaluated::List(List::Owned(elements)) = value else {
-            return Err("type mismatch: JSONPatchType.expression should evaluate to array".to_owned());
+            return Err(PatchFailure::NoList);
         };
-        let operations: Result<Vec<Value>, String> =
+        let operations: Result<Vec<Value>, PatchFailure> =
             elements.iter().map(|element| operation(element, budget)).collect();
-        let patch = JsonPatch::parse(&Value::Array(operations?)).map_err(|error| error.to_string())?;
+        let patch = JsonPatch::parse(&Value::Array(operations?))?;
         Ok(Self::Operations(patch))
     }
 }
 
 /// Returns a value as JSON. The parts that it shares are copied each time.
-fn to_json(value: &Evaluated<'_>, budget: &Budget) -> Result<Option<Value>, String> {
-    value.to_json(&CostBudget::default().within(budget)).map_err(|error| error.to_string())
+fn to_json(value: &Evaluated<'_>, budget: &Budget) -> Result<Option<Value>, PatchFailure> {
+    Ok(value.to_json(&CostBudget::default().within(budget))?)
 }
 
-fn operation(element: &Evaluated<'_>, budget: &Budget) -> Result<Value, String> {
+fn operation(element: &Evaluated<'_>, budget: &Budget) -> Result<Value, PatchFailure> {
     let Evaluated::Map(EvaluatedMap::Object(entries, _)) = element else {
-        return Err(
-            "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch".to_owned()
-        );
+        return Err(PatchFailure::NoOperation);
     };
     let mut operation = Map::new();
     for (key, value) in entries.values() {
@@ -70,9 +101,7 @@ fn operation(element: &Evaluated<'_>, budget: &Budget) -> Result<Value, String> 
             if matches!(value, Evaluated::Map(EvaluatedMap::Object(..))) {
                 check_names(value, budget)?;
             }
-            let json = to_json(value, budget)?.ok_or_else(|| {
-                "JSONPath valueExpression evaluated to a type that could not marshal to JSON".to_owned()
-            })?;
+            let json = to_json(value, budget)?.ok_or(PatchFailure::NoJson)?;
             operation.insert(name.to_owned(), json);
         } else {
             operation.insert(name.to_owned(), json!(value.as_str().unwrap_or_default()));
@@ -89,12 +118,11 @@ fn operation(element: &Evaluated<'_>, budget: &Budget) -> Result<Value, String> 
 }
 
 /// Checks that the parts of an object have the types of their fields: `Object.spec` below `spec`.
-fn check_names(value: &Evaluated<'_>, budget: &Budget) -> Result<(), String> {
+fn check_names(value: &Evaluated<'_>, budget: &Budget) -> Result<(), PatchFailure> {
     let Evaluated::Map(EvaluatedMap::Object(_, of)) = value else { return Ok(()) };
     let mut mismatches = Vec::new();
-    collect_mismatches(value, of.name(), budget, &mut mismatches)
-        .map_err(|exhausted| exhausted.to_string())?;
-    if mismatches.is_empty() { Ok(()) } else { Err(format!("type mismatch: {}", mismatches.join("\n"))) }
+    collect_mismatches(value, of.name(), budget, &mut mismatches)?;
+    if mismatches.is_empty() { Ok(()) } else { Err(PatchFailure::Names(mismatches)) }
 }
 
 fn collect_mismatches(

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use registry_core::api::Reason;
-use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses, VARIABLES};
+use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses, VARIABLES};
 use registry_core::cel::{
     Activation, CompositedVariables, OutOfBudget, Program, RUNTIME_COST_BUDGET, Value as Evaluated,
 };
@@ -34,7 +34,7 @@ pub(in crate::admission::policies) struct Validator {
 }
 
 /// A program, or why there is none.
-type Compiled = Result<Program, String>;
+type Compiled = Result<Program, ExpressionError>;
 
 #[derive(Debug)]
 struct Validation {
@@ -104,8 +104,7 @@ impl Validator {
         }
         let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
         let mut compile = |source: &str, returns: Returns, uses: Uses| {
-            let program = compiler.compile(source, returns, (uses, Age::Stored), &Budget::unlimited());
-            program.map_err(|failure| format!("compilation error: {failure}"))
+            compiler.compile(source, returns, (uses, Age::Stored), &Budget::unlimited())
         };
         let validations = elements(spec, "validations").map(|validation| {
             let expression = text(validation, "expression");
@@ -205,7 +204,9 @@ impl Validator {
                 let Some(validation) = self.validations.get(index) else { continue };
                 let denial = match failure {
                     Failure::Error(message) => Err(message),
-                    Failure::False => validation.denial(write, &activation, &mut remaining),
+                    Failure::False => validation
+                        .denial(write, &activation, &mut remaining)
+                        .map_err(|spent| format!("failed messageExpression: {spent}")),
                 };
                 match denial {
                     Ok(denial) => outcome.denials.push((index, denial)),
@@ -235,7 +236,7 @@ impl Validator {
             let program = match &validation.program {
                 Ok(program) => program,
                 Err(failure) => {
-                    failures.push((index, Failure::Error(failure.clone())));
+                    failures.push((index, Failure::Error(not_compiled(failure))));
                     continue;
                 }
             };
@@ -267,7 +268,7 @@ impl Validator {
                         |error| format!("expression '{}' resulted in error: {error}", annotation.expression),
                     )
                 }
-                Err(failure) => Err(failure.clone()),
+                Err(failure) => Err(not_compiled(failure)),
             };
             match result {
                 Ok(Evaluated::String(value)) if !value.as_str().trim().is_empty() => {
@@ -314,11 +315,10 @@ impl Validation {
         write: &Write<'_>,
         activation: &Activation<'v>,
         remaining: &mut u64,
-    ) -> Result<Denial, String> {
+    ) -> Result<Denial, OutOfBudget> {
         let made = match &self.message_program {
             Some(Ok(program)) => program
-                .evaluate_within(activation, remaining, &write.context.budget)
-                .map_err(|spent| format!("failed messageExpression: {spent}"))?
+                .evaluate_within(activation, remaining, &write.context.budget)?
                 .ok()
                 .and_then(|value| made_message(&value)),
             _ => None,
@@ -328,6 +328,10 @@ impl Validation {
             made.or_else(written).unwrap_or_else(|| format!("failed expression: {}", self.expression.trim()));
         Ok(Denial { message, reason: self.reason, is_error: false })
     }
+}
+
+fn not_compiled(failure: &ExpressionError) -> String {
+    format!("compilation error: {failure}")
 }
 
 /// The message that an expression has made, unless it cannot be shown.

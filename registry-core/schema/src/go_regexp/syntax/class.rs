@@ -1,7 +1,7 @@
 //! Classes of characters.
 
-use super::Translator;
 use super::properties::Property;
+use super::{SyntaxError, Translator};
 
 /// The names that a class may contain as `[:name:]`.
 const NAMED: [&str; 14] = [
@@ -51,14 +51,14 @@ impl<'p> Translator<'p> {
     }
 
     /// Translates a Unicode property, with its name of one letter or in braces.
-    pub(super) fn property(&mut self) -> Result<(), String> {
+    pub(super) fn property(&mut self) -> Result<(), SyntaxError> {
         let start = self.rest;
         let is_negated = start.starts_with(r"\P");
         self.advance(2);
         let name = match self.rest.chars().next() {
             Some('{') => {
                 let Some(end) = self.rest.find('}') else {
-                    return Err(format!("invalid character class range: `{start}`"));
+                    return Err(SyntaxError::ClassRange(start.to_owned()));
                 };
                 self.advance(end + 1).get(1..end).unwrap_or_default()
             }
@@ -68,7 +68,7 @@ impl<'p> Translator<'p> {
         let (name, is_negated) =
             name.strip_prefix('^').map_or((name, is_negated), |name| (name, !is_negated));
         let Some(property) = Property::find(name) else {
-            return Err(format!("invalid character class range: `{written}`"));
+            return Err(SyntaxError::ClassRange(written.to_owned()));
         };
         self.classes.properties += 1;
         let is_wide = matches!(property, Property::Named(name) if WIDE.contains(&name));
@@ -89,7 +89,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Translates a class: what it contains is characters, ranges and named classes, and nothing else.
-    pub(super) fn class(&mut self) -> Result<(), String> {
+    pub(super) fn class(&mut self) -> Result<(), SyntaxError> {
         let class = self.rest;
         self.classes.number += 1;
         self.copy(1);
@@ -105,7 +105,7 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    fn class_item(&mut self, class: &'p str) -> Result<(), String> {
+    fn class_item(&mut self, class: &'p str) -> Result<(), SyntaxError> {
         if !self.has_no_named_class && self.rest.starts_with("[:") && self.named_class()? {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Copies `[:name:]`. Returns whether there is one: without its end the bracket is a character.
-    fn named_class(&mut self) -> Result<bool, String> {
+    fn named_class(&mut self) -> Result<bool, SyntaxError> {
         let inner = self.rest.get(2..).unwrap_or_default();
         let Some(end) = inner.find(":]") else {
             // Not searched for again: a class may have an opening bracket at each character.
@@ -135,7 +135,7 @@ impl<'p> Translator<'p> {
         };
         let name = inner.get(..end).unwrap_or_default();
         if !NAMED.contains(&name.strip_prefix('^').unwrap_or(name)) {
-            return Err(format!("invalid character class range: `[:{name}:]`"));
+            return Err(SyntaxError::ClassRange(format!("[:{name}:]")));
         }
         self.classes.ranges += 1;
         if name.starts_with('^') {
@@ -146,7 +146,7 @@ impl<'p> Translator<'p> {
     }
 
     /// Translates a character or a range.
-    fn range(&mut self, class: &'p str) -> Result<(), String> {
+    fn range(&mut self, class: &'p str) -> Result<(), SyntaxError> {
         let start = self.rest;
         let low = self.class_character(class)?;
         let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]") && self.rest.len() > 1;
@@ -159,21 +159,21 @@ impl<'p> Translator<'p> {
         self.copy(1);
         let high = self.class_character(class)?;
         if high < low {
-            return Err(format!("invalid character class range: `{}`", self.taken_since(start)));
+            return Err(SyntaxError::ClassRange(self.taken_since(start).to_owned()));
         }
         self.push_character(high);
         self.classes.characters += u64::from(u32::from(high) - u32::from(low)) + 1;
         Ok(())
     }
 
-    fn class_character(&mut self, class: &str) -> Result<char, String> {
+    fn class_character(&mut self, class: &str) -> Result<char, SyntaxError> {
         match self.rest.chars().next() {
             Some('\\') => self.escaped_character(),
             Some(character) => {
                 self.advance(character.len_utf8());
                 Ok(character)
             }
-            None => Err(format!("missing closing ]: `{class}`")),
+            None => Err(SyntaxError::UnclosedClass(class.to_owned())),
         }
     }
 }

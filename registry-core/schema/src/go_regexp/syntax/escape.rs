@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use super::class::letter_class;
-use super::{Operand, Translator};
+use super::{Operand, SyntaxError, Translator};
 
 impl Translator<'_> {
     /// Translates an escape outside of a class.
-    pub(super) fn escape(&mut self) -> Result<(), String> {
+    pub(super) fn escape(&mut self) -> Result<(), SyntaxError> {
         match self.rest.chars().nth(1) {
             Some('Q') => {
                 self.quoted();
@@ -51,11 +51,11 @@ impl Translator<'_> {
     }
 
     /// Reads an escape that stands for a character.
-    pub(super) fn escaped_character(&mut self) -> Result<char, String> {
+    pub(super) fn escaped_character(&mut self) -> Result<char, SyntaxError> {
         let start = self.rest;
         self.advance(1);
         let Some(letter) = self.rest.chars().next() else {
-            return Err("trailing backslash at end of expression: ``".to_owned());
+            return Err(SyntaxError::TrailingBackslash);
         };
         self.advance(letter.len_utf8());
         let code = match letter {
@@ -70,7 +70,7 @@ impl Translator<'_> {
             other if other.is_ascii() && !other.is_ascii_alphanumeric() => Some(u32::from(other)),
             _ => None,
         };
-        let invalid = || format!("invalid escape sequence: `{}`", self.taken_since(start));
+        let invalid = || SyntaxError::Escape(self.taken_since(start).to_owned());
         code.and_then(char::from_u32).ok_or_else(invalid)
     }
 

@@ -12,6 +12,15 @@ pub(super) struct Pointer {
     steps: Vec<String>,
 }
 
+/// Error of an index of a list, with the text of Kubernetes' library.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum IndexError {
+    #[error("strconv.Atoi: parsing {0:?}: invalid syntax")]
+    Malformed(String),
+    #[error("Unable to access invalid index: {0}: invalid index referenced")]
+    OutOfRange(i64),
+}
+
 impl Pointer {
     pub(super) fn parse(text: &str) -> Self {
         // Text before the first slash is ignored, as in Kubernetes' library.
@@ -45,7 +54,7 @@ impl Pointer {
 }
 
 /// Returns the value at a key or index; `None` if an object does not have the key.
-pub(super) fn child_mut<'v>(parent: &'v mut Value, key: &str) -> Result<Option<&'v mut Value>, String> {
+pub(super) fn child_mut<'v>(parent: &'v mut Value, key: &str) -> Result<Option<&'v mut Value>, IndexError> {
     match parent {
         Value::Object(map) => Ok(map.get_mut(key)),
         Value::Array(list) => {
@@ -56,14 +65,12 @@ pub(super) fn child_mut<'v>(parent: &'v mut Value, key: &str) -> Result<Option<&
     }
 }
 
-/// Parses an index below `length`; negative ones count from the end. The error is the text of Kubernetes' library.
-pub(super) fn index(key: &str, length: usize) -> Result<usize, String> {
-    let number: i64 = key.parse().map_err(|_| format!("strconv.Atoi: parsing {key:?}: invalid syntax"))?;
+/// Parses an index below `length`; negative ones count from the end.
+pub(super) fn index(key: &str, length: usize) -> Result<usize, IndexError> {
+    let number: i64 = key.parse().map_err(|_| IndexError::Malformed(key.to_owned()))?;
     let from_end = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
     let index = if number < 0 { length.checked_sub(from_end) } else { Some(from_end) };
-    index
-        .filter(|index| *index < length)
-        .ok_or_else(|| format!("Unable to access invalid index: {number}: invalid index referenced"))
+    index.filter(|index| *index < length).ok_or(IndexError::OutOfRange(number))
 }
 
 /// Formats the pointer as it was written.

@@ -197,7 +197,7 @@ pub(super) fn check_text<'a>(
             rules.pattern.as_ref().map(|(written, pattern)| {
                 let outcome = match pattern {
                     Ok(pattern) => pattern.is_match(text, budget).map_err(|error| error.to_string()),
-                    Err(message) => Err(message.clone()),
+                    Err(error) => Err(error.to_string()),
                 };
                 (written, outcome)
             })

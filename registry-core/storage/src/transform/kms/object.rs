@@ -96,14 +96,25 @@ impl EncryptedObject {
     }
 }
 
+/// Error of the id of a service's key, with Kubernetes' text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyIdError {
+    /// It is empty.
+    #[error("keyID is empty")]
+    Empty,
+    /// It has too many bytes: this number.
+    #[error("keyID is {0} bytes, which exceeds the max size of {MAX_ID_BYTES}")]
+    TooLong(usize),
+}
+
 /// Checks the id of a service's key.
 ///
 /// # Errors
-/// Fails with Kubernetes' message.
-pub fn check_key_id(id: &str) -> Result<(), String> {
+/// Fails if it is empty or too long.
+pub fn check_key_id(id: &str) -> Result<(), KeyIdError> {
     match id.len() {
-        0 => Err("keyID is empty".to_owned()),
+        0 => Err(KeyIdError::Empty),
         1..=MAX_ID_BYTES => Ok(()),
-        length => Err(format!("keyID is {length} bytes, which exceeds the max size of {MAX_ID_BYTES}")),
+        length => Err(KeyIdError::TooLong(length)),
     }
 }

@@ -46,7 +46,7 @@ impl<'a> Patterns<'a> {
     fn compile(&mut self, pattern: &str, findings: &mut Findings<'_>) -> Option<String> {
         let parsed = match Pattern::parse(pattern) {
             Ok(parsed) => parsed,
-            Err(reason) => return Some(reason),
+            Err(error) => return Some(error.to_string()),
         };
         let size = parsed.size().saturating_add(BASE_SIZE);
         match self.size_left.checked_sub(size) {

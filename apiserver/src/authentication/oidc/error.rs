@@ -1,0 +1,79 @@
+//! Tokens that are not accepted because of their claims.
+
+use jiff::Timestamp;
+use registry_core::cel::EvaluationError;
+
+/// Error of a token whose claims name no user, or are not accepted. Not retryable. The texts are Kubernetes'.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ClaimError {
+    #[error("failed to verify signature: failed to verify id token signature")]
+    Signature,
+    #[error("oidc: id token signed with unsupported algorithm, expected {expected:?} got {name:?}")]
+    Algorithm { expected: Vec<&'static str>, name: String },
+    #[error("oidc: expected audience in {wanted:?} got {own:?}")]
+    Audience { own: Vec<String>, wanted: Vec<String> },
+    #[error("oidc: failed to unmarshal claims: aud is neither a string nor a list of strings")]
+    AudienceType,
+    #[error("oidc: token has no expiry")]
+    NoExpiry,
+    #[error("oidc: token is expired (Token Expiry: {0})")]
+    Expired(i64),
+    #[error("oidc: current time {now} before the nbf (not before) time: {begin}")]
+    NotYetValid { now: Timestamp, begin: i64 },
+    #[error("oidc: failed to unmarshal claims: {0} is no time")]
+    TimeType(&'static str),
+
+    #[error("oidc: required claim {0} not present in ID token")]
+    Missing(String),
+    #[error("oidc: parse claim {0}: it is no string")]
+    NotText(String),
+    #[error("oidc: required claim {claim} value does not match. Got = {found}, want = {wanted}")]
+    OtherValue { claim: String, found: String, wanted: String },
+    #[error("oidc: parse username claims {claim:?}: {source}")]
+    Username { claim: String, source: TextError },
+    #[error("oidc: empty username via CEL expression is not allowed")]
+    EmptyUsername,
+    #[error("oidc: email not verified")]
+    EmailNotVerified,
+    #[error("oidc: parse 'email_verified' claim: it is no bool")]
+    EmailVerifiedType,
+    #[error("oidc: parse groups claim {0:?}: it is neither a string nor a list of strings")]
+    GroupsType(String),
+    #[error("oidc: the claim {0:?} is distributed: such claims are not fetched")]
+    Distributed(String),
+    #[error("oidc: parse uid claim {claim:?}: {source}")]
+    Uid { claim: String, source: TextError },
+    #[error("oidc: error evaluating extra claim expression: {key}: {source}")]
+    Extra { key: String, source: ExpressionError },
+    #[error("oidc: error evaluating {place}: {source}")]
+    Expression { place: &'static str, source: ExpressionError },
+}
+
+/// Error of a claim that has to be a text.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum TextError {
+    #[error("claim not present")]
+    Missing,
+    #[error("it is no string")]
+    NotText,
+    #[error("it is empty")]
+    Empty,
+}
+
+/// Error of an expression over claims or a user.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ExpressionError {
+    #[error(transparent)]
+    Evaluation(#[from] EvaluationError),
+    #[error("expression must return a string or a list of strings")]
+    NotTexts,
+    #[error("expression returns a value of no known type")]
+    UnknownType,
+    #[error("{0} claim expression must return a string")]
+    NotText(&'static str),
+    #[error("validation expression must return a boolean")]
+    NotBoolean,
+    /// A rule does not hold.
+    #[error("validation expression '{expression}' failed: {message}")]
+    Refused { expression: String, message: String },
+}
