@@ -67,6 +67,8 @@ enum UnusableWebhook {
     #[error("the URL's scheme must be https")]
     Scheme,
     #[error(transparent)]
+    Authority(#[from] http::header::InvalidHeaderValue),
+    #[error(transparent)]
     Settings(#[from] SettingsError),
 }
 
