@@ -89,7 +89,7 @@ impl Webhooks {
         kubeconfig: &Path,
     ) -> Result<Self, SettingsError> {
         let users = Kubeconfig::read(kubeconfig)?;
-        users.check_users().map_err(|error| error.of_kubeconfig(kubeconfig))?;
+        users.check_users().map_err(|error| error.in_kubeconfig(kubeconfig))?;
         Ok(Self { users: Some(users), ..Self::new(resolver) })
     }
 
