@@ -67,6 +67,8 @@ enum UnusableWebhook {
     #[error("the URL's scheme must be https")]
     Scheme,
     #[error(transparent)]
+    Authority(#[from] http::header::InvalidHeaderValue),
+    #[error(transparent)]
     Settings(#[from] SettingsError),
 }
 
@@ -87,7 +89,7 @@ impl Webhooks {
         kubeconfig: &Path,
     ) -> Result<Self, SettingsError> {
         let users = Kubeconfig::read(kubeconfig)?;
-        users.check_users().map_err(|error| error.of_kubeconfig(kubeconfig))?;
+        users.check_users().map_err(|error| error.in_kubeconfig(kubeconfig))?;
         Ok(Self { users: Some(users), ..Self::new(resolver) })
     }
 

@@ -39,7 +39,7 @@ pub(crate) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, Answ
     match Limited::new(body, max_bytes).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(AnswerError::TooLarge(max_bytes)),
-        Err(error) => Err(match error.downcast() {
+        Err(error) => Err(match error.downcast::<hyper::Error>() {
             Ok(error) => AnswerError::Broken(*error),
             Err(error) => AnswerError::Other(error),
         }),

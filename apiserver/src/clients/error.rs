@@ -103,7 +103,7 @@ pub(crate) enum SettingsError {
 
 impl SettingsError {
     /// Returns the error with the file that it is in.
-    pub(crate) fn of_kubeconfig(self, path: &Path) -> Self {
+    pub(crate) fn in_kubeconfig(self, path: &Path) -> Self {
         Self::Kubeconfig { path: path.to_owned(), source: Box::new(self) }
     }
 }

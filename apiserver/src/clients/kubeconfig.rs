@@ -97,7 +97,7 @@ impl Kubeconfig {
     pub(crate) fn read(path: &Path) -> Result<Self, SettingsError> {
         let directory = path.parent().unwrap_or_else(|| Path::new(""));
         let read = std::fs::read(path).map_err(SettingsError::from);
-        read.and_then(|bytes| Self::parse(&bytes, directory)).map_err(|error| error.of_kubeconfig(path))
+        read.and_then(|bytes| Self::parse(&bytes, directory)).map_err(|error| error.in_kubeconfig(path))
     }
 
     fn parse(bytes: &[u8], directory: &Path) -> Result<Self, SettingsError> {
@@ -207,7 +207,7 @@ impl ClientSettings {
     /// Fails with a reason that names the file.
     pub(crate) fn from_kubeconfig(path: &Path) -> Result<Self, SettingsError> {
         let settings = Kubeconfig::read(path)?.settings();
-        settings.map_err(|error| error.of_kubeconfig(path))
+        settings.map_err(|error| error.in_kubeconfig(path))
     }
 }
 

@@ -140,7 +140,7 @@ impl Client {
         let settings = settings(&url, &format!("{}:{port}", uri.host().unwrap_or_default()), config, users)?;
         Ok(Self {
             place,
-            host: HeaderValue::from_str(authority).map_err(|error| error.to_string())?,
+            host: HeaderValue::from_str(authority)?,
             path: uri.path().to_owned(),
             server_name,
             url,

@@ -103,7 +103,7 @@ impl LegacyClaims {
             ("serviceAccountName", &self.account_name),
             ("serviceAccountUID", &self.account_uid),
         ];
-        if let Some((missing, _)) = claims.iter().find(|(_, value)| value.is_empty()) {
+        if let Some(&(missing, _)) = claims.iter().find(|(_, value)| value.is_empty()) {
             return Err(TokenError::MissingClaim(missing));
         }
         if self.sub != user_name(&self.namespace, &self.account_name) {

@@ -39,7 +39,7 @@ pub enum SyntaxError {
     /// The name of a group is malformed.
     #[error("error parsing regexp: invalid named capture: `{0}`")]
     GroupName(String),
-    /// What follows `(?` are no flags.
+    /// No flags follow `(?`.
     #[error("error parsing regexp: invalid or unsupported Perl syntax: `{0}`")]
     Flags(String),
     /// A class of characters is not closed.
