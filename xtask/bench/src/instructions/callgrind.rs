@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::profile::Profile;
 use crate::client::Client;
@@ -10,6 +10,11 @@ use crate::process::{Directory, Launch, ServerProcess};
 
 /// Maximum time until a server under callgrind is ready, which takes some fifty times as long as without it.
 const PATIENCE: Duration = Duration::from_mins(10);
+
+/// The server is quiet once it uses less of a processor than this, so that the work of its start is not counted.
+const QUIET_PROCESSORS: f64 = 0.1;
+/// Duration of each look at that.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// Flags of a server whose requests cost least: objects in memory, and everybody may do everything.
 const FLAGS: [&str; 2] = ["--storage-backend=memory", "--authorization-mode=AlwaysAllow"];
@@ -41,7 +46,7 @@ pub(super) fn find() -> Result<(), String> {
 // === impl Callgrind ===
 
 impl Callgrind {
-    /// Starts a program, and waits until it is ready.
+    /// Starts a program, and waits until it is ready and the work of its start has ended.
     pub(super) async fn start(binary: &Path, directory: &Directory) -> Result<Self, String> {
         println!("starting it under callgrind …");
         let profiles = directory.join("profile");
@@ -52,7 +57,23 @@ impl Callgrind {
         let flags = FLAGS.map(str::to_owned);
         let launch = Launch { data: &directory.join("data"), etcd: None, main: None, flags: &flags };
         let server = ServerProcess::start_as(command, launch, PATIENCE).await?;
-        Ok(Self { server, profiles })
+        let own = Self { server, profiles };
+        own.await_quiet().await?;
+        Ok(own)
+    }
+
+    /// Waits until the server does nothing.
+    async fn await_quiet(&self) -> Result<(), String> {
+        println!("waiting until it is quiet …");
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let before = self.server.cpu_seconds()?;
+            tokio::time::sleep(LOOK).await;
+            if self.server.cpu_seconds()? - before < QUIET_PROCESSORS * LOOK.as_secs_f64() {
+                return Ok(());
+            }
+        }
+        Err(format!("the server was not quiet after {PATIENCE:?}"))
     }
 
     /// Returns a client of the server.

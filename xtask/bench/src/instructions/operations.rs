@@ -94,7 +94,6 @@ pub(super) async fn measure(
     let client = server.client()?;
     let namespace = operation.namespace();
     objects::make_namespace(&client, namespace).await?;
-    objects::fill(&client, Kind::ConfigMap, namespace, 0, operation.objects()).await?;
     let mut events = None;
     if operation == Operation::WatchedCreate {
         let path = format!("{}?{}", Kind::ConfigMap.collection(namespace), watching::PARAMETERS);
@@ -103,6 +102,11 @@ pub(super) async fn measure(
         events = Some(response.into_body());
     }
     let mut connection = client.connect().await?;
+    let collection = Kind::ConfigMap.collection(namespace);
+    for number in 0..operation.objects() {
+        let object = config_map(&format!("item-{number}"), "0");
+        connection.exchange(Method::POST, &collection, object).await?;
+    }
     let requests = operation.requests(requests);
     for number in 0..WARM_UP {
         send(operation, &mut connection, events.as_mut(), number).await?;
