@@ -3,7 +3,6 @@
 use axum::body::Body;
 use http::StatusCode;
 use registry_core::api::StatusError;
-use registry_core::rest::NewObject;
 
 use crate::admission::Operation;
 use crate::responses::Response;
@@ -31,7 +30,7 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let bytes = read_body(body).await?;
     let options = write_options(call.query, "CreateOptions")?;
     let mut new = decode_object(call, &bytes, format, options.field_validation)?;
-    let NewObject { object, .. } = &mut new;
+    let object = &mut new.object;
     call.track_update(None, object, &options.field_manager).await;
 
     let name = if call.name.is_empty() { object.name().to_owned() } else { call.name.to_owned() };

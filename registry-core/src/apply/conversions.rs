@@ -24,7 +24,9 @@ pub struct Unconverted {
 
 /// The conversions that were made outside of this process.
 #[derive(Clone, Debug, Default)]
-pub struct Conversions(Vec<(Unconverted, Result<Map<String, Value>, ConversionError>)>);
+pub struct Conversions(Vec<(Unconverted, Converted)>);
+
+type Converted = Result<Map<String, Value>, ConversionError>;
 
 /// Reason why an object is not available in another version.
 pub(super) enum NotConverted {
@@ -80,7 +82,7 @@ impl Conversions {
 
 impl Unconverted {
     /// Converts by way of the stored version.
-    async fn convert(&self) -> Result<Map<String, Value>, ConversionError> {
+    async fn convert(&self) -> Converted {
         let object = typed(&self.fields, &self.from);
         let stored = self.from.to_stored(vec![object]).await.and_then(only)?;
         Ok(self.to.of_stored(vec![stored]).await.and_then(only)?.0)

@@ -9,6 +9,7 @@ use crate::api::{GroupVersionKind, Object, StatusError};
 use crate::schema::{Schema, TypeTable};
 
 mod applying;
+mod converting;
 mod sets;
 mod updating;
 

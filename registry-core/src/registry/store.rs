@@ -50,6 +50,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
+pub(super) use collection::delete_listed;
 pub use create::new_uid;
 pub use generate_name::generate_name;
 pub use hooks::{FinishHook, PreparedWrite, StoreHooks};

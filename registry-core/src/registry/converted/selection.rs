@@ -12,7 +12,7 @@ use crate::api::selector::FieldSelector;
 use crate::api::{DeleteOptions, ListOptions, ResourceVersionMatch, StatusError};
 use crate::context::RequestContext;
 use crate::registry::object_adapter::AdaptedAdmission;
-use crate::registry::store::check_field_selector;
+use crate::registry::store::{check_field_selector, delete_listed};
 use crate::rest::{Lister, ValidateObject, Watcher};
 use crate::storage::{ListPage, Predicate, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
@@ -139,22 +139,12 @@ impl VersionAdapter {
         }
         let page = self.selected_page(lister.as_ref(), context, selection.0, selection.1).await?;
         let admission = AdaptedAdmission { adapter: self, external: admission };
-        let delete = |entry: StoredObject| {
-            let admission = &admission;
-            async move {
-                let name = entry.key.rsplit('/').next().unwrap_or_default();
-                match deleter.delete(context, name, admission, options).await {
-                    Err(failure) if !failure.is_not_found() => Err(failure),
-                    _ => Ok(()),
-                }
-            }
-        };
-        let first = stream::iter(page.items.clone()).map(&delete);
-        first.buffer_unordered(DELETERS).try_collect::<()>().await?;
+        let deleter = deleter.as_ref();
+        delete_listed(deleter, context, &admission, options, page.items.clone(), DELETERS).await?;
         if let Some(rest) = &page.rest {
             let mut parts = rest.stream();
             while let Some(part) = parts.next().await {
-                stream::iter(part?).map(&delete).buffer_unordered(DELETERS).try_collect::<()>().await?;
+                delete_listed(deleter, context, &admission, options, part?, DELETERS).await?;
             }
         }
         Ok(page)

@@ -15,7 +15,6 @@ const PAGE_OBJECTS: u64 = 10_000;
 
 /// Maximum total size of the deleted objects kept for the response, in bytes. It reads the others from the store, which
 /// still has them at the list's revision.
-/// the list's revision.
 const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 #[async_trait]
@@ -36,11 +35,12 @@ impl CollectionDeleter for Store {
         if !one_page {
             selection.limit = PAGE_OBJECTS;
         }
+        let workers = self.options.delete_collection_workers;
         let mut listed: Option<ListPage> = None;
         let mut listed_bytes = 0;
         loop {
             let page = self.list(context, &selection).await?;
-            self.delete_all(context, admission, options, &page.items).await?;
+            delete_listed(self, context, admission, options, page.items.clone(), workers).await?;
             if one_page {
                 return Ok(page);
             }
@@ -67,35 +67,21 @@ impl CollectionDeleter for Store {
     }
 }
 
-impl Store {
-    /// Deletes the objects with limited concurrency, until one deletion fails.
-    async fn delete_all(
-        &self,
-        context: &RequestContext,
-        admission: &dyn ValidateObject,
-        options: &DeleteOptions,
-        objects: &[StoredObject],
-    ) -> Result<(), StatusError> {
-        let workers = self.options.delete_collection_workers.max(1);
-        stream::iter(objects.to_vec())
-            .map(|entry| self.delete_listed(context, admission, options, entry))
-            .buffer_unordered(workers)
-            .try_collect::<()>()
-            .await
-    }
-
-    /// Deletes a listed object; succeeds if it is already gone.
-    async fn delete_listed(
-        &self,
-        context: &RequestContext,
-        admission: &dyn ValidateObject,
-        options: &DeleteOptions,
-        entry: StoredObject,
-    ) -> Result<(), StatusError> {
+/// Deletes listed objects with limited concurrency, until one deletion fails. Those that are gone already count as deleted.
+pub(in crate::registry) async fn delete_listed(
+    deleter: &dyn GracefulDeleter,
+    context: &RequestContext,
+    admission: &dyn ValidateObject,
+    options: &DeleteOptions,
+    objects: Vec<StoredObject>,
+    workers: usize,
+) -> Result<(), StatusError> {
+    let delete = |entry: StoredObject| async move {
         let name = entry.key.rsplit('/').next().unwrap_or_default();
-        match self.delete(context, name, admission, options).await {
+        match deleter.delete(context, name, admission, options).await {
             Err(failure) if !failure.is_not_found() => Err(failure),
             _ => Ok(()),
         }
-    }
+    };
+    stream::iter(objects).map(delete).buffer_unordered(workers.max(1)).try_collect().await
 }
