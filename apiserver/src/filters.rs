@@ -23,6 +23,7 @@ use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
 use crate::authorization::Authorizer;
 use crate::authorization::rights::Right;
+use crate::faults::Faults;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::health::Health;
 use crate::metrics::ServerMetrics;
@@ -40,6 +41,7 @@ mod body;
 mod bounds;
 mod browser;
 mod deadline;
+mod dispatching;
 mod draining;
 mod in_flight;
 mod own_paths;
@@ -90,6 +92,8 @@ pub struct Filters<D> {
     zpages: Zpages,
     /// `None` if requests are not traced.
     sampler: Option<Sampler>,
+    /// `None` but in tests.
+    faults: Option<Arc<Faults>>,
 }
 
 /// The client of a connection.
@@ -165,6 +169,7 @@ impl<D: Dispatch> Filters<D> {
             draining: None,
             zpages: Zpages::default(),
             sampler: None,
+            faults: None,
         }
     }
 
@@ -378,7 +383,7 @@ impl<D: Dispatch> Filters<D> {
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
         let work = ExpectedWork::for_request(&info, &place);
-        let mut response = self.inner.dispatch(info, context, request, work).await;
+        let mut response = self.dispatch(info, context, request, work).await?;
         if is_watch {
             place.initialize(&mut response);
         }

@@ -31,6 +31,7 @@
 //! | [`api_client`] | typed clients for the authors of servers |
 //! | `aggregator` | group versions that extension servers serve |
 //! | [`filters`] | the filter chain that every request passes through |
+//! | [`faults`] | failures by rule, for tests of clients |
 //! | [`handlers`] | the verbs |
 //! | [`discovery`], [`openapi`] | the documents that describe the API |
 //! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
@@ -70,6 +71,7 @@ mod clients;
 mod controllers;
 pub mod discovery;
 pub mod encryption;
+pub mod faults;
 pub mod filters;
 pub mod flowcontrol;
 pub mod handlers;
