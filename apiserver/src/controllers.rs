@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use registry_core::Resource as _;
+use registry_core::api::clock::Clock;
 use registry_core::registry::{InformerTask, InstalledApi};
 use resources::admission::QuotaUsage;
 use resources::coordination::leases::Leases;
@@ -87,6 +88,8 @@ pub(crate) struct ControllerSetup<D> {
     pub(crate) ca_pem: String,
     /// Whether other servers have the same objects.
     pub(crate) shares_store: bool,
+    /// The time by which finished jobs are deleted.
+    pub(crate) clock: Clock,
 }
 
 /// The controllers while they run.
@@ -177,8 +180,9 @@ impl<D: Dispatch> Controllers<D> {
             }
             Controller::TtlAfterFinished => {
                 let (client, observed) = (self.client(ttl_after_finished::ACCOUNT), ObservedJobs::new());
+                let clock = self.setup.clock.clone();
                 session.add(observed.clone(), async move |_| {
-                    TtlAfterFinished::new(client, observed).run().await;
+                    TtlAfterFinished::new(client, observed, clock).run().await;
                 });
             }
             // It runs apart from the others, over stores alone.

@@ -24,6 +24,7 @@ use crate::audit::{Auditor, Origin, Recording};
 use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
 use crate::authorization::Authorizer;
 use crate::authorization::rights::Right;
+use crate::faults::Faults;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::health::Health;
 use crate::metrics::ServerMetrics;
@@ -41,6 +42,7 @@ mod body;
 mod bounds;
 mod browser;
 mod deadline;
+mod dispatching;
 mod draining;
 mod in_flight;
 mod own_paths;
@@ -93,6 +95,8 @@ pub struct Filters<D> {
     zpages: Zpages,
     /// `None` if requests are not traced.
     sampler: Option<Sampler>,
+    /// `None` but in tests.
+    faults: Option<Arc<Faults>>,
 }
 
 /// The client of a connection.
@@ -168,6 +172,7 @@ impl<D: Dispatch> Filters<D> {
             draining: None,
             zpages: Zpages::default(),
             sampler: None,
+            faults: None,
         }
     }
 
@@ -384,7 +389,11 @@ impl<D: Dispatch> Filters<D> {
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
         let work = ExpectedWork::for_request(&info, &place);
-        let mut response = self.inner.dispatch(info, context, std::mem::take(request), work).await;
+        let request = std::mem::take(request);
+        let mut response = match &self.faults {
+            None => self.inner.dispatch(info, context, request, work).await,
+            Some(faults) => Box::pin(self.dispatch_by_rules(faults, info, context, request, work)).await?,
+        };
         if is_watch {
             place.initialize(&mut response);
         }

@@ -41,6 +41,7 @@
 //! | [`api_client`] | typed clients for the authors of servers |
 //! | `aggregator` | group versions that extension servers serve |
 //! | [`filters`] | the filter chain that every request passes through |
+//! | [`faults`] | failures by rule, for tests of clients |
 //! | [`handlers`] | the verbs |
 //! | [`discovery`], [`openapi`] | the documents that describe the API |
 //! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
@@ -84,6 +85,7 @@ pub mod encryption;
 #[cfg(not(feature = "encryption"))]
 #[path = "encryption/not_built.rs"]
 pub mod encryption;
+pub mod faults;
 pub mod filters;
 pub mod flowcontrol;
 pub mod handlers;

@@ -8,7 +8,6 @@ use axum::body::Body;
 use futures::future::BoxFuture;
 use http::Request;
 use registry_core::RequestContext;
-use registry_core::storage::shared_watch::SharedWatch;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
@@ -20,7 +19,7 @@ use crate::health::Endpoint;
 use crate::options::{Options, StorageBackend};
 use crate::request_info::RequestInfo;
 use crate::responses::Response;
-use crate::storage::Engine;
+use crate::storage::{Engine, Storages};
 
 pub(crate) mod address;
 mod admission;
@@ -78,7 +77,7 @@ pub struct Server {
     lifecycle: Lifecycle,
     descriptors: Descriptors,
     long_work: Arc<LongWork>,
-    shared_watch: Arc<SharedWatch>,
+    storages: Arc<Storages>,
 }
 
 /// Reports whether a server is ready, from within its process.
@@ -162,6 +161,12 @@ impl Server {
         Readiness(self.filters.clone())
     }
 
+    /// Returns the storages of all resources.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn storages(&self) -> &Arc<Storages> {
+        &self.storages
+    }
+
     /// Serves until the shutdown token is cancelled, then shuts down gracefully: `/readyz` fails at once;
     /// after the shutdown delay no connection is accepted any more and watches end, one after the other if there is a grace
     /// period for them; requests in flight are completed, for at most one request timeout. With
@@ -189,7 +194,7 @@ impl Server {
             auditor.stop().await;
         }
         // Last, so that all responses are stored, and the directory is free for the next server.
-        self.shared_watch.stop();
+        self.storages.shared_watch().stop();
         self.engine.close().await;
         drop(self.data_directory);
     }

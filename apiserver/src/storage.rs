@@ -4,11 +4,12 @@
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use registry_core::ResourceType;
 use registry_core::api::GroupResource;
+use registry_core::api::clock::Clock;
 use registry_core::metrics::{BudgetSource, CommitMetrics, StorageMetrics};
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
@@ -33,6 +34,8 @@ use crate::metrics::ReadStorageMetrics;
 use crate::options::EtcdConnection;
 use crate::options::{StorageChoice, StorageOptions};
 
+#[cfg(feature = "embedded")]
+mod snapshots;
 #[cfg(all(test, feature = "embedded", feature = "etcd3"))]
 mod tests;
 
@@ -58,6 +61,7 @@ pub struct Storages {
     metrics: StorageMetrics,
     /// The stores without a cache.
     uncached: Mutex<Vec<Uncached>>,
+    caches: Mutex<Vec<Weak<Cacher>>>,
     /// Runs the caches, also those that are opened by a request on another runtime.
     runtime: Handle,
 }
@@ -110,16 +114,21 @@ pub enum EngineError {
 
 impl Engine {
     /// Opens the engine that the flags choose; waits for etcd.
-    #[cfg_attr(not(feature = "embedded"), expect(unused_variables, reason = "etcd commits by itself"))]
+    #[cfg_attr(
+        not(feature = "embedded"),
+        expect(unused_variables, reason = "etcd commits and expires by itself")
+    )]
     pub async fn open(
         choice: StorageChoice,
         options: &StorageOptions,
         commits: CommitMetrics,
+        clock: Clock,
     ) -> Result<Self, EngineError> {
         #[cfg(feature = "embedded")]
         let embedded = |directory| {
             let mut embedded = EmbeddedOptions::new(directory);
             embedded.metrics = commits.clone();
+            embedded.clock = clock.clone();
             embedded.auto_compaction = compaction(options.etcd_compaction_interval);
             embedded
         };
@@ -258,6 +267,7 @@ impl Storages {
             services,
             metrics,
             uncached: Mutex::default(),
+            caches: Mutex::default(),
             runtime: Handle::current(),
         }
     }
@@ -294,6 +304,13 @@ impl Storages {
     /// Returns the memory budget of encodings of cached objects.
     pub fn encodings(&self) -> &Arc<EncodingBudget> {
         self.budget.encodings()
+    }
+
+    /// Remembers a cache, and forgets those whose resource is gone.
+    fn remember(&self, cache: &Arc<Cacher>) {
+        let mut caches = self.caches.lock();
+        caches.retain(|cache| cache.strong_count() > 0);
+        caches.push(Arc::downgrade(cache));
     }
 
     /// Returns the number of events that the resource's watch cache keeps; 0 if it has none.
@@ -338,6 +355,7 @@ impl OpenStorage for Storages {
         let cacher =
             Cacher::with_metrics(store(self.shared_watch.client()), options, self.metrics.cache(named));
         self.metrics.observe_cache(named, cacher.source());
+        self.remember(&cacher);
         Ok(cacher)
     }
 

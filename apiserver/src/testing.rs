@@ -27,7 +27,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use registry_core::api::clock::Clock;
 use registry_core::registry::StorageMap;
+#[cfg(feature = "embedded")]
+use registry_core::storage::{Revision, embedded::Snapshot, mvcc::MvccError};
 use rustls::ClientConfig;
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -35,9 +38,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clients::tls::{Trust, client_config};
 use crate::clients::{self, Client, ClientSettings};
-use crate::options::Options;
+use crate::faults::Faults;
+use crate::options::{KubeconfigCommand, Options};
+use crate::run::kubeconfig;
 use crate::server::Readiness;
 use crate::server::error::ServerError;
+#[cfg(feature = "embedded")]
+use crate::storage::Storages;
 use crate::{Server, ServerBuilder};
 
 pub use cluster::TestCluster;
@@ -49,6 +56,9 @@ const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time of a [call](TestServer::call), and size of its answer.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_ANSWER_BYTES: usize = 64 << 20;
+
+/// For how long the certificates of users are valid.
+const USER_LIFETIME: Duration = Duration::from_hours(24);
 
 /// The token of the user `admin`, a member of `system:masters`.
 pub const ADMIN_TOKEN: &str = "admin-token";
@@ -63,6 +73,8 @@ pub struct TestServer {
     kubeconfig_path: PathBuf,
     shutdown: CancellationToken,
     serving: Option<JoinHandle<()>>,
+    #[cfg(feature = "embedded")]
+    storages: Arc<Storages>,
     directory: Arc<TestDirectory>,
 }
 
@@ -128,6 +140,18 @@ impl TestServer {
         &self.kubeconfig_path
     }
 
+    /// Returns a kubeconfig of a user in these groups, with a client certificate that is valid for a day.
+    ///
+    /// # Errors
+    /// Fails if no certificate can be issued for this name, for example because it is empty.
+    pub fn kubeconfig_of(&self, user: &str, groups: &[String]) -> Result<String, String> {
+        let data_dir = format!("--data-dir={}", self.directory.path().display());
+        let options = Options::from_arguments(["apiserver", &data_dir]).map_err(|error| error.to_string())?;
+        let (user, group) = (user.to_owned(), groups.to_vec());
+        let command = KubeconfigCommand { user, group, expires: USER_LIFETIME, server: None };
+        kubeconfig::kubeconfig(&options, &command)
+    }
+
     /// Returns a kubectl with the rights of an administrator.
     pub fn kubectl(&self) -> Kubectl {
         Kubectl::new(&self.kubeconfig_path, &self.directory.path().join("home"))
@@ -173,6 +197,25 @@ impl TestServer {
             Ok(config) => Arc::unwrap_or_clone(config),
             Err(error) => panic!("no TLS for clients: {error}"),
         }
+    }
+
+    /// Returns the state of all objects, to which [`restore`](Self::restore) returns.
+    ///
+    /// # Errors
+    /// Fails if the server has stopped, or keeps its objects in etcd.
+    #[cfg(feature = "embedded")]
+    pub async fn snapshot(&self) -> Result<Snapshot, MvccError> {
+        self.storages.snapshot().await
+    }
+
+    /// Returns to a snapshot of this server. Watches see what changes, with resource versions that are newer than all before;
+    /// objects that have not changed keep theirs. Reads that begin afterwards are not older.
+    ///
+    /// # Errors
+    /// Fails if the server has stopped, or keeps its objects in etcd.
+    #[cfg(feature = "embedded")]
+    pub async fn restore(&self, snapshot: &Snapshot) -> Result<Revision, MvccError> {
+        self.storages.restore(snapshot).await
     }
 
     /// Begins the graceful shutdown, without waiting for it.
@@ -245,6 +288,18 @@ impl TestServerBuilder {
         self
     }
 
+    /// Sets the time of day that leases, tokens of service accounts and finished jobs end by.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.server = self.server.clock(clock);
+        self
+    }
+
+    /// Lets requests fail by rules.
+    pub fn faults(mut self, faults: Arc<Faults>) -> Self {
+        self.server = self.server.faults(faults);
+        self
+    }
+
     /// Replaces the default authorizer.
     pub fn authorizer(mut self, authorizer: Arc<dyn crate::authorization::Authorizer>) -> Self {
         self.server = self.server.authorizer(authorizer);
@@ -296,6 +351,8 @@ impl TestServerBuilder {
             ca_pem: server.ca_pem().to_owned(),
             kubeconfig_path: server.kubeconfig_path(),
             shutdown: server.shutdown_token(),
+            #[cfg(feature = "embedded")]
+            storages: server.storages().clone(),
             serving: Some(tokio::spawn(server.serve())),
             directory,
         };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures::TryFutureExt as _;
 use registry_core::api::StatusError;
+use registry_core::api::clock::Clock;
 use registry_core::registry::Stores;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
 
@@ -47,6 +48,7 @@ pub struct ServiceAccountTokens {
     verified: Verified,
     objects: BoundObjects,
     documents: Documents,
+    clock: Clock,
 }
 
 /// The claims of a token, by its type.
@@ -106,7 +108,14 @@ impl ServiceAccountTokens {
             keys,
             verified: Verified::default(),
             objects: BoundObjects::new(stores),
+            clock: Clock::default(),
         })
+    }
+
+    /// Issues and checks tokens by this clock.
+    #[must_use]
+    pub(crate) fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Returns the audiences of tokens that name none.
@@ -142,7 +151,7 @@ impl ServiceAccountTokens {
         let (audiences, user) = match &*claims {
             VerifiedClaims::Bound(claims) => {
                 let audiences = claims.meant_for(wanted)?;
-                claims.check_time(jiff::Timestamp::now())?;
+                claims.check_time(self.clock.now())?;
                 (audiences, self.objects.user_of(claims).await?)
             }
             VerifiedClaims::Legacy(claims) => {
@@ -187,6 +196,10 @@ impl TokenIssuer for ServiceAccountTokens {
         let claims = Claims::to_issue(claims, issuer);
         let payload = serde_json::to_vec(&claims).map_err(StatusError::internal)?;
         self.signing_key.sign(&payload).map_err(|error| StatusError::internal(error.to_string()))
+    }
+
+    fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
     }
 
     fn api_audiences(&self) -> &[String] {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use registry_core::api::clock::Clock;
 use registry_core::api::time;
 use serde_json::Value;
 
@@ -25,6 +26,7 @@ const WORKERS: usize = 8;
 pub(super) struct TtlAfterFinished {
     client: Client,
     observed: Arc<ObservedJobs>,
+    clock: Clock,
 }
 
 /// The jobs that have changed, by namespace and name.
@@ -70,8 +72,8 @@ impl Observer for ObservedJobs {
 
 impl TtlAfterFinished {
     /// Creates the controller.
-    pub(super) fn new(client: Client, observed: Arc<ObservedJobs>) -> Self {
-        Self { client, observed }
+    pub(super) fn new(client: Client, observed: Arc<ObservedJobs>, clock: Clock) -> Self {
+        Self { client, observed, clock }
     }
 
     /// Works until it is dropped.
@@ -94,9 +96,9 @@ impl TtlAfterFinished {
     async fn delete_if_due(&self, namespace: &str, name: &str) -> Result<Option<Duration>, Failure> {
         let path = format!("/apis/batch/v1/namespaces/{namespace}/jobs/{name}");
         let Some(job) = self.client.get(&path).await? else { return Ok(None) };
-        match due(&job, Timestamp::now()) {
+        match due(&job, self.clock.now()) {
             Due::Never => Ok(None),
-            Due::In(pause) => Ok(Some(pause)),
+            Due::In(left) => Ok(Some(self.clock.pause(left))),
             Due::Now => {
                 let uid = job.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
                 let state = Metadata { uid: uid.to_owned(), ..Metadata::default() };

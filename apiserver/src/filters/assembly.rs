@@ -5,6 +5,7 @@ use std::sync::Arc;
 use registry_core::context::ClusterPolicy;
 
 use crate::audit::Auditor;
+use crate::faults::Faults;
 use crate::options::HttpOptions;
 use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
@@ -29,6 +30,12 @@ impl<D: Dispatch> Filters<D> {
     #[must_use]
     pub(crate) fn with_sampler(self, sampler: Option<Sampler>) -> Self {
         Self { sampler, ..self }
+    }
+
+    /// Lets requests fail by these rules.
+    #[must_use]
+    pub(crate) fn with_faults(self, faults: Option<Arc<Faults>>) -> Self {
+        Self { faults, ..self }
     }
 
     /// Serves these pages about the server.

@@ -132,6 +132,15 @@ impl ResponseBody {
         if is_long { Delivery::Long(body).into() } else { Delivery::Stream(body).into() }
     }
 
+    /// Returns a body whose events are those that `change` makes of its own, if it is that of a watch.
+    pub(crate) fn map_events(self, change: impl FnOnce(Box<dyn Events>) -> Box<dyn Events>) -> Self {
+        let delivery = match self.delivery {
+            Delivery::Watch(events) => Delivery::Watch(change(events)),
+            other => other,
+        };
+        Self { delivery, observers: self.observers }
+    }
+
     /// Returns the next frame as pieces, so that the objects of events are not copied.
     pub(crate) fn poll_pieces(
         &mut self,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use registry_core::api::clock::Clock;
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
@@ -146,6 +147,7 @@ pub(super) fn run_controllers(
     handler: &Arc<Handler>,
     served: &Arc<ServedApi>,
     ca_pem: &str,
+    clock: Clock,
     tasks: &mut ServerTasks,
 ) {
     let backend = options.storage.backend();
@@ -164,6 +166,7 @@ pub(super) fn run_controllers(
         running,
         ca_pem: ca_pem.to_owned(),
         shares_store: backend == StorageBackend::Etcd3,
+        clock,
     };
     let (controllers, informer) = Controllers::new(setup, installed);
     tasks.informers.extend(informer);

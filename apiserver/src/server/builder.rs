@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use registry_core::api::clock::Clock;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::AdmissionChain;
 use crate::aggregator::{Aggregator, Transports};
 use crate::authorization::{Authorization, Authorizer};
+use crate::faults::Faults;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
 use crate::options::Options;
@@ -42,6 +44,9 @@ pub struct ServerBuilder {
     authorizer: Option<Arc<dyn Authorizer>>,
     reaches_local_workloads: bool,
     shutdown: CancellationToken,
+    clock: Clock,
+    /// `None` but in tests.
+    faults: Option<Arc<Faults>>,
     pub(super) authored: Authored,
 }
 
@@ -113,6 +118,18 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets the time of day that leases, tokens and finished jobs end by, for tests.
+    pub(crate) fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Lets requests fail by rules, for tests of clients.
+    pub(crate) fn faults(mut self, faults: Arc<Faults>) -> Self {
+        self.faults = Some(faults);
+        self
+    }
+
     /// Checks the flags, binds the port, locks the data directory, opens the storage, creates or reads keys and certificates,
     /// and writes the administrator's kubeconfig.
     ///
@@ -122,7 +139,8 @@ impl ServerBuilder {
         let (authorizer, has_plugins) = (self.authorizer.clone(), self.authored.has_plugins());
         let checked = Checked::new(&self.options, authorizer, self.is_extension, has_plugins)?;
         self.check_runtime_config()?;
-        let mut opened = Box::pin(Opened::new(&mut self.options, checked, self.is_extension)).await?;
+        let clock = self.clock.clone();
+        let mut opened = Box::pin(Opened::new(&mut self.options, checked, self.is_extension, clock)).await?;
         let main_server = if self.is_extension {
             Some(Box::pin(MainServer::open(&self.options, opened.tls.trust())).await?)
         } else {
@@ -162,8 +180,9 @@ impl ServerBuilder {
         };
         let reaches_local = self.reaches_local_workloads;
         let authorizer = authorization.authorizer();
+        let clock = self.clock.clone();
         let dependencies =
-            ServerDependencies::new(&self.options, engine, authorizer, reaches_local, clients)?;
+            ServerDependencies::new(&self.options, engine, authorizer, reaches_local, clients, clock)?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
@@ -208,7 +227,7 @@ impl ServerBuilder {
         let served = ServedApi::new(&installed, &config, lifecycle.draining.clone());
         let descriptors = Descriptors::of_process().reported();
         let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
-        let local = self.reaches_local_workloads;
+        let (local, clock) = (self.reaches_local_workloads, self.clock.clone());
         let proxy = dependencies.proxy(address, local, descriptors.proxied, lifecycle.stopping.clone());
         let custom_resources = custom_resources(&installed, &storages, &served, &mut tasks);
         let late = custom_resources.clone().map(|late| late as Arc<dyn LateResources>);
@@ -222,7 +241,7 @@ impl ServerBuilder {
         attached.hooks.extend(authored.hooks(handler.clone()));
         let ca_pem = identities.server_ca_pem.clone();
         if !self.is_extension {
-            run_controllers(options, &installed, &handler, &served, &ca_pem, &mut tasks);
+            run_controllers(options, &installed, &handler, &served, &ca_pem, clock, &mut tasks);
         }
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
         let hooks = PostStartHooks::new(&installed, &facts, attached.hooks, schemas, tasks);
@@ -243,13 +262,13 @@ impl ServerBuilder {
             renewal: Arc::new(renewal),
             tls,
             engine,
-            filters: Arc::new(filters),
+            filters: Arc::new(filters.with_faults(self.faults)),
             hooks,
             authored: authored.work(),
             lifecycle,
             descriptors,
             long_work: opened.long_work,
-            shared_watch: storages.shared_watch().clone(),
+            storages,
         })
     }
 

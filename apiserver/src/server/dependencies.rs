@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use registry_core::api::clock::Clock;
 use registry_core::registry::{Services, Stores};
 use registry_core::rest::tokens::{NoTokens, TokenIssuer};
 use tokio_util::sync::CancellationToken;
@@ -52,16 +53,16 @@ impl Clients<'_> {
         self,
         options: &Options,
         stores: &Stores,
+        clock: Clock,
     ) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
         let (trust, metrics) = match self {
             Self::Own(trust, metrics) => (trust, metrics),
             Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
         };
-        let service_accounts = Arc::new(ServiceAccountTokens::new(
-            &options.service_accounts,
-            &options.certificate_directory(),
-            stores.clone(),
-        )?);
+        let directory = options.certificate_directory();
+        let service_accounts =
+            ServiceAccountTokens::new(&options.service_accounts, &directory, stores.clone())?;
+        let service_accounts = Arc::new(service_accounts.with_clock(clock));
         let sources = Sources {
             options: &options.authentication,
             service_account_options: &options.service_accounts,
@@ -85,9 +86,10 @@ impl ServerDependencies {
         authorizer: Arc<dyn Authorizer>,
         reaches_local: bool,
         clients: Clients<'_>,
+        clock: Clock,
     ) -> Result<Self, ServerError> {
         let stores = Stores::default();
-        let (authenticator, service_accounts) = clients.authenticator(options, &stores)?;
+        let (authenticator, service_accounts) = clients.authenticator(options, &stores, clock)?;
         let authenticator = Arc::new(authenticator);
         let tokens: Arc<dyn TokenIssuer> = match &service_accounts {
             Some(service_accounts) => service_accounts.clone(),

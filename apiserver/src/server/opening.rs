@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use registry_core::api::clock::Clock;
 use tokio::net::TcpListener;
 
 use crate::aggregator::ProxyIdentity;
@@ -94,6 +95,7 @@ impl Opened {
         options: &mut Options,
         checked: Checked,
         is_extension: bool,
+        clock: Clock,
     ) -> Result<Self, ServerError> {
         let (listener, address) = listen(options).await?;
         // Before anything is written: two servers would replace each other's certificates.
@@ -108,7 +110,7 @@ impl Opened {
         let auditor = Auditor::start(&options.audit, metrics.audit())?;
         let commits = metrics.storage().commits();
         let backend = checked.storage_choice.name();
-        let engine = Engine::open(checked.storage_choice, &options.storage, commits).await?;
+        let engine = Engine::open(checked.storage_choice, &options.storage, commits, clock).await?;
         log_opened(backend, &engine).await;
         // After the store is open: a failed start changes no key or certificate.
         let identities = pki::Identities::ensure(options)?;

@@ -7,7 +7,7 @@ fn storage_options(flags: &[&str]) -> StorageOptions {
 }
 
 async fn open(choice: StorageChoice, options: &StorageOptions) -> Result<Engine, EngineError> {
-    Engine::open(choice, options, CommitMetrics::default()).await
+    Engine::open(choice, options, CommitMetrics::default(), Clock::default()).await
 }
 
 #[tokio::test]

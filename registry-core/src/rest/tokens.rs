@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: `TokenGenerator` in `pkg/serviceaccount`.
 
+use jiff::Timestamp;
+
 use crate::api::StatusError;
 
 /// An object named in a token. The uid distinguishes it from later objects with the same name.
@@ -50,6 +52,11 @@ pub trait TokenIssuer: Send + Sync + 'static {
     /// # Errors
     /// 500 if it cannot be signed.
     fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError>;
+
+    /// Returns the time that tokens are issued at.
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
 
     /// Returns the audiences of a token that specifies none: this server.
     fn api_audiences(&self) -> &[String];

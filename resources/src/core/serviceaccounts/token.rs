@@ -93,7 +93,7 @@ impl NamedCreater for Token {
     ) -> Result<Answer, StatusError> {
         check_place(&request, name, &context.namespace)?;
         let account = read_newest(&self.accounts, context, name).await?;
-        let now = Timestamp::now();
+        let now = self.issuer.now();
         complete(&mut request, &account, self.issuer.api_audiences(), now);
         let errors = validate(&request);
         if !errors.is_empty() {
