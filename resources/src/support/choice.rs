@@ -21,13 +21,13 @@ impl<'e> Choice<'e> {
         Self { second, found: 0, errors }
     }
 
-    /// Checks a field if it is the first that is set; adds an error if it is another. Returns whether it is the first.
-    pub(crate) fn check<'v: 'p, 'p, T>(&mut self, field: T, check: impl FnOnce(&T, &mut ErrorList)) -> bool
+    /// Checks a field if it is the first that is set; adds an error if it is another.
+    pub(crate) fn check<'v: 'p, 'p, T>(&mut self, field: T, check: impl FnOnce(&T, &mut ErrorList))
     where
-        T: Deref<Target = View<'v, 'p>>,
+        T: Deref<Target = View<'v, 'p>> + Copy,
     {
         if !field.exists() {
-            return false;
+            return;
         }
         self.found += 1;
         if self.found == 1 {
@@ -35,7 +35,6 @@ impl<'e> Choice<'e> {
         } else {
             self.errors.push(field.forbidden(self.second));
         }
-        self.found == 1
     }
 
     /// Adds further errors.
@@ -57,11 +56,6 @@ impl<'e> Choice<'e> {
         } else {
             self.check(field.shown_as(name), |_, _| {});
         }
-    }
-
-    /// Returns the number of fields that are set.
-    pub(crate) fn found(&self) -> usize {
-        self.found
     }
 
     /// Adds an error to the struct if no field is set.

@@ -194,6 +194,13 @@ impl<'m, T: Fill<'m>> Slot<'m, T> {
         self.fields.get_mut(self.name).and_then(Value::as_object_mut).map(T::fill)
     }
 
+    /// Calls a function with the fields in it, if it is present.
+    pub fn edit(self, edit: impl FnOnce(T)) {
+        if let Some(fields) = self.present() {
+            edit(fields);
+        }
+    }
+
     /// Returns the fields in it, for which it becomes an empty object unless it is one.
     pub fn or_new(self) -> T {
         T::fill(new_object(self.fields, self.name))

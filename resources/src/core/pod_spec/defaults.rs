@@ -29,7 +29,7 @@ const FILE_MODE: i64 = 0o644;
 
 /// Sets the defaults of a pod.
 pub(crate) fn apply_to_pod(pod: &mut Object) {
-    PodMut(pod).metadata().present().map(drop_annotations);
+    PodMut(pod).metadata().edit(drop_annotations);
     let Some(mut spec) = PodMut(pod).spec().present() else { return };
     spec.enable_service_links().or(true);
     // Such pods may exist since before the rule; a template may have it.
@@ -52,7 +52,7 @@ pub(crate) fn apply_to_pod(pod: &mut Object) {
 /// Sets the defaults of a template of pods.
 pub(crate) fn apply_to_template(template: Slot<'_, PodTemplateSpecMut<'_>>) {
     let Some(mut template) = template.present() else { return };
-    template.metadata().present().map(drop_annotations);
+    template.metadata().edit(drop_annotations);
     if let Some(mut spec) = template.spec().present() {
         round_amounts(&mut spec);
         apply(&mut spec);
@@ -77,16 +77,16 @@ pub(crate) fn each_container(spec: &mut PodSpecMut<'_>, edit: impl Fn(ContainerM
 
 /// Rounds amounts up to thousandths.
 fn round_amounts(spec: &mut PodSpecMut<'_>) {
-    spec.overhead().entries().map(round_up);
-    spec.resources().present().map(round_resources);
+    spec.overhead().entries().into_iter().for_each(round_up);
+    spec.resources().edit(round_resources);
     each_container(spec, |mut container| {
-        container.resources().present().map(round_resources);
+        container.resources().edit(round_resources);
     });
 }
 
 fn round_resources(mut resources: ResourceRequirementsMut<'_>) {
-    resources.limits().entries().map(round_up);
-    resources.requests().entries().map(round_up);
+    resources.limits().entries().into_iter().for_each(round_up);
+    resources.requests().entries().into_iter().for_each(round_up);
 }
 
 fn round_up(amounts: &mut Fields) {
@@ -143,12 +143,12 @@ fn container(mut container: ContainerMut<'_>) {
     container.image_pull_policy().or(policy);
     container.termination_message_path().or("/dev/termination-log");
     container.termination_message_policy().or("File");
-    container.liveness_probe().present().map(probe);
-    container.readiness_probe().present().map(probe);
-    container.startup_probe().present().map(probe);
+    container.liveness_probe().edit(probe);
+    container.readiness_probe().edit(probe);
+    container.startup_probe().edit(probe);
     if let Some(mut lifecycle) = container.lifecycle().present() {
-        lifecycle.post_start().present().map(hook);
-        lifecycle.pre_stop().present().map(hook);
+        lifecycle.post_start().edit(hook);
+        lifecycle.pre_stop().edit(hook);
     }
     for mut variable in container.env().elements() {
         let Some(mut source) = variable.value_from().present() else { continue };
@@ -159,7 +159,7 @@ fn container(mut container: ContainerMut<'_>) {
 }
 
 fn hook(mut hook: LifecycleHandlerMut<'_>) {
-    hook.http_get().present().map(http_get);
+    hook.http_get().edit(http_get);
 }
 
 fn probe(mut probe: ProbeMut<'_>) {
@@ -167,7 +167,7 @@ fn probe(mut probe: ProbeMut<'_>) {
     probe.period_seconds().or_if_zero(10);
     probe.success_threshold().or_if_zero(1);
     probe.failure_threshold().or_if_zero(3);
-    probe.http_get().present().map(http_get);
+    probe.http_get().edit(http_get);
     if let Some(mut grpc) = probe.grpc().present() {
         grpc.service().or("");
     }
