@@ -1,7 +1,7 @@
 //! Encryption of values at rest, as `--encryption-provider-config` says.
 //!
 //! ```text
-//! file ─ config, validation ─ transformers: resource → providers ─ Encryption::of(resource) ─ VersionedStore
+//! file ─ config, validation ─ transformers: resource → providers ─ Encryption::transformer(resource) ─ VersionedStore
 //!          reload, every 10 s ┘                        └ kms: gRPC over a Unix socket
 //! ```
 //!
@@ -89,7 +89,7 @@ impl Encryption {
     }
 
     /// Returns the transformer of a resource's values.
-    pub(crate) fn of(&self, resource: GroupResource) -> Arc<dyn Transformer> {
+    pub(crate) fn transformer(&self, resource: GroupResource) -> Arc<dyn Transformer> {
         Arc::new(ResourceTransformer {
             resource,
             label: resource.to_string(),

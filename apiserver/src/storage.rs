@@ -280,7 +280,7 @@ impl Storages {
 
     fn transformer(&self, resource: GroupResource) -> Arc<dyn Transformer> {
         match &self.encryption {
-            Some(encryption) => encryption.of(resource),
+            Some(encryption) => encryption.transformer(resource),
             None => Arc::new(Identity),
         }
     }

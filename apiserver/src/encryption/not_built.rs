@@ -41,7 +41,7 @@ impl Encryption {
         ready(Err(refused()))
     }
 
-    pub(crate) fn of(&self, _resource: GroupResource) -> Arc<dyn Transformer> {
+    pub(crate) fn transformer(&self, _resource: GroupResource) -> Arc<dyn Transformer> {
         match *self {}
     }
 

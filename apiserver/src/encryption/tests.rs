@@ -157,7 +157,7 @@ async fn a_changed_file_is_used_if_it_is_valid() {
     let write = |rules: &str| std::fs::write(&path, format!("{HEAD}{rules}")).unwrap();
     write(&rule("secrets", "one"));
     let encryption = Encryption::load(&path, true, TransformMetrics::default()).await.unwrap();
-    let secrets = encryption.of(GroupResource { group: "", resource: "secrets" });
+    let secrets = encryption.transformer(GroupResource { group: "", resource: "secrets" });
     let plain = Bytes::from_static(b"{}");
     let old = secrets.to_storage(plain.clone(), "/k").await.unwrap();
     let content = std::fs::read(&path).unwrap();
