@@ -6,14 +6,6 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath};
 
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
-
-/// The form of a reference in messages.
-const RESOURCE_CLAIM: GoShape = GoShape::Struct(&[
-    ("Name", "name", TEXT),
-    ("ResourceClaimName", "resourceClaimName", OPTIONAL),
-    ("ResourceClaimTemplateName", "resourceClaimTemplateName", OPTIONAL),
-]);
 
 /// The names of the claims of a pod.
 #[derive(Default)]
@@ -95,7 +87,7 @@ pub(super) fn check(claims: &Field<'_, '_>, is_static_pod: bool, errors: &mut Er
             _ => Some("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
         };
         if let Some(detail) = detail {
-            errors.push(claim.invalid(detail).shown_as(claim.go_text(RESOURCE_CLAIM)));
+            errors.push(claim.invalid_as("<core.PodResourceClaim>", detail));
         }
         for source in sources {
             source.check_if_present(names::dns_subdomain, errors);
