@@ -14,6 +14,7 @@ mod builder;
 mod feature_gates;
 mod flags;
 mod go;
+mod go_values;
 mod openapi;
 #[cfg(test)]
 mod tests;
@@ -138,6 +139,7 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
         ("registry-core/schema/src/meta_v1.facts".into(), meta.into_bytes()),
         ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),
         ("resources/src/generated/descriptions.zlib".into(), descriptions),
+        ("resources/src/generated/go_types.txt".into(), go_values::table(&go)?.into_bytes()),
         ("resources/src/generated/types.facts".into(), all.into_bytes()),
     ])
 }

@@ -6,7 +6,6 @@ mod defaults;
 pub mod definition;
 mod findings;
 mod formats;
-mod go_form;
 mod retired;
 mod schema;
 mod strategy;

@@ -10,7 +10,6 @@ use resource_views::{IntOrString, Integer};
 
 use crate::core::pod_spec::validation;
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::LABEL_SELECTOR;
 use crate::support::label_selector;
 
 /// Names of a workload kind in messages.
@@ -97,7 +96,7 @@ impl Workload {
         let readable = selector.value().map(LabelSelector::from_object);
         if let Some(Err(_)) = readable {
             let Some(detail) = self.unreadable_selector else { return true };
-            errors.push(selector.invalid(detail).shown_as(selector.go_text(LABEL_SELECTOR)));
+            errors.push(selector.invalid_as(SELECTOR, detail));
             return false;
         }
         let metadata = template.metadata();

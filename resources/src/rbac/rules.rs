@@ -6,11 +6,7 @@ use serde_json::Value;
 
 use crate::support::defaulting;
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::{GoShape, TEXT};
 
-/// The form of a role reference in messages.
-const ROLE_REF: GoShape =
-    GoShape::Struct(&[("APIGroup", "apiGroup", TEXT), ("Kind", "kind", TEXT), ("Name", "name", TEXT)]);
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Sets the default API groups of the role and of the subjects.
@@ -106,6 +102,6 @@ pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList
     let new = Field::of(new, "roleRef");
     let old = Field::of(old, "roleRef");
     if new.value() != old.value() {
-        errors.push(new.invalid("cannot change roleRef").shown_as(new.go_text(ROLE_REF)));
+        errors.push(new.invalid_as("<rbac.RoleRef>", "cannot change roleRef"));
     }
 }

@@ -4,17 +4,17 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 use resource_views::View;
 
-use crate::support::go_text::{self, GoShape, internal};
+use crate::support::go_text;
 use crate::support::semantic;
 
 pub(crate) use resource_views::Field;
 
 /// A field whose value can be shown as Kubernetes holds it in Go.
 pub(crate) trait ShownAsGo {
-    /// Returns the value as messages show one that Kubernetes holds in a Go struct of this shape.
-    fn go_text(&self, shape: GoShape) -> String;
+    /// Returns the value as messages show one of Kubernetes' internal type (`<core.Taint>`).
+    fn go_text(&self, shape: &str) -> String;
 
-    /// Returns the error of a value that violates a rule, shown as Kubernetes' internal type (`<core.Taint>`).
+    /// Returns the error of a value that violates a rule, shown as Kubernetes' internal type.
     fn invalid_as(&self, shape: &str, detail: impl Into<String>) -> FieldError;
 
     /// Adds an error if the value differs from the old one, which is shown as Kubernetes' internal type.
@@ -22,12 +22,12 @@ pub(crate) trait ShownAsGo {
 }
 
 impl ShownAsGo for View<'_, '_> {
-    fn go_text(&self, shape: GoShape) -> String {
+    fn go_text(&self, shape: &str) -> String {
         go_text::text(self.value(), shape)
     }
 
     fn invalid_as(&self, shape: &str, detail: impl Into<String>) -> FieldError {
-        self.invalid(detail).shown_as(internal::text(self.value(), shape))
+        self.invalid(detail).shown_as(self.go_text(shape))
     }
 
     fn check_immutable_as(&self, shape: &str, old: &View<'_, '_>, errors: &mut ErrorList) {

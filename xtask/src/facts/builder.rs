@@ -19,7 +19,7 @@ const HEAD_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
 const USUAL_FIELDS: [&str; 2] = ["spec", "status"];
 
 /// Types with their own marshalling code in Go, and their form.
-const SPECIAL: &[(&str, &str)] = &[
+pub(super) const SPECIAL: &[(&str, &str)] = &[
     ("k8s.io/apimachinery/pkg/api/resource.Quantity", "quantity"),
     ("k8s.io/apimachinery/pkg/apis/meta/v1.FieldsV1", "raw"),
     ("k8s.io/apimachinery/pkg/apis/meta/v1.MicroTime", "microtime"),

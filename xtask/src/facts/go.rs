@@ -65,7 +65,7 @@ const IMPORTS: &[(&str, &str)] = &[
     ("runtime", "k8s.io/apimachinery/pkg/runtime"),
 ];
 
-const META_V1: &str = "k8s.io/apimachinery/pkg/apis/meta/v1";
+pub(super) const META_V1: &str = "k8s.io/apimachinery/pkg/apis/meta/v1";
 
 const CORE_V1: &str = "k8s.io/api/core/v1";
 

@@ -8,8 +8,13 @@ use registry_core::context::Budget;
 use registry_core::schema::html::escape_for_pages;
 use serde_json::Value;
 
+use crate::support::go_text;
+
 /// Maximum total length of the collected errors' texts, in bytes.
 const MAX_BYTES: usize = 1 << 20;
+
+/// Length after which no more of a value is shown, in bytes: each schema, however small, is more than a kilobyte long.
+const MAX_SHOWN_BYTES: usize = 256 << 10;
 
 /// Maximum estimated size of the regular expressions of all versions together.
 const MAX_PATTERN_SIZE: u64 = 500_000;
@@ -132,18 +137,18 @@ impl<'b> Findings<'b> {
             return;
         }
         let value = value.unwrap_or(&Value::Null);
-        let text = json_text(value);
+        let text = escape_for_pages(value.to_string());
         self.add(place, text.len() + detail.len(), || {
             FieldError::invalid(place.path.clone(), value.clone(), detail).shown_as(text)
         });
     }
 
-    /// Adds the error of a value that is shown as this text.
-    pub(super) fn invalid_shown(&mut self, place: &Place, shown: impl FnOnce() -> String, detail: &str) {
+    /// Adds the error of a value that is shown as Kubernetes' internal type.
+    pub(super) fn invalid_as(&mut self, shape: &str, place: &Place, value: Option<&Value>, detail: &str) {
         if self.bytes_left == 0 {
             return;
         }
-        let text = shown();
+        let text = go_text::text_within(value, shape, MAX_SHOWN_BYTES);
         self.add(place, text.len() + detail.len(), || {
             FieldError::invalid(place.path.clone(), Value::Null, detail).shown_as(text)
         });
@@ -186,11 +191,6 @@ impl<'b> Findings<'b> {
         self.bytes_left = self.bytes_left.saturating_sub(place.bytes + bytes);
         self.errors.push(error());
     }
-}
-
-/// Returns a value as messages show one that is no text.
-pub(super) fn json_text(value: &Value) -> String {
-    escape_for_pages(value.to_string())
 }
 
 #[cfg(test)]

@@ -102,6 +102,12 @@ impl<'a> Spec<'a> {
         get(self.value, name)
     }
 
+    /// Returns the versions without the parts that all share; none if unset.
+    pub(super) fn own_parts_of_versions(&self) -> Option<Value> {
+        self.get("versions")?;
+        Some(self.versions.iter().map(Version::own_parts).collect())
+    }
+
     /// Returns a text; empty if unset.
     pub(super) fn text(&self, name: &str) -> &'a str {
         text(self.value, name)
@@ -160,6 +166,18 @@ impl<'a> Version<'a> {
                 selectable: list(this, "selectableFields"),
             },
         }
+    }
+
+    fn own_parts(&self) -> Value {
+        let fields = self.value.as_object().into_iter().flatten();
+        let own = fields.filter(|(name, _)| match name.as_str() {
+            "schema" => self.parts.validation.is_some(),
+            "subresources" => self.parts.subresources.is_some(),
+            "additionalPrinterColumns" => !self.parts.columns.is_empty(),
+            "selectableFields" => !self.parts.selectable.is_empty(),
+            _ => true,
+        });
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Returns the warning about its deprecation, if it has its own.

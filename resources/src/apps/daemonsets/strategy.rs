@@ -10,7 +10,6 @@ use crate::apps::workload::{self, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::defaulting::fill_at;
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Counts the changes of the template; formerly a field of the spec.
 const TEMPLATE_GENERATION: [&str; 3] =
@@ -96,19 +95,6 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 }
 
-/// The form of an update strategy in messages.
-const STRATEGY: GoShape = GoShape::Struct(&[
-    ("Type", "type", TEXT),
-    (
-        "RollingUpdate",
-        "rollingUpdate",
-        GoShape::Pointer(&GoShape::Struct(&[
-            ("MaxUnavailable", "maxUnavailable", OPTIONAL),
-            ("MaxSurge", "maxSurge", OPTIONAL),
-        ])),
-    ),
-]);
-
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
@@ -150,7 +136,7 @@ fn check_update_strategy(strategy: &DaemonSetUpdateStrategy<'_, '_>, errors: &mu
         }
         _ => {
             let error = strategy.unsupported(&["RollingUpdate", "OnDelete"]);
-            errors.push(error.shown_as(strategy.go_text(STRATEGY)));
+            errors.push(error.shown_as(strategy.go_text("<apps.DaemonSetUpdateStrategy>")));
         }
     }
 }

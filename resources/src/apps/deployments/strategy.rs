@@ -11,7 +11,6 @@ use resource_views::apps::v1::{
 use crate::apps::workload::{self, Counts, Workload};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 /// Defaults and validation; the selector is immutable.
 pub(super) struct DeploymentStrategy;
@@ -81,19 +80,6 @@ impl ObjectStrategy for DeploymentStrategy {
     }
 }
 
-/// The form of a rollout strategy in messages.
-const STRATEGY: GoShape = GoShape::Struct(&[
-    ("Type", "type", TEXT),
-    (
-        "RollingUpdate",
-        "rollingUpdate",
-        GoShape::Pointer(&GoShape::Struct(&[
-            ("MaxUnavailable", "maxUnavailable", OPTIONAL),
-            ("MaxSurge", "maxSurge", OPTIONAL),
-        ])),
-    ),
-]);
-
 /// Returns the errors of an object; `old` is what it was before an update.
 fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
@@ -126,7 +112,7 @@ fn check_rollout(strategy: &Rollout<'_, '_>, errors: &mut ErrorList) {
         "Recreate" => {}
         _ => {
             let error = strategy.unsupported(&["Recreate", "RollingUpdate"]);
-            errors.push(error.shown_as(strategy.go_text(STRATEGY)));
+            errors.push(error.shown_as(strategy.go_text("<apps.DeploymentStrategy>")));
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::apps::workload::{self, Counts};
 use crate::core::pod_spec::{defaults, warnings};
 use crate::core::volume_claim::{self, Tolerated};
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 use crate::support::semantic;
 
 /// The fields of the spec that may change.
@@ -26,16 +25,6 @@ const MUTABLE: [&str; 7] = [
     "minReadySeconds",
 ];
 const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
-
-/// The form of a rolling update in messages.
-const ROLLING_UPDATE: GoShape =
-    GoShape::Struct(&[("Partition", "partition", NUMBER), ("MaxUnavailable", "maxUnavailable", OPTIONAL)]);
-
-/// The form of an update strategy in messages.
-const STRATEGY: GoShape = GoShape::Struct(&[
-    ("Type", "type", TEXT),
-    ("RollingUpdate", "rollingUpdate", GoShape::Pointer(&ROLLING_UPDATE)),
-]);
 
 /// Defaults and validation; most of the spec is immutable.
 pub(super) struct StatefulSetStrategy;
@@ -190,8 +179,8 @@ fn check_update_strategy(strategy: &StatefulSetUpdateStrategy<'_, '_>, errors: &
     match strategy.r#type().text() {
         "OnDelete" => {
             if rolling.exists() {
-                let error = rolling.invalid("only allowed for updateStrategy 'RollingUpdate'");
-                errors.push(error.shown_as(rolling.go_text(ROLLING_UPDATE)));
+                let detail = "only allowed for updateStrategy 'RollingUpdate'";
+                errors.push(rolling.invalid_as("<apps.RollingUpdateStatefulSetStrategy>", detail));
             }
         }
         "RollingUpdate" => {
@@ -207,8 +196,8 @@ fn check_update_strategy(strategy: &StatefulSetUpdateStrategy<'_, '_>, errors: &
         }
         "" => errors.push(strategy.required("")),
         _ => {
-            let error = strategy.invalid("must be 'RollingUpdate' or 'OnDelete'");
-            errors.push(error.shown_as(strategy.go_text(STRATEGY)));
+            let detail = "must be 'RollingUpdate' or 'OnDelete'";
+            errors.push(strategy.invalid_as("<apps.StatefulSetUpdateStrategy>", detail));
         }
     }
 }

@@ -5,7 +5,7 @@ use registry_core::api::validation::{ErrorList, FieldPath};
 use serde_json::{Map, Value};
 
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::internal;
+use crate::support::go_text;
 use crate::support::semantic;
 
 const NODE_AFFINITY: &str = "nodeAffinity";
@@ -31,7 +31,7 @@ pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     if !semantic::equal(after_spec, expected.get("spec")) {
         // The path is one name with a dot.
         let path = FieldPath::new("spec").child("template.spec");
-        let shown = internal::text(after_spec, "<core.PodSpec>");
+        let shown = go_text::text(after_spec, "<core.PodSpec>");
         let error = registry_core::api::FieldError::invalid(path, Value::Null, "field is immutable");
         errors.push(error.shown_as(shown));
     }

@@ -10,7 +10,7 @@ use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
 use crate::support::field::Field;
-use crate::support::go_text::internal;
+use crate::support::go_text;
 
 /// Maximum length of reporter, action and reason, in bytes.
 const SHORT_TEXT_BYTES: usize = 128;
@@ -71,7 +71,7 @@ impl ObjectStrategy for EventStrategy {
                         "related" => Some("*<core.ObjectReference>"),
                         _ => None,
                     };
-                    let shown = shape.map(|shape| internal::text(Some(&value), shape));
+                    let shown = shape.map(|shape| go_text::text(Some(&value), shape));
                     let error = FieldError::invalid(FieldPath::new(name), value, "field is immutable");
                     errors.push(FieldError { shown, ..error });
                 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::core::address::{self, Network};
 use crate::support::field::Field;
-use crate::support::go_text::internal;
+use crate::support::go_text;
 use crate::support::semantic;
 
 const AVOIDED_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
@@ -85,7 +85,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
     let addresses = status.get("addresses");
     addresses.check_unique(
         |address| (address.get("type").text(), address.get("address").text()),
-        |address| address.duplicate().shown_as(internal::text(address.value(), "<core.NodeAddress>")),
+        |address| address.duplicate().shown_as(go_text::text(address.value(), "<core.NodeAddress>")),
         errors,
     );
     let spec = Field::of(new, "spec");
@@ -165,7 +165,7 @@ fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         if !seen.insert((key, effect)) {
             let error = FieldError::duplicate(path(), Value::Null);
-            let shown = internal::text(taint.value(), "<core.Taint>");
+            let shown = go_text::text(taint.value(), "<core.Taint>");
             errors.push(error.detailed("taints must be unique by key and effect pair").shown_as(shown));
         }
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::sources;
 use crate::core::persistentvolumes::spec::check_basic_amount;
 use crate::core::volume_claim::{self, Tolerated};
-use crate::support::go_text::{difference, internal};
+use crate::support::go_text::{self, difference};
 use crate::support::semantic;
 
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
@@ -131,8 +131,7 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
         after.copy_field(&before, &ATTRIBUTES_CLASS);
     }
     if !semantic::equal(after.0.get("spec"), before.0.get("spec")) {
-        let shown =
-            |object: &Object| internal::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
+        let shown = |object: &Object| go_text::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
         let difference = difference::difference(&shown(&before), &shown(&after));
         errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{IMMUTABLE}\n{difference}")));
     }

@@ -10,7 +10,7 @@ use super::{sources, spec};
 use crate::core::node_selector;
 use crate::support::defaulting::{fill_at, with};
 use crate::support::field::Field;
-use crate::support::go_text::{difference, internal};
+use crate::support::go_text::{self, difference};
 use crate::support::semantic;
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
@@ -121,7 +121,7 @@ fn check_source_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
         comparable = Some(without);
     }
     let after = comparable.as_ref().unwrap_or(new);
-    let shown = |object: &Object| internal::text(object.0.get("spec"), SOURCE);
+    let shown = |object: &Object| go_text::text(object.0.get("spec"), SOURCE);
     let (before, after) = (shown(old), shown(after));
     if before != after {
         let difference = difference::difference(&before, &after);
@@ -140,7 +140,7 @@ fn check_kept(spec: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList)
     }
     let (affinity, before) = (spec.get("nodeAffinity"), old.get("nodeAffinity"));
     if before.exists() && !is_same_affinity(affinity.value(), before.value()) {
-        let shown = internal::text(affinity.value(), "*<core.VolumeNodeAffinity>");
+        let shown = go_text::text(affinity.value(), "*<core.VolumeNodeAffinity>");
         let detail = "field is immutable, except for updating from beta label to GA";
         let error = FieldError::invalid(FieldPath::new("nodeAffinity"), Value::Null, detail);
         errors.push(error.shown_as(shown));

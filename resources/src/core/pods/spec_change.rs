@@ -16,25 +16,12 @@ use serde_json::{Map, Value, json};
 use crate::core::pod_spec::validation::{self, Options, annotations};
 use crate::support::defaulting::Fields;
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT, difference};
+use crate::support::go_text::difference;
 use crate::support::semantic;
 
 /// The fields of a pod's spec that may change, in a message.
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const ONLY_ADDITIONS: &str = "only additions are allowed (no mutations or deletions)";
-
-/// The form of requirements in messages.
-const REQUIREMENTS: GoShape = GoShape::List(&GoShape::Struct(&[
-    ("Key", "key", TEXT),
-    ("Operator", "operator", TEXT),
-    ("Values", "values", OPTIONAL),
-]));
-/// The form of terms of node selectors in messages.
-const TERM: GoShape = GoShape::Struct(&[
-    ("MatchExpressions", "matchExpressions", REQUIREMENTS),
-    ("MatchFields", "matchFields", REQUIREMENTS),
-]);
-const TERMS: GoShape = GoShape::List(&TERM);
 
 /// Returns the errors of an update.
 pub(super) fn validate(context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
@@ -212,12 +199,12 @@ fn check_gated_fields(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: 
     }
     if old.len() != terms.len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        errors.push(terms.invalid(detail).shown_as(terms.go_text(TERMS)));
+        errors.push(terms.invalid_as("[<core.NodeSelectorTerm>", detail));
         return;
     }
     for (term, old) in terms.elements().zip(old.elements()) {
         if !only_adds(&term, &old) {
-            errors.push(term.invalid(ONLY_ADDITIONS).shown_as(term.go_text(TERM)));
+            errors.push(term.invalid_as("<core.NodeSelectorTerm>", ONLY_ADDITIONS));
         }
     }
 }

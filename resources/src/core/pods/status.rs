@@ -21,10 +21,7 @@ use super::spec_change;
 use crate::core::address;
 use crate::core::pod_spec::validation;
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, TEXT};
 
-/// The form of addresses in messages.
-const ADDRESSES: GoShape = GoShape::List(&GoShape::Struct(&[("IP", "ip", TEXT)]));
 const NOT_NEGATIVE: &str = "must be a non-negative integer";
 /// Conditions whose types need not be checked.
 const SYSTEM_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
@@ -264,8 +261,8 @@ fn check_addresses<'v: 'p, 'p, T>(
     }
     let is_dual = matches!(families.as_slice(), [Some(first), Some(second)] if first != second);
     if !is_dual {
-        let error = list.invalid("may specify no more than one IP for each IP family");
-        errors.push(error.shown_as(list.go_text(ADDRESSES)));
+        let detail = "may specify no more than one IP for each IP family";
+        errors.push(list.invalid_as("[<core.PodIP>", detail));
     }
 }
 

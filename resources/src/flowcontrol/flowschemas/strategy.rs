@@ -8,58 +8,12 @@ use registry_core::resource::ObjectStrategy;
 use crate::flowcontrol::{conditions, mandatory};
 use crate::support::defaulting;
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::{GoShape, NUMBER, OPTIONAL, TEXT};
 
 const MAX_PRECEDENCE: i64 = 10_000;
 const DISTINGUISHERS: [&str; 2] = ["ByNamespace", "ByUser"];
 const KINDS: [&str; 3] = ["Group", "ServiceAccount", "User"];
 const VERBS: [&str; 9] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
-
-/// The form of the spec in messages.
-const SPEC: GoShape = GoShape::Struct(&[
-    ("PriorityLevelConfiguration", "priorityLevelConfiguration", NAMED),
-    ("MatchingPrecedence", "matchingPrecedence", NUMBER),
-    (
-        "DistinguisherMethod",
-        "distinguisherMethod",
-        GoShape::Pointer(&GoShape::Struct(&[("Type", "type", TEXT)])),
-    ),
-    (
-        "Rules",
-        "rules",
-        GoShape::List(&GoShape::Struct(&[
-            ("Subjects", "subjects", GoShape::List(&SUBJECT)),
-            ("ResourceRules", "resourceRules", GoShape::List(&RESOURCE_RULE)),
-            (
-                "NonResourceRules",
-                "nonResourceRules",
-                GoShape::List(&GoShape::Struct(&[
-                    ("Verbs", "verbs", OPTIONAL),
-                    ("NonResourceURLs", "nonResourceURLs", OPTIONAL),
-                ])),
-            ),
-        ])),
-    ),
-]);
-const NAMED: GoShape = GoShape::Struct(&[("Name", "name", TEXT)]);
-const SUBJECT: GoShape = GoShape::Struct(&[
-    ("Kind", "kind", TEXT),
-    ("User", "user", GoShape::Pointer(&NAMED)),
-    ("Group", "group", GoShape::Pointer(&NAMED)),
-    (
-        "ServiceAccount",
-        "serviceAccount",
-        GoShape::Pointer(&GoShape::Struct(&[("Namespace", "namespace", TEXT), ("Name", "name", TEXT)])),
-    ),
-]);
-const RESOURCE_RULE: GoShape = GoShape::Struct(&[
-    ("Verbs", "verbs", OPTIONAL),
-    ("APIGroups", "apiGroups", OPTIONAL),
-    ("Resources", "resources", OPTIONAL),
-    ("ClusterScope", "clusterScope", GoShape::Plain("false")),
-    ("Namespaces", "namespaces", OPTIONAL),
-]);
 
 /// Defaults and validation of subjects, rules and the priority level.
 pub(super) struct FlowSchemaStrategy;
@@ -81,7 +35,7 @@ impl ObjectStrategy for FlowSchemaStrategy {
         check_precedence(&spec.get("matchingPrecedence"), object.name(), &mut errors);
         let method = spec.get("distinguisherMethod");
         if method.exists() && !DISTINGUISHERS.contains(&method.get("type").text()) {
-            let shown = method.go_text(GoShape::Struct(&[("Type", "type", TEXT)]));
+            let shown = method.go_text("<flowcontrol.FlowDistinguisherMethod>");
             let error = FieldError::not_supported(method.get("type").path(), "", &DISTINGUISHERS);
             errors.push(error.shown_as(shown));
         }
@@ -95,8 +49,8 @@ impl ObjectStrategy for FlowSchemaStrategy {
             check_rule(&rule, &mut errors);
         }
         if mandatory::flow_schema(object.name()).is_some_and(|fixed| spec.value() != Some(&fixed)) {
-            let error = spec.invalid(format!("spec of '{}' must equal the fixed value", object.name()));
-            errors.push(error.shown_as(spec.go_text(SPEC)));
+            let detail = format!("spec of '{}' must equal the fixed value", object.name());
+            errors.push(spec.invalid_as("<flowcontrol.FlowSchemaSpec>", detail));
         }
         conditions::check(&Field::of(object, "status"), &mut errors);
         errors

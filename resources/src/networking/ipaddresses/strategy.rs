@@ -10,15 +10,6 @@ use registry_core::resource::ObjectStrategy;
 
 use crate::core::address;
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::{GoShape, TEXT};
-
-/// The form of the parent reference in messages.
-const PARENT: GoShape = GoShape::Pointer(&GoShape::Struct(&[
-    ("Group", "group", TEXT),
-    ("Resource", "resource", TEXT),
-    ("Namespace", "namespace", TEXT),
-    ("Name", "name", TEXT),
-]));
 
 /// Returns the error of a name: it must be an address in canonical form, so that no address has two names.
 fn name_complaint(name: &str) -> Option<String> {
@@ -76,7 +67,7 @@ impl ObjectStrategy for IPAddressStrategy {
         let new = new.get("parentRef");
         let old = old.get("parentRef");
         if new.value() != old.value() {
-            errors.push(new.invalid("field is immutable").shown_as(new.go_text(PARENT)));
+            errors.push(new.invalid_as("*<networking.ParentReference>", "field is immutable"));
         }
         errors
     }

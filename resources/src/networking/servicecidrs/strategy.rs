@@ -8,10 +8,6 @@ use registry_core::resource::ObjectStrategy;
 use crate::core::address;
 use crate::support::defaulting;
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::{GoShape, OPTIONAL};
-
-/// The form of the spec in messages.
-const SPEC: GoShape = GoShape::Struct(&[("CIDRs", "cidrs", OPTIONAL)]);
 
 /// At most one range for each family; ranges are immutable.
 pub(super) struct ServiceCIDRStrategy;
@@ -55,7 +51,11 @@ fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         return;
     }
     if ranges.len() > 2 {
-        errors.push(ranges.invalid("may only hold up to 2 values").shown_as(spec.go_text(SPEC)));
+        errors.push(
+            ranges
+                .invalid("may only hold up to 2 values")
+                .shown_as(spec.go_text("<networking.ServiceCIDRSpec>")),
+        );
         return;
     }
     for range in ranges.elements() {

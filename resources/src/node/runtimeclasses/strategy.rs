@@ -11,17 +11,7 @@ use resource_views::{Map, Quantity, Typed as _};
 
 use crate::core::pod_spec::validation;
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 use crate::support::label_selector;
-
-/// The form of a toleration in messages.
-const TOLERATION: GoShape = GoShape::Struct(&[
-    ("Key", "key", TEXT),
-    ("Operator", "operator", TEXT),
-    ("Value", "value", TEXT),
-    ("Effect", "effect", TEXT),
-    ("TolerationSeconds", "tolerationSeconds", OPTIONAL),
-]);
 
 /// The handler is immutable.
 pub(super) struct RuntimeClassStrategy;
@@ -44,7 +34,7 @@ impl ObjectStrategy for RuntimeClassStrategy {
         let tolerations = scheduling.tolerations();
         for toleration in tolerations.elements() {
             if !seen.insert((*toleration).value()) {
-                errors.push(toleration.duplicate().shown_as(toleration.go_text(TOLERATION)));
+                errors.push(toleration.duplicate().shown_as(toleration.go_text("<core.Toleration>")));
             }
         }
         validation::check_tolerations(&tolerations, &options, &mut errors);

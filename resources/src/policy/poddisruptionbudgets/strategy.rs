@@ -10,16 +10,7 @@ use resource_views::policy::v1::PodDisruptionBudget;
 
 use crate::support::conditions;
 use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text::{GoShape, LABEL_SELECTOR, OPTIONAL};
 use crate::support::label_selector;
-
-/// The form of the spec in messages.
-const SPEC: GoShape = GoShape::Struct(&[
-    ("MinAvailable", "minAvailable", OPTIONAL),
-    ("Selector", "selector", GoShape::Pointer(&LABEL_SELECTOR)),
-    ("MaxUnavailable", "maxUnavailable", OPTIONAL),
-    ("UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", OPTIONAL),
-]);
 
 /// Either a minimum or a maximum, not both.
 pub(super) struct PodDisruptionBudgetStrategy;
@@ -50,8 +41,8 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
         let least = spec.min_available();
         let most = spec.max_unavailable();
         if least.exists() && most.exists() {
-            let error = spec.invalid("minAvailable and maxUnavailable cannot be both set");
-            errors.push(error.shown_as(spec.go_text(SPEC)));
+            let detail = "minAvailable and maxUnavailable cannot be both set";
+            errors.push(spec.invalid_as("<policy.PodDisruptionBudgetSpec>", detail));
         }
         for field in [&least, &most] {
             check_amount(field, &mut errors);

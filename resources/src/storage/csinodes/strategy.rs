@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::core::persistentvolumes::sources;
 use crate::support::field::Field;
-use crate::support::go_text::internal;
+use crate::support::go_text;
 use crate::support::semantic;
 
 /// Maximum length of a driver's node ID, in bytes.
@@ -53,7 +53,7 @@ impl ObjectStrategy for CSINodeStrategy {
                 let mut shown = now.value().cloned().unwrap_or_default();
                 shown.as_object_mut().and_then(|fields| fields.remove("allocatable"));
                 let error = FieldError::invalid(after.path(), Value::Null, "field is immutable");
-                errors.push(error.shown_as(internal::text(Some(&shown), "<storage.CSINodeDriver>")));
+                errors.push(error.shown_as(go_text::text(Some(&shown), "<storage.CSINodeDriver>")));
             }
         }
         errors

@@ -9,8 +9,6 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::internal;
-
 /// Lines of context.
 const CONTEXT: usize = 3;
 /// Texts with more lines are not matched line by line: that would take too long.
@@ -23,9 +21,9 @@ pub(crate) fn difference(old: &str, new: &str) -> String {
     unified(&indented(old), &indented(new))
 }
 
-/// Returns the difference of two values of an [internal type](super::internal).
+/// Returns the difference of two values of an internal type.
 pub(crate) fn of(before: Option<&Value>, now: Option<&Value>, shape: &str) -> String {
-    difference(&internal::text(before, shape), &internal::text(now, shape))
+    difference(&super::text(before, shape), &super::text(now, shape))
 }
 
 /// A part of two texts: equal, or replaced.

@@ -4,7 +4,7 @@ use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::schema::StructuralSchema;
 use serde_json::{Map, Value};
 
-use super::super::findings::{Findings, Place, json_text};
+use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 use super::rules::DefaultRules;
 
@@ -139,7 +139,7 @@ impl<'a> Check<'a, '_, '_> {
         let detail = format!("must result in valid metadata: {errors}");
         match default {
             Value::String(text) => self.findings.invalid(place, text, detail),
-            other => self.findings.invalid_shown(place, || json_text(other), &detail),
+            other => self.findings.invalid_value(place, Some(other), &detail),
         }
         false
     }

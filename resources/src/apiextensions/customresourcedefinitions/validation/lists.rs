@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
-use super::super::go_form;
 use super::super::schema::{Items, Schema};
 use super::ratcheting::Options;
 
@@ -106,7 +105,8 @@ fn check_keyed(schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
         }
         Some(Items::Many(_)) => {
             let detail = "must only have a single schema if x-kubernetes-list-type is map";
-            findings.invalid_shown(&items_place, || go_form::items_text(schema.get("items")), detail);
+            let shape = "*<apiextensions.JSONSchemaPropsOrArray>";
+            findings.invalid_as(shape, &items_place, schema.get("items"), detail);
             return;
         }
         Some(Items::One(item)) => item,

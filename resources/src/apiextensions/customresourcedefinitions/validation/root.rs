@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
-use super::super::go_form;
 use super::super::schema::Schema;
 use super::super::view;
 use super::ratcheting::Options;
 use super::{defaulting, openapi, rules, structural};
+use crate::support::go_text;
 
 /// The fields that a schema with the `status` subresource may have at its root, as messages list them.
 const FIELDS_BESIDE_STATUS: [&str; 22] = [
@@ -113,7 +113,9 @@ fn check_root_beside_status(
     place: &Place,
     findings: &mut Findings<'_>,
 ) {
-    for (name, _) in go_form::schema_fields().filter(|(_, json)| schema.get(json).is_some()) {
+    for (name, _) in
+        go_text::fields("apiextensions.JSONSchemaProps").filter(|(_, json)| schema.get(json).is_some())
+    {
         if name == "Type" && schema.kind() != "object" {
             let detail = "only \"object\" is allowed as the type at the root of the schema if the status \
                           subresource is enabled";
@@ -125,7 +127,7 @@ fn check_root_beside_status(
                 "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
                 FIELDS_BESIDE_STATUS.join(" ")
             );
-            findings.invalid_shown(place, || go_form::schema_text(value), &detail);
+            findings.invalid_as("*<apiextensions.JSONSchemaProps>", place, value, &detail);
             return;
         }
     }

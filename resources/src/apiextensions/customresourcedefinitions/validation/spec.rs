@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use registry_core::api::validation::names as formats;
 
 use super::super::findings::{Findings, Place};
-use super::super::go_form;
 use super::super::schema::Schema;
 use super::super::view::Spec;
 use super::ratcheting::Options;
@@ -13,6 +12,9 @@ use super::{conversion, names, root, versions};
 
 /// Maximum number of versions. Each has routes, documents and a compiled schema.
 const MAX_VERSIONS: usize = 100;
+
+/// The Go type of the versions.
+const VERSIONS: &str = "[<apiextensions.CustomResourceDefinitionVersion>";
 
 /// Checks a spec.
 pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
@@ -124,13 +126,14 @@ fn check_version_list(spec: &Spec<'_>, place: &Place, findings: &mut Findings<'_
     }
     let mut seen = HashSet::new();
     if !spec.versions.iter().all(|version| seen.insert(version.name)) {
-        let text = || go_form::versions_text(spec);
-        findings.invalid_shown(&versions_place, text, "must contain unique version names");
+        let shown = spec.own_parts_of_versions();
+        let detail = "must contain unique version names";
+        findings.invalid_as(VERSIONS, &versions_place, shown.as_ref(), detail);
     }
     if spec.versions.iter().filter(|version| version.storage).count() != 1 {
-        let text = || go_form::versions_text(spec);
+        let shown = spec.own_parts_of_versions();
         let detail = "must have exactly one version marked as storage version";
-        findings.invalid_shown(&versions_place, text, detail);
+        findings.invalid_as(VERSIONS, &versions_place, shown.as_ref(), detail);
     }
     // The first version was once a field of its own.
     if let Some(first) = spec.versions.first().filter(|first| !first.name.is_empty()) {

@@ -8,14 +8,6 @@ use resource_views::List;
 use resource_views::core::v1::{PodResourceClaim, ResourceClaim};
 
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
-
-/// The form of a reference in messages.
-const RESOURCE_CLAIM: GoShape = GoShape::Struct(&[
-    ("Name", "name", TEXT),
-    ("ResourceClaimName", "resourceClaimName", OPTIONAL),
-    ("ResourceClaimTemplateName", "resourceClaimTemplateName", OPTIONAL),
-]);
 
 /// The names of the claims of a pod.
 #[derive(Default)]
@@ -95,7 +87,7 @@ pub(super) fn check(claims: &List<PodResourceClaim<'_, '_>>, is_static_pod: bool
             _ => Some("at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
         };
         if let Some(detail) = detail {
-            errors.push(claim.invalid(detail).shown_as(claim.go_text(RESOURCE_CLAIM)));
+            errors.push(claim.invalid_as("<core.PodResourceClaim>", detail));
         }
         for source in sources {
             source.check_if_present(names::dns_subdomain, errors);

@@ -9,60 +9,10 @@ use resource_views::{Integer, List};
 
 use super::{Options, text_rules, windows};
 use crate::support::field::ShownAsGo as _;
-use crate::support::go_text::{GoShape, OPTIONAL, TEXT};
 
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 const ONLY_LOCALHOST_SECCOMP: &str = "can only be set when seccomp type is Localhost";
 const MAX_APPARMOR_BYTES: usize = 4_095;
-
-/// The form of a seccomp profile in messages.
-const SECCOMP: GoShape =
-    GoShape::Struct(&[("Type", "type", TEXT), ("LocalhostProfile", "localhostProfile", OPTIONAL)]);
-
-/// The form of a container's context in messages.
-const CONTEXT: GoShape = GoShape::Struct(&[
-    (
-        "Capabilities",
-        "capabilities",
-        GoShape::Pointer(&GoShape::Struct(&[("Add", "add", OPTIONAL), ("Drop", "drop", OPTIONAL)])),
-    ),
-    ("Privileged", "privileged", OPTIONAL),
-    (
-        "SELinuxOptions",
-        "seLinuxOptions",
-        GoShape::Pointer(&GoShape::Struct(&[
-            ("User", "user", TEXT),
-            ("Role", "role", TEXT),
-            ("Type", "type", TEXT),
-            ("Level", "level", TEXT),
-        ])),
-    ),
-    (
-        "WindowsOptions",
-        "windowsOptions",
-        GoShape::Pointer(&GoShape::Struct(&[
-            ("GMSACredentialSpecName", "gmsaCredentialSpecName", OPTIONAL),
-            ("GMSACredentialSpec", "gmsaCredentialSpec", OPTIONAL),
-            ("RunAsUserName", "runAsUserName", OPTIONAL),
-            ("HostProcess", "hostProcess", OPTIONAL),
-        ])),
-    ),
-    ("RunAsUser", "runAsUser", OPTIONAL),
-    ("RunAsGroup", "runAsGroup", OPTIONAL),
-    ("RunAsNonRoot", "runAsNonRoot", OPTIONAL),
-    ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem", OPTIONAL),
-    ("AllowPrivilegeEscalation", "allowPrivilegeEscalation", OPTIONAL),
-    ("ProcMount", "procMount", OPTIONAL),
-    ("SeccompProfile", "seccompProfile", GoShape::Pointer(&SECCOMP)),
-    (
-        "AppArmorProfile",
-        "appArmorProfile",
-        GoShape::Pointer(&GoShape::Struct(&[
-            ("Type", "type", TEXT),
-            ("LocalhostProfile", "localhostProfile", OPTIONAL),
-        ])),
-    ),
-]);
 
 /// Checks the number of a user or of a group.
 pub(in crate::core) fn check_id(id: &Integer<'_, '_>, errors: &mut ErrorList) {
@@ -233,7 +183,7 @@ pub(super) fn check_container(
 fn check_no_escalation(context: &SecurityContext<'_, '_>, errors: &mut ErrorList) {
     let refuse = |what: &str| {
         let detail = format!("cannot set `allowPrivilegeEscalation` to false and {what}");
-        context.invalid(detail).shown_as(context.go_text(CONTEXT))
+        context.invalid_as("<core.SecurityContext>", detail)
     };
     if context.privileged().is_true() {
         errors.push(refuse("`privileged` to true"));
@@ -264,7 +214,8 @@ fn check_seccomp(profile: &SeccompProfile<'_, '_>, errors: &mut ErrorList) {
         }
         ("Localhost", true) => local.check(text_rules::descending_path, errors),
         (_, true) => {
-            errors.push(local.invalid(ONLY_LOCALHOST_SECCOMP).shown_as(profile.go_text(SECCOMP)));
+            let shown = profile.go_text("<core.SeccompProfile>");
+            errors.push(local.invalid(ONLY_LOCALHOST_SECCOMP).shown_as(shown));
         }
         (_, false) => {}
     }
