@@ -134,11 +134,12 @@ impl ResponseBody {
 
     /// Returns a body whose events are those that `change` makes of its own, if it is that of a watch.
     pub(crate) fn map_events(self, change: impl FnOnce(Box<dyn Events>) -> Box<dyn Events>) -> Self {
-        let delivery = match self.delivery {
+        let Delivered { delivery, observers } = *self.0;
+        let delivery = match delivery {
             Delivery::Watch(events) => Delivery::Watch(change(events)),
             other => other,
         };
-        Self { delivery, observers: self.observers }
+        Self(Box::new(Delivered { delivery, observers }))
     }
 
     /// Returns the next frame as pieces, so that the objects of events are not copied.

@@ -186,7 +186,7 @@ impl Server {
         let info = RequestInfo::parse(request.method(), request.uri());
         let api = Arc::clone(&self.api);
         // Runs in a task of its own, as in a server.
-        let task = tokio::spawn(async move { api.dispatch(info, RequestContext::system(""), request).await });
+        let task = tokio::spawn(async move { api.respond(info, RequestContext::system(""), request).await });
         task.await.unwrap().map(Body::new)
     }
 

@@ -139,7 +139,7 @@ impl Server {
     fn send_as(&self, context: RequestContext, request: Request<Body>) -> Answer {
         let info = RequestInfo::parse(request.method(), request.uri());
         let answered = async {
-            let response = self.api.dispatch(info, context, request).await;
+            let response = self.api.clone().respond(info, context, request).await;
             let (parts, body) = response.into_parts();
             (parts, body.collect().await.unwrap().to_bytes())
         };

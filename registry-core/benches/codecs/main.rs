@@ -163,9 +163,9 @@ fn apply_a_change(bencher: Bencher<'_, '_>, sample: Sample) {
     let prepared = sample.prepared();
     let manager = prepared.manager();
     let applied = &prepared.object;
-    let live = manager.apply(None, applied, "one", false, samples::NOW).unwrap();
+    let live = manager.apply(None, applied, "one", false, samples::NOW).unwrap().unwrap();
     let changed = changed(applied);
-    bencher.bench(|| manager.apply(Some(&live), &changed, "one", false, samples::NOW).unwrap());
+    bencher.bench(|| manager.apply(Some(&live), &changed, "one", false, samples::NOW).unwrap().unwrap());
 }
 
 fn changed(object: &Object) -> Object {

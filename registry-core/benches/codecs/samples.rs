@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use registry_core::api::{GroupVersionKind, Object};
-use registry_core::apply::{FieldManager, FieldSet, Reset};
+use registry_core::apply::{Conversions, FieldManager, FieldSet, Reset};
 use registry_core::codec::{cbor, protobuf, stored};
 use registry_core::schema::{Scalar, Schema, TypeRef, TypeTable};
 use serde_json::{Map, Value, json};
@@ -95,6 +95,7 @@ impl Prepared {
             reset: Reset::Fields(FieldSet::of_paths([&["status"][..]])),
             blank: &self.blank,
             versions: None,
+            conversions: Conversions::default(),
             budget: None,
         }
     }
@@ -102,7 +103,7 @@ impl Prepared {
     /// The object as its creator left it, managers noted.
     pub(crate) fn managed(&'static self) -> Object {
         let mut object = self.object.clone();
-        self.manager().track_update(None, &mut object, "one", NOW);
+        self.manager().track_update(None, &mut object, "one", NOW).unwrap();
         object
     }
 }

@@ -88,6 +88,7 @@ mod tests {
 
     #[test]
     fn lists_increase() {
+        let count = |list: &str, completions| count(list, completions).map_err(|error| error.to_string());
         assert_eq!(count("", 5), Ok(0));
         assert_eq!(count("0,2-4", 5), Ok(4));
         for (list, complaint) in [
