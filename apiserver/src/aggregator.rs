@@ -27,7 +27,7 @@ use http::Request;
 use registry_core::RequestContext;
 use registry_core::Resource as _;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
-use resources::apiregistration::apiservices::APIServices;
+use resources::api::apiregistration::apiservices::APIServices;
 
 use tokio_util::sync::CancellationToken;
 

@@ -33,7 +33,7 @@ use registry_core::Resource as _;
 use registry_core::api::clock::Clock;
 use registry_core::registry::{InformerTask, InstalledApi};
 use resources::admission::QuotaUsage;
-use resources::coordination::leases::Leases;
+use resources::api::coordination::leases::Leases;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_client::ApiClient;

@@ -68,7 +68,7 @@ pub use lists::CacheSize;
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
 pub use program::Program;
-pub use resources::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
+pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
 pub use serving::{EndpointReconciler, ServingOptions};

@@ -33,7 +33,7 @@ use registry_core::api::StatusError;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 
-use crate::core::services::ServiceRanges;
+use crate::api::core::services::ServiceRanges;
 
 mod api_services;
 mod client_authorities;
@@ -116,7 +116,7 @@ pub fn default_rules(cluster_role: &str, features: &[Feature]) -> Vec<serde_json
 
 /// Returns the APIServices of Kubernetes' own group versions.
 pub(crate) fn api_services() -> Vec<registry_core::api::Object> {
-    wanted::objects::<crate::apiregistration::apiservices::APIServices>()
+    wanted::objects::<crate::api::apiregistration::apiservices::APIServices>()
 }
 
 /// Returns the hooks for the installed resources. Objects of kinds that are not served are not created.

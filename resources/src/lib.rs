@@ -5,32 +5,10 @@
 //! upstream types.
 
 pub mod admission;
-pub mod admissionregistration;
-pub mod apiextensions;
-pub mod apiregistration;
-pub mod apps;
-pub mod authentication;
-pub mod authorization;
-pub mod autoscaling;
-pub mod batch;
+pub mod api;
 pub mod bootstrap;
-pub mod certificates;
-pub mod coordination;
-pub mod core;
-pub mod discovery;
-pub mod events;
-pub mod flowcontrol;
 pub mod generated;
-pub mod internal;
-pub mod networking;
-pub mod node;
-pub mod policy;
-pub mod rbac;
-pub mod resource;
-pub mod scheduling;
 pub mod schema;
-pub mod storage;
-pub mod storagemigration;
 mod support;
 #[cfg(test)]
 mod testing;
@@ -50,11 +28,14 @@ pub struct AttachedWork {
 /// Returns what runs with them.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
-    ranges: core::services::ServiceAllocation,
+    ranges: api::core::services::ServiceAllocation,
 ) -> AttachedWork {
-    let Some(allocator) = core::services::allocation::attach(installed, ranges) else {
+    let Some(allocator) = api::core::services::allocation::attach(installed, ranges) else {
         return AttachedWork::default();
     };
     let informers = allocator.informer().into_iter().collect();
-    AttachedWork { hooks: vec![Box::new(core::services::repair::AllocationRepair(allocator))], informers }
+    AttachedWork {
+        hooks: vec![Box::new(api::core::services::repair::AllocationRepair(allocator))],
+        informers,
+    }
 }

@@ -10,8 +10,8 @@ use registry_core::api::Object;
 use registry_core::apply::{Conversions, FieldManager, Reset, reset_fields};
 use registry_core::context::Budget;
 use registry_core::{Resource, ResourceType};
-use resources::core::configmaps::ConfigMaps;
-use resources::core::pods::Pods;
+use resources::api::core::configmaps::ConfigMaps;
+use resources::api::core::pods::Pods;
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-01-01T00:00:00Z";

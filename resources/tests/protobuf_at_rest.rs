@@ -20,8 +20,8 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{
     Interface, ListRequest, NewValue, StorageError, StoredObject, TryUpdate, WatchEvent, WatchRequest,
 };
-use resources::core::configmaps::ConfigMaps;
-use resources::core::pods::Pods;
+use resources::api::core::configmaps::ConfigMaps;
+use resources::api::core::pods::Pods;
 use serde_json::{Value, json};
 
 struct Fixture {

@@ -281,7 +281,7 @@ async fn outcome_of_action(
 ) -> (Vec<String>, Value) {
     let installed = resources::STORAGE_MAP.install(storage, &|_| true).unwrap();
     for pod in case["stored"].as_array().into_iter().flatten() {
-        let store = installed.store(<resources::core::pods::Pods as Resource>::TYPE).unwrap();
+        let store = installed.store(<resources::api::core::pods::Pods as Resource>::TYPE).unwrap();
         let pod = decoded(store.resource(), pod);
         let context = RequestContext::system(pod.namespace());
         store.create(&context, pod.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();

@@ -12,10 +12,10 @@ use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
-use resources::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1;
-use resources::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers;
-use resources::core::events::Events;
-use resources::events::events_v1::EventsV1;
+use resources::api::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1;
+use resources::api::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers;
+use resources::api::core::events::Events;
+use resources::api::events::events_v1::EventsV1;
 use serde_json::{Value, json};
 
 /// Reads a value through the storage of a kind.

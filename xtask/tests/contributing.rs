@@ -51,7 +51,7 @@ fn every_named_file_exists() {
             .any(|folder| text.starts_with(folder))
     };
     let files: Vec<&str> = code().into_iter().filter(in_top_level).collect();
-    assert!(files.contains(&"resources/src/core/configmaps/strategy.rs"), "{files:?}");
+    assert!(files.contains(&"resources/src/api/core/configmaps/strategy.rs"), "{files:?}");
     for file in files {
         assert!(workspace().join(file).exists(), "{file} does not exist");
     }
@@ -61,7 +61,7 @@ fn every_named_file_exists() {
 fn the_first_change_fits_the_sources() {
     let read = |path: &str| std::fs::read_to_string(workspace().join(path)).unwrap();
     let [column, rule] = <[String; 2]>::try_from(block("rust")).expect("the column and the rule");
-    let configmaps = read("resources/src/core/configmaps.rs");
+    let configmaps = read("resources/src/api/core/configmaps.rs");
     assert!(configmaps.contains("static COLUMNS") && configmaps.contains("printers::length"));
     assert!(column.contains("Column::boolean") && column.contains("printers::flag"));
     for (path, declaration) in [
@@ -70,7 +70,7 @@ fn the_first_change_fits_the_sources() {
     ] {
         assert!(read(path).contains(declaration), "{path} has no `{declaration}`");
     }
-    let strategy = read("resources/src/core/configmaps/strategy.rs");
+    let strategy = read("resources/src/api/core/configmaps/strategy.rs");
     assert!(
         strategy.contains("for (key, field) in data.entries()") && rule.contains("field.path()"),
         "{rule}"

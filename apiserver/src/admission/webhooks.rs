@@ -25,8 +25,8 @@ use registry_core::registry::{InstalledApi, Services};
 use registry_core::resource::Resource as _;
 use registry_core::rest::access::AccessReviewer;
 use registry_core::rest::webhook::WebhookCaller;
-use resources::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations;
-use resources::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
+use resources::api::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations;
+use resources::api::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
 
 use crate::metrics::AdmissionMetrics;
 

@@ -17,8 +17,10 @@ use registry_core::api::{ListOptions, Object};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
 use registry_core::{RequestContext, Resource as _};
-use resources::apiregistration::apiservices::availability::{Availability, AvailabilityWriter, is_available};
-use resources::discovery::endpointslices::EndpointSlices;
+use resources::api::apiregistration::apiservices::availability::{
+    Availability, AvailabilityWriter, is_available,
+};
+use resources::api::discovery::endpointslices::EndpointSlices;
 
 use crate::metrics::AggregatorMetrics;
 

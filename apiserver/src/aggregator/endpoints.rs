@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use registry_core::Resource as _;
 use registry_core::api::Object;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
-use resources::discovery::endpointslices::EndpointSlices;
+use resources::api::discovery::endpointslices::EndpointSlices;
 use serde_json::Value;
 
 use super::remote_service::ServiceReference;

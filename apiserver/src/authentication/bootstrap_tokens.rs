@@ -15,7 +15,7 @@ use registry_core::context::UserInfo;
 use registry_core::registry::Stores;
 use registry_core::resource::Resource as _;
 use registry_core::rest::{Answer, Getter as _};
-use resources::core::secrets::Secrets;
+use resources::api::core::secrets::Secrets;
 use ring::digest::{SHA256, digest};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};

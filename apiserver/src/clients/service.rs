@@ -6,7 +6,7 @@ use registry_core::api::{GetOptions, Object};
 use registry_core::registry::Stores;
 use registry_core::rest::{Answer, Getter as _};
 use registry_core::{RequestContext, Resource as _};
-use resources::core::services::Services;
+use resources::api::core::services::Services;
 use serde_json::Value;
 
 use super::dial::BackendReach;

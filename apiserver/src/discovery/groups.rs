@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use registry_core::api::compare_versions;
 use registry_core::registry::InstalledPath;
-use resources::apiregistration::apiservices::local::{Priorities, priorities};
+use resources::api::apiregistration::apiservices::local::{Priorities, priorities};
 
 use super::remote::RemoteVersion;
 

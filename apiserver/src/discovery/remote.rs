@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use registry_core::api::compare_versions;
-use resources::apiregistration::apiservices::local::Priorities;
+use resources::api::apiregistration::apiservices::local::Priorities;
 use serde_json::Value;
 
 use crate::openapi::RemoteSpec;

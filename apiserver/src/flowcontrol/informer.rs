@@ -10,9 +10,9 @@ use k8s_openapi::api::flowcontrol::v1::FlowSchema;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{Compiled, InformerTask, InstalledApi, Synced};
 use registry_core::resource::Resource;
+use resources::api::flowcontrol::flowschemas::FlowSchemas as FlowSchemaResource;
+use resources::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 use resources::bootstrap::DanglingStatus;
-use resources::flowcontrol::flowschemas::FlowSchemas as FlowSchemaResource;
-use resources::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
 use super::FlowControl;
 use super::configuration::LevelConfiguration;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use registry_core::api::GroupResource;
 use registry_core::registry::{InstalledApi, Synced};
 use registry_core::storage::mvcc::Mvcc;
-use resources::apiextensions::CustomResourceController;
+use resources::api::apiextensions::CustomResourceController;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 

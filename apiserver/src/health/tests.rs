@@ -4,7 +4,7 @@ use registry_core::resource::{Resource as _, Versions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
-use resources::core::namespaces::Namespaces;
+use resources::api::core::namespaces::Namespaces;
 
 use super::checks::FirstStart;
 use super::*;

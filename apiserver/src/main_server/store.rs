@@ -21,16 +21,16 @@ use registry_core::storage::{
     Entry, Interface, ListPage, ListRequest, NewValue, Revision, StorageError, StoredObject, TryUpdate,
     Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
 };
-use resources::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
-use resources::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
-use resources::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations;
-use resources::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
-use resources::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings;
-use resources::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
-use resources::core::namespaces::Namespaces;
-use resources::core::services::Services as ServiceResource;
-use resources::flowcontrol::flowschemas::FlowSchemas;
-use resources::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
+use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
+use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
+use resources::api::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations;
+use resources::api::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
+use resources::api::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings;
+use resources::api::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
+use resources::api::core::namespaces::Namespaces;
+use resources::api::core::services::Services as ServiceResource;
+use resources::api::flowcontrol::flowschemas::FlowSchemas;
+use resources::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
 use crate::clients::Client;
 

@@ -8,9 +8,9 @@ use registry_core::api::clock::Clock;
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
-use resources::apiextensions::CustomResourceController;
-use resources::apiregistration::CustomRegistration;
-use resources::rbac::RoleAggregation;
+use resources::api::apiextensions::CustomResourceController;
+use resources::api::apiregistration::CustomRegistration;
+use resources::api::rbac::RoleAggregation;
 
 use crate::admission::ServedKinds;
 use crate::aggregator::{Aggregation, RemoteApis, Transports};
@@ -60,8 +60,8 @@ pub(super) fn attach_rules(
     dependencies: &ServerDependencies,
     engine: &Engine,
 ) -> resources::AttachedWork {
-    resources::rbac::prevent_escalation(installed, &dependencies.services);
-    resources::resource::restrict_access(installed, &dependencies.services);
+    resources::api::rbac::prevent_escalation(installed, &dependencies.services);
+    resources::api::resource::restrict_access(installed, &dependencies.services);
     let mut attached = resources::attach_hooks(installed, options.serving.service_allocation());
     if engine.has_one_server() {
         attached.informers.clear();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use registry_core::resource::ResourceDescription;
-use resources::apiextensions::customresourcedefinitions::check_schema;
+use resources::api::apiextensions::customresourcedefinitions::check_schema;
 
 use crate::server::error::ServerError;
 

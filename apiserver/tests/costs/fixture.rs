@@ -24,7 +24,7 @@ use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
 use resources::admission::AdmissionSettings;
-use resources::core::services::{NodePortRange, ServiceAllocation, ServiceRange};
+use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;

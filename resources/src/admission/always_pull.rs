@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::core::pods::Pods;
+use crate::api::core::pods::Pods;
 
 const ALWAYS: &str = "Always";
 const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::core::pods::Pods;
+use crate::api::core::pods::Pods;
 
 const HOST: &str = "kubernetes.io/hostname";
 const REQUIRED: [&str; 4] =

@@ -12,8 +12,8 @@ use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 
 use super::refusal::forbidden;
-use crate::certificates::certificatesigningrequests::CertificateSigningRequests;
-use crate::certificates::podcertificaterequests::PodCertificateRequests;
+use crate::api::certificates::certificatesigningrequests::CertificateSigningRequests;
+use crate::api::certificates::podcertificaterequests::PodCertificateRequests;
 use crate::support::semantic;
 
 const GROUP: &str = "certificates.k8s.io";

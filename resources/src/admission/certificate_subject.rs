@@ -9,8 +9,8 @@ use registry_core::api::{Object, StatusError};
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::certificates::certificatesigningrequests::CertificateSigningRequests;
-use crate::certificates::certificatesigningrequests::subject::{self, Subject};
+use crate::api::certificates::certificatesigningrequests::CertificateSigningRequests;
+use crate::api::certificates::certificatesigningrequests::subject::{self, Subject};
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const ADMINISTRATORS: &str = "system:masters";

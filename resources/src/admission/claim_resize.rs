@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::concerns;
 use super::default_class::class_of;
 use super::refusal::forbidden;
-use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::core::pod_spec::totals;
-use crate::storage::storageclasses::StorageClasses;
+use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::core::pod_spec::totals;
+use crate::api::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;
 
 /// The plug-in.

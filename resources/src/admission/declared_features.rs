@@ -11,8 +11,8 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::refusal::forbidden;
-use crate::core::nodes::Nodes;
-use crate::core::pods::Pods;
+use crate::api::core::nodes::Nodes;
+use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
 
 /// Changes of the resources of a whole pod.

@@ -11,7 +11,7 @@ use registry_core::api::{Object, StatusError};
 use serde_json::{Value, json};
 
 use super::concerns;
-use crate::core::pods::Pods;
+use crate::api::core::pods::Pods;
 
 /// The plug-in.
 pub(super) struct ExtendedToleration;

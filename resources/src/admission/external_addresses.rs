@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::core::services::Services;
+use crate::api::core::services::Services;
 
 /// The plug-in.
 pub(super) struct ExternalAddresses;

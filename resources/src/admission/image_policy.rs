@@ -17,7 +17,7 @@ use registry_core::rest::webhook::WebhookCaller;
 use serde_json::{Map, Value, json};
 
 use super::refusal::forbidden;
-use crate::core::pods::Pods;
+use crate::api::core::pods::Pods;
 use backend::{Backend, Verdict};
 pub(crate) use settings::ImagePolicySettings;
 

@@ -7,8 +7,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{concerns, default_class};
-use crate::networking::ingressclasses::IngressClasses;
-use crate::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
+use crate::api::networking::ingressclasses::IngressClasses;
+use crate::api::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
 use crate::support::lookup::Lookup;
 
 /// The annotation of the default class.

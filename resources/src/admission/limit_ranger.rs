@@ -17,10 +17,10 @@ use serde_json::{Map, Value, json};
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::core::limitranges::LimitRanges;
-use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::core::pod_spec::totals;
-use crate::core::pods::Pods;
+use crate::api::core::limitranges::LimitRanges;
+use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::core::pod_spec::totals;
+use crate::api::core::pods::Pods;
 use crate::support::lookup::{Decoded, Lookup};
 
 /// Lists the values that the plug-in set.

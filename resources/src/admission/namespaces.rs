@@ -12,7 +12,7 @@ use registry_core::resource::Resource;
 use serde_json::json;
 
 use super::refusal::forbidden;
-use crate::core::namespaces::Namespaces;
+use crate::api::core::namespaces::Namespaces;
 use crate::support::lookup::Lookup;
 use crate::support::system_writer::SystemWriter;
 

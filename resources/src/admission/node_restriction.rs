@@ -26,10 +26,10 @@ use serde_json::Value;
 use super::certificate_subject::requested;
 use super::node_identity;
 use super::refusal::forbidden;
-use crate::certificates::podcertificaterequests::PodCertificateRequests;
-use crate::core::nodes::Nodes;
-use crate::core::pods::Pods;
-use crate::core::serviceaccounts::ServiceAccounts;
+use crate::api::certificates::podcertificaterequests::PodCertificateRequests;
+use crate::api::core::nodes::Nodes;
+use crate::api::core::pods::Pods;
+use crate::api::core::serviceaccounts::ServiceAccounts;
 use crate::support::lookup::Lookup;
 use audiences::Audiences;
 

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 use super::concerns;
 use super::refusal::{failed, forbidden};
-use crate::core::namespaces::Namespaces;
-use crate::core::pods::Pods;
+use crate::api::core::namespaces::Namespaces;
+use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
 
 const ANNOTATION: &str = "scheduler.alpha.kubernetes.io/node-selector";

@@ -7,7 +7,7 @@ use registry_core::api::{Object, StatusError};
 use serde_json::{Value, json};
 
 use super::concerns;
-use crate::core::nodes::Nodes;
+use crate::api::core::nodes::Nodes;
 
 /// The plug-in.
 pub(super) struct NotReadyTaint;

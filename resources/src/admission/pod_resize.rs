@@ -9,9 +9,9 @@ use registry_core::resource::Resource;
 use registry_core::schema::Quantity;
 
 use super::refusal::forbidden;
-use crate::core::nodes::Nodes;
-use crate::core::pod_spec::totals;
-use crate::core::pods::Pods;
+use crate::api::core::nodes::Nodes;
+use crate::api::core::pod_spec::totals;
+use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
 
 const MILLI: i128 = 1_000_000;

@@ -24,8 +24,8 @@ use serde_json::Value;
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::core::namespaces::Namespaces;
-use crate::core::pods::Pods;
+use crate::api::core::namespaces::Namespaces;
+use crate::api::core::pods::Pods;
 use crate::support::field::Field;
 use crate::support::lookup::Lookup;
 use checks::PodView;

@@ -10,8 +10,8 @@ use registry_core::registry::{InformerTask, InstalledApi};
 
 use super::concerns;
 use super::refusal::forbidden;
-use crate::core::pods::Pods;
-use crate::scheduling::priorityclasses::PriorityClasses;
+use crate::api::core::pods::Pods;
+use crate::api::scheduling::priorityclasses::PriorityClasses;
 use crate::support::lookup::{Decoded, Lookup};
 
 const PREEMPT: &str = "PreemptLowerPriority";

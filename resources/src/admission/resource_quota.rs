@@ -26,8 +26,8 @@ use registry_core::resource::{Resource, ResourceType};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use serde_json::Value;
 
-use crate::core::pod_spec::totals::{self, Amounts};
-use crate::core::resourcequotas::ResourceQuotas;
+use crate::api::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::resourcequotas::ResourceQuotas;
 use crate::support::lookup::{Decoded, Lookup};
 use devices::{DeviceLookup, Devices};
 use request::Request;

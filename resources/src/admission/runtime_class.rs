@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::concerns;
 use super::tolerations::merged;
-use crate::core::pod_spec::totals::{self, Amounts};
-use crate::core::pods::Pods;
-use crate::node::runtimeclasses::RuntimeClasses;
+use crate::api::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::pods::Pods;
+use crate::api::node::runtimeclasses::RuntimeClasses;
 use crate::support::lookup::Lookup;
 
 const OVERHEAD: [&str; 2] = ["spec", "overhead"];

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::refusal::forbidden;
 use super::{concerns, references};
-use crate::core::pods::Pods;
-use crate::core::serviceaccounts::ServiceAccounts;
+use crate::api::core::pods::Pods;
+use crate::api::core::serviceaccounts::ServiceAccounts;
 use crate::support::lookup::Lookup;
 
 /// The directory where programs look for the token.

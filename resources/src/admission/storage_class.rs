@@ -8,8 +8,8 @@ use registry_core::registry::InstalledApi;
 
 use super::default_class::CLASS_ANNOTATION;
 use super::{concerns, default_class};
-use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::storage::storageclasses::StorageClasses;
+use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;
 
 /// The annotation of the default class, and its former name.

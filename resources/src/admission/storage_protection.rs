@@ -7,9 +7,9 @@ use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, O
 use registry_core::api::{Object, StatusError};
 
 use super::concerns;
-use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::core::persistentvolumes::PersistentVolumes;
-use crate::storage::volumeattributesclasses::VolumeAttributesClasses;
+use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::core::persistentvolumes::PersistentVolumes;
+use crate::api::storage::volumeattributesclasses::VolumeAttributesClasses;
 
 /// The plug-in.
 pub(super) struct StorageProtection;

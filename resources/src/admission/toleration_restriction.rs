@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::refusal::failed;
 use super::{concerns, tolerations};
-use crate::core::namespaces::Namespaces;
-use crate::core::pods::{Pods, quality_of_service};
+use crate::api::core::namespaces::Namespaces;
+use crate::api::core::pods::{Pods, quality_of_service};
 use crate::support::lookup::Lookup;
 
 const DEFAULTS: &str = "scheduler.alpha.kubernetes.io/defaultTolerations";

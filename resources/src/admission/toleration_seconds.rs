@@ -7,7 +7,7 @@ use registry_core::api::{Object, StatusError};
 use serde_json::{Value, json};
 
 use super::concerns;
-use crate::core::pods::Pods;
+use crate::api::core::pods::Pods;
 
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 

@@ -7,8 +7,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 
-use crate::core::nodes::Nodes;
-use crate::core::pods::Pods;
+use crate::api::core::nodes::Nodes;
+use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
 
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];

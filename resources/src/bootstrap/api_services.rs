@@ -10,8 +10,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{PostStartHook, wanted};
-use crate::apiregistration::apiservices::APIServices;
-use crate::apiregistration::apiservices::local::{self, Automanaged, LocalSpec};
+use crate::api::apiregistration::apiservices::APIServices;
+use crate::api::apiregistration::apiservices::local::{self, Automanaged, LocalSpec};
 use crate::support::system_writer::SystemWriter;
 
 /// The hook.

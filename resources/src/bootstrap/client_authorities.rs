@@ -12,7 +12,7 @@ use registry_core::registry::InstalledApi;
 use serde_json::{Map, Value, json};
 
 use super::{PostStartHook, ServerFacts};
-use crate::core::configmaps::ConfigMaps;
+use crate::api::core::configmaps::ConfigMaps;
 use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "extension-apiserver-authentication";

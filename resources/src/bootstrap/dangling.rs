@@ -5,7 +5,7 @@ use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
-use crate::flowcontrol::flowschemas::FlowSchemas;
+use crate::api::flowcontrol::flowschemas::FlowSchemas;
 use crate::support::system_writer::SystemWriter;
 
 /// Writes the condition `Dangling` of flow schemas.

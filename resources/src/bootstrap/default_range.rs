@@ -11,7 +11,7 @@ use registry_core::registry::InstalledApi;
 use serde_json::{Value, json};
 
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
-use crate::networking::servicecidrs::ServiceCIDRs;
+use crate::api::networking::servicecidrs::ServiceCIDRs;
 use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kubernetes";

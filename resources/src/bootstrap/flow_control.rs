@@ -13,8 +13,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
-use crate::flowcontrol::flowschemas::FlowSchemas;
-use crate::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
+use crate::api::flowcontrol::flowschemas::FlowSchemas;
+use crate::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 use crate::support::system_writer::SystemWriter;
 
 /// Whether the server updates an object's spec.

@@ -8,8 +8,8 @@ use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
 use super::wanted;
-use crate::rbac::clusterrolebindings::ClusterRoleBindings;
-use crate::rbac::clusterroles::ClusterRoles;
+use crate::api::rbac::clusterrolebindings::ClusterRoleBindings;
+use crate::api::rbac::clusterroles::ClusterRoles;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &[&str] = &["certificates.k8s.io"];

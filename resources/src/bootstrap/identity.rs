@@ -16,7 +16,7 @@ use registry_core::rest::Lister as _;
 use serde_json::json;
 
 use super::{PostStartHook, ServerFacts};
-use crate::coordination::leases::Leases;
+use crate::api::coordination::leases::Leases;
 use crate::support::system_writer::SystemWriter;
 
 const NAMESPACE: &str = "kube-system";

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use super::ServerFacts;
 use super::own_service::{NAME, NAMESPACE};
-use crate::core::endpoints::Endpoints;
-use crate::core::services::family_of;
-use crate::discovery::endpointslices::EndpointSlices;
+use crate::api::core::endpoints::Endpoints;
+use crate::api::core::services::family_of;
+use crate::api::discovery::endpointslices::EndpointSlices;
 use crate::support::system_writer::SystemWriter;
 
 const SUBSETS: [&str; 1] = ["subsets"];

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::own_endpoints::OwnEndpoints;
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
-use crate::core::services::{Services, family_of};
+use crate::api::core::services::{Services, family_of};
 use crate::support::system_writer::SystemWriter;
 
 pub(super) const NAME: &str = "kubernetes";

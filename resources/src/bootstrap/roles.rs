@@ -13,11 +13,11 @@ use registry_core::resource::Resource;
 use serde_json::Value;
 
 use super::{PostStartHook, gated, wanted};
-use crate::rbac::clusterrolebindings::ClusterRoleBindings;
-use crate::rbac::clusterroles::ClusterRoles;
-use crate::rbac::covers::missing_rules;
-use crate::rbac::rolebindings::RoleBindings;
-use crate::rbac::roles::Roles as NamespacedRoles;
+use crate::api::rbac::clusterrolebindings::ClusterRoleBindings;
+use crate::api::rbac::clusterroles::ClusterRoles;
+use crate::api::rbac::covers::missing_rules;
+use crate::api::rbac::rolebindings::RoleBindings;
+use crate::api::rbac::roles::Roles as NamespacedRoles;
 use crate::support::system_writer::{Present, SystemWriter};
 
 /// If `false`, the server does not change a role or binding.

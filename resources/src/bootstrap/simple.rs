@@ -10,8 +10,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
 use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
-use crate::core::namespaces::Namespaces;
-use crate::scheduling::priorityclasses::PriorityClasses;
+use crate::api::core::namespaces::Namespaces;
+use crate::api::scheduling::priorityclasses::PriorityClasses;
 use crate::support::system_writer::SystemWriter;
 
 /// Creates missing objects of one resource.

@@ -3,11 +3,11 @@ use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc as _;
 
 use super::*;
-use crate::core::endpoints::Endpoints;
-use crate::core::namespaces::Namespaces;
-use crate::core::services::{NodePortRange, ServiceAllocation, Services};
-use crate::flowcontrol::flowschemas::FlowSchemas;
-use crate::networking::servicecidrs::ServiceCIDRs;
+use crate::api::core::endpoints::Endpoints;
+use crate::api::core::namespaces::Namespaces;
+use crate::api::core::services::{NodePortRange, ServiceAllocation, Services};
+use crate::api::flowcontrol::flowschemas::FlowSchemas;
+use crate::api::networking::servicecidrs::ServiceCIDRs;
 use crate::support::system_writer::SystemWriter;
 
 async fn exists<R: Resource>(installed: &InstalledApi, namespace: &str, name: &str) -> bool {

@@ -14,7 +14,7 @@ use registry_core::registry::InstalledApi;
 use serde_json::json;
 
 use super::{CONTROLLER_PERIOD, PostStartHook};
-use crate::core::configmaps::ConfigMaps;
+use crate::api::core::configmaps::ConfigMaps;
 use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kube-apiserver-legacy-service-account-token-tracking";

@@ -35,6 +35,6 @@ mod tests {
                 ))
             );
         }
-        assert_eq!(objects::<crate::rbac::clusterroles::ClusterRoles>().len(), 70);
+        assert_eq!(objects::<crate::api::rbac::clusterroles::ClusterRoles>().len(), 70);
     }
 }

@@ -189,11 +189,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
-    use crate::batch::cronjobs::CronJobs;
-    use crate::core::endpoints::Endpoints;
-    use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-    use crate::networking::ipaddresses::IPAddresses;
+    use crate::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
+    use crate::api::batch::cronjobs::CronJobs;
+    use crate::api::core::endpoints::Endpoints;
+    use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+    use crate::api::networking::ipaddresses::IPAddresses;
 
     /// Returns a cell of the row that a resource's printer makes of an object.
     fn cell<R: Resource>(index: usize, object: Value) -> CellValue {

@@ -11,7 +11,7 @@ use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::Resource as _;
 use registry_core::rest::{Answer, Getter as _};
 use registry_core::storage::StoredObject;
-use resources::core::namespaces::Namespaces as NamespacesResource;
+use resources::api::core::namespaces::Namespaces as NamespacesResource;
 
 use crate::admission::Attributes;
 

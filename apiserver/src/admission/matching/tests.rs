@@ -12,7 +12,7 @@ use registry_core::storage::embedded::Embedded;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
-use resources::core::namespaces::Namespaces;
+use resources::api::core::namespaces::Namespaces;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

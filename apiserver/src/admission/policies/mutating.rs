@@ -11,8 +11,8 @@ use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource as _;
 use registry_core::rest::access::AccessReviewer;
-use resources::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
-use resources::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
+use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
+use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
 use serde_json::Value;
 
 use crate::admission::expressions::{Subject, Write, namespace_value};

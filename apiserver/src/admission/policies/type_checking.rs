@@ -15,8 +15,8 @@ use registry_core::cel::admission::{ExpressionCompiler, Uses};
 use registry_core::cel::{DeclType, Type, declare_kind};
 use registry_core::registry::{Compiled, InformerTask, InstalledApi, InstalledPath};
 use registry_core::resource::Resource as _;
-use resources::admissionregistration::policy_status::PolicyStatus;
-use resources::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
+use resources::api::admissionregistration::policy_status::PolicyStatus;
+use resources::api::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
 use serde_json::Value;
 
 use crate::admission::ServedKinds;

@@ -12,8 +12,8 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource as _;
 use registry_core::rest::access::AccessReviewer;
-use resources::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
-use resources::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings;
+use resources::api::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
+use resources::api::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings;
 use serde::Serialize;
 use serde_json::Value;
 

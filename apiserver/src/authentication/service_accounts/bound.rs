@@ -9,10 +9,10 @@ use registry_core::registry::{Store, Stores};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::rest::{Answer, Getter as _};
 use registry_core::storage::StoredObject;
-use resources::core::nodes::Nodes;
-use resources::core::pods::Pods;
-use resources::core::secrets::{Secrets, note_token_use};
-use resources::core::serviceaccounts::ServiceAccounts;
+use resources::api::core::nodes::Nodes;
+use resources::api::core::pods::Pods;
+use resources::api::core::secrets::{Secrets, note_token_use};
+use resources::api::core::serviceaccounts::ServiceAccounts;
 use serde::Deserialize;
 
 use crate::authentication::AUTHENTICATED;

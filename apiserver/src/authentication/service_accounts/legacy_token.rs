@@ -10,8 +10,8 @@ use base64::prelude::BASE64_STANDARD;
 use registry_core::api::Object;
 use registry_core::context::UserInfo;
 use registry_core::resource::Resource as _;
-use resources::core::secrets::Secrets;
-use resources::core::serviceaccounts::ServiceAccounts;
+use resources::api::core::secrets::Secrets;
+use resources::api::core::serviceaccounts::ServiceAccounts;
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 

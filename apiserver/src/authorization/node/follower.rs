@@ -8,10 +8,10 @@ use registry_core::codec::json::Parts;
 use registry_core::registry::{Informer, InformerChange, InformerHandler, InformerTask, InstalledApi, Store};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::storage::StoredObject;
-use resources::core::persistentvolumes::PersistentVolumes;
-use resources::core::pods::Pods;
-use resources::resource::resourceslices::ResourceSlices;
-use resources::storage::volumeattachments::VolumeAttachments;
+use resources::api::core::persistentvolumes::PersistentVolumes;
+use resources::api::core::pods::Pods;
+use resources::api::resource::resourceslices::ResourceSlices;
+use resources::api::storage::volumeattachments::VolumeAttachments;
 
 use super::graph::{Kind, NodeGraph, Reference};
 use super::references;

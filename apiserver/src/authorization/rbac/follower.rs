@@ -8,10 +8,10 @@ use registry_core::registry::{
 };
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::storage::{Revision, StoredObject};
-use resources::rbac::clusterrolebindings::ClusterRoleBindings;
-use resources::rbac::clusterroles::ClusterRoles;
-use resources::rbac::rolebindings::RoleBindings;
-use resources::rbac::roles::Roles;
+use resources::api::rbac::clusterrolebindings::ClusterRoleBindings;
+use resources::api::rbac::clusterroles::ClusterRoles;
+use resources::api::rbac::rolebindings::RoleBindings;
+use resources::api::rbac::roles::Roles;
 use serde_json::Value;
 
 use super::index::{Content, Item, RbacIndex};

@@ -3,7 +3,7 @@
 use registry_core::schema::Quantity;
 use serde_json::Value;
 
-use crate::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::pod_spec::totals::{self, Amounts};
 
 /// Adds a complaint for each request and limit of a container, or of a pod, that is out of bounds.
 pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complaints: &mut Vec<String>) {

@@ -9,9 +9,9 @@ use registry_core::registry::InstalledApi;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 use serde_json::Value;
 
-use crate::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::core::persistentvolumes::PersistentVolumes;
-use crate::storage::csidrivers::CSIDrivers;
+use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::core::persistentvolumes::PersistentVolumes;
+use crate::api::storage::csidrivers::CSIDrivers;
 use crate::support::lookup::Lookup;
 
 /// The drivers that replace kinds of volumes.

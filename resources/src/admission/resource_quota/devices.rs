@@ -10,10 +10,10 @@ use registry_core::schema::Quantity;
 use serde_json::Value;
 
 use super::usage;
-use crate::core::pod_spec::totals::Amounts;
-use crate::core::pods::Pods;
-use crate::resource::deviceclasses::DeviceClasses;
-use crate::resource::resourceclaims::ResourceClaims;
+use crate::api::core::pod_spec::totals::Amounts;
+use crate::api::core::pods::Pods;
+use crate::api::resource::deviceclasses::DeviceClasses;
+use crate::api::resource::resourceclaims::ResourceClaims;
 use crate::support::lookup::Lookup;
 
 pub(super) const CLAIMS: GroupResource =

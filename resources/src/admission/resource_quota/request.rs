@@ -13,7 +13,7 @@ use super::super::refusal::{failed, forbidden};
 use super::devices::Devices;
 use super::settings::LimitedResource;
 use super::{Quota, scope, usage};
-use crate::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::pod_spec::totals::{self, Amounts};
 
 /// A write and its usage.
 pub(super) struct Request<'a> {

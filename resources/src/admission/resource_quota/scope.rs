@@ -4,7 +4,7 @@ use registry_core::api::{GroupResource, Object};
 use serde_json::{Value, json};
 
 use super::usage::{CLAIMS, PODS, has_deadline};
-use crate::core::pods::quality_of_service;
+use crate::api::core::pods::quality_of_service;
 
 /// Returns the scopes of a quota and the expressions of its scope selector.
 pub(super) fn of(quota: &Object) -> Vec<Value> {

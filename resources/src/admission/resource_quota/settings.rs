@@ -6,7 +6,7 @@ use registry_core::api::GroupResource;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::core::pod_spec::totals::Amounts;
+use crate::api::core::pod_spec::totals::Amounts;
 
 /// A resource whose use needs a quota that covers it.
 #[derive(Clone, Debug, Deserialize, PartialEq)]

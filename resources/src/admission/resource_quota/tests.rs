@@ -5,7 +5,7 @@ use registry_core::rest::{GracefulDeleter as _, Updater as _};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::core::configmaps::ConfigMaps;
+use crate::api::core::configmaps::ConfigMaps;
 
 fn object(value: Value) -> Object {
     Object::from_value(value).unwrap()

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::devices::{self, DeviceLookup, Devices};
 use super::{HARD, USED, scope, usage};
-use crate::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::pod_spec::totals::{self, Amounts};
 
 /// Counts what a namespace uses of what quotas limit.
 pub struct QuotaUsage {

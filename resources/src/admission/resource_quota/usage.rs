@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::super::default_class::class_of;
 use super::devices::{self, Devices};
-use crate::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::pod_spec::totals::{self, Amounts};
 
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 const SERVICES: GroupResource = GroupResource { group: "", resource: "services" };

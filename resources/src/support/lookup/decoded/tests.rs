@@ -7,7 +7,7 @@ use registry_core::rest::{AdmitAll, GracefulDeleter as _, UpdatedObject, Updater
 use serde_json::json;
 
 use super::*;
-use crate::core::configmaps::ConfigMaps;
+use crate::api::core::configmaps::ConfigMaps;
 use crate::testing::{create, installed};
 
 /// Number of decodings in the test below.

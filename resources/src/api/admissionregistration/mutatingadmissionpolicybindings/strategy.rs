@@ -1,0 +1,35 @@
+//! Rules of MutatingAdmissionPolicyBindings.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::admissionregistration::matching;
+use crate::support::defaulting;
+use crate::support::field::Field;
+
+/// Validation of the policy, the parameters and the matched resources.
+pub(super) struct MutatingBindingStrategy;
+
+impl ObjectStrategy for MutatingBindingStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        matching::check_binding(&spec, &mut errors);
+        matching::check_mutated_operations(&spec.get("matchResources"), &mut errors);
+        errors
+    }
+}

@@ -1,0 +1,156 @@
+//! Rules of ValidatingAdmissionPolicies.
+
+use std::collections::HashSet;
+
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, Object};
+use registry_core::cel::admission::{Returns, Uses};
+use registry_core::context::Budget;
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::admissionregistration::expressions::Expressions;
+use crate::api::admissionregistration::matching;
+use crate::support::conditions;
+use crate::support::defaulting;
+use crate::support::field::Field;
+
+/// Maximum number of audit annotations.
+const MAX_ANNOTATIONS: usize = 20;
+/// Maximum length of the expression for the value of an audit annotation, in bytes.
+const MAX_VALUE_EXPRESSION_BYTES: usize = 5 * 1024;
+
+/// Defaults and validation of validations.
+pub(super) struct ValidatingPolicyStrategy;
+
+impl ObjectStrategy for ValidatingPolicyStrategy {
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with(&mut object.0, "spec", |spec| {
+            defaulting::fill_absent(spec, "failurePolicy", "Fail");
+            defaulting::with(spec, "matchConstraints", matching::default_constraints);
+        });
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
+    }
+
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        check(object, None, &context.budget)
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        check(new, Some(old), &context.budget)
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        let type_checking = status.get("typeChecking");
+        let warnings = type_checking.get("expressionWarnings");
+        for warning in warnings.elements() {
+            warning.get("warning").check_present(&mut errors);
+            if warning.get("fieldRef").text().trim().is_empty() {
+                errors.push(warning.get("fieldRef").required(""));
+            }
+        }
+        conditions::check(&status.get("conditions"), &mut errors);
+        errors
+    }
+}
+
+fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let spec = Field::of(object, "spec");
+    let variables = spec.get("variables");
+    let mut expressions = Expressions::of_policy(&spec, old, budget);
+    if !variables.is_empty() {
+        expressions = expressions.with_variables();
+    }
+    matching::check_policy(&spec, old, &mut expressions, &mut errors);
+    expressions.check_variables(&variables, &mut errors);
+    let validations = spec.get("validations");
+    let annotations = spec.get("auditAnnotations");
+    if validations.len() + annotations.len() == 0 {
+        let detail = "validations or auditAnnotations must contain at least one item";
+        errors.push(validations.required(detail));
+        errors.push(annotations.required(detail));
+        return errors;
+    }
+    for validation in validations.elements() {
+        check_validation(&validation, &mut expressions, &mut errors);
+    }
+    check_annotations(object, &annotations, &mut expressions, &mut errors);
+    errors
+}
+
+fn check_validation(validation: &Field<'_, '_>, expressions: &mut Expressions<'_>, errors: &mut ErrorList) {
+    let expression = validation.get("expression");
+    let uses = expressions.uses();
+    if expression.text().trim().is_empty() {
+        errors.push(expression.required("expression is not specified"));
+    } else {
+        expressions.check(&expression, expression.text(), (Returns::Bool, uses), errors);
+    }
+    let message_expression = validation.get("messageExpression");
+    let text = message_expression.text();
+    if !text.is_empty() && text.trim().is_empty() {
+        errors.push(message_expression.invalid("must be non-empty if specified"));
+    } else if !text.is_empty() {
+        let uses = Uses { authorizer: false, ..uses };
+        expressions.check(&message_expression, text, (Returns::String, uses), errors);
+    }
+    let message = validation.get("message");
+    if !message.text().is_empty() && message.text().trim().is_empty() {
+        errors.push(message.invalid("must be non-empty if specified"));
+    } else if message.text().trim().contains(['\n', '\r']) {
+        errors.push(message.invalid("must not contain line breaks"));
+    }
+    validation.get("reason").check_one_of(&["Forbidden", "Invalid", "RequestEntityTooLarge"], errors);
+}
+
+fn check_annotations(
+    object: &Object,
+    annotations: &Field<'_, '_>,
+    expressions: &mut Expressions<'_>,
+    errors: &mut ErrorList,
+) {
+    if annotations.len() > MAX_ANNOTATIONS {
+        errors
+            .push(annotations.invalid(format!("must not have more than {MAX_ANNOTATIONS} auditAnnotations")));
+    }
+    let mut seen = HashSet::new();
+    for annotation in annotations.elements() {
+        let key = annotation.get("key");
+        if object.name().is_empty() {
+            errors.push(key.invalid("requires metadata.name be non-empty"));
+        } else {
+            let qualified = format!("{}/{}", object.name(), key.text());
+            for complaint in names::qualified_name(&qualified) {
+                errors.push(FieldError::invalid(key.path(), qualified.as_str(), complaint));
+            }
+        }
+        let expression = annotation.get("valueExpression");
+        let source = expression.text().trim();
+        if source.is_empty() {
+            errors.push(expression.required("valueExpression is not specified"));
+        } else if source.len() > MAX_VALUE_EXPRESSION_BYTES {
+            let detail = format!("must not exceed {MAX_VALUE_EXPRESSION_BYTES} bytes in length");
+            errors.push(expression.required(detail));
+        } else {
+            let uses = expressions.uses();
+            expressions.check(&expression, source, (Returns::StringOrNull, uses), errors);
+        }
+        if !seen.insert(key.text()) {
+            errors.push(key.duplicate());
+        }
+    }
+}

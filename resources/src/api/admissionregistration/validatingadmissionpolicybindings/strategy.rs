@@ -1,0 +1,56 @@
+//! Rules of ValidatingAdmissionPolicyBindings.
+
+use std::collections::HashSet;
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::admissionregistration::matching;
+use crate::support::defaulting;
+use crate::support::field::Field;
+
+/// Validation of the policy, the parameters and the matched resources.
+pub(super) struct ValidatingBindingStrategy;
+
+impl ObjectStrategy for ValidatingBindingStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        matching::warnings_of_name(object)
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        matching::warnings_of_name(new)
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        matching::check_binding(&spec, &mut errors);
+        check_actions(&spec.get("validationActions"), &mut errors);
+        errors
+    }
+}
+
+fn check_actions(actions: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut seen = HashSet::new();
+    for action in actions.elements() {
+        action.check_one_of(&["Audit", "Deny", "Warn"], errors);
+        if !seen.insert(action.text()) {
+            errors.push(action.duplicate());
+        }
+    }
+    if seen.contains("Deny") && seen.contains("Warn") {
+        errors.push(actions.invalid(
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API response \
+             and headers serves no purpose)",
+        ));
+    }
+    if seen.is_empty() {
+        errors.push(actions.required("at least one validation action is required"));
+    }
+}

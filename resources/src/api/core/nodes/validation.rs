@@ -1,0 +1,217 @@
+//! Validation of nodes.
+
+use std::collections::HashSet;
+
+use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
+use registry_core::schema::Quantity;
+use serde_json::Value;
+
+use crate::api::core::address::{self, Network};
+use crate::support::field::Field;
+use crate::support::go_text;
+use crate::support::semantic;
+
+const AVOIDED_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
+/// Maximum length of the name of a feature, in bytes.
+const MAX_FEATURE_BYTES: usize = 253;
+/// Kubernetes' own resources that are counted.
+const COUNTED: [&str; 9] = [
+    "pods",
+    "persistentvolumeclaims",
+    "services",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "configmaps",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+const KEPT_NETWORKS: &str = "node updates may not change podCIDR except from \"\" to valid";
+
+/// Checks what holds for new nodes and for changed ones.
+pub(super) fn check_common(node: &Object, errors: &mut ErrorList) {
+    let spec = Field::of(node, "spec");
+    let status = Field::of(node, "status");
+    check_avoided_pods(node, errors);
+    check_taints(&spec.get("taints"), errors);
+    for amounts in ["capacity", "allocatable"] {
+        check_amounts(&status.get(amounts), errors);
+    }
+    check_features(&status.get("declaredFeatures"), errors);
+}
+
+/// Checks the size of the swap space.
+pub(super) fn check_swap(node: &Object, errors: &mut ErrorList) {
+    let status = Field::of(node, "status");
+    let info = status.get("nodeInfo");
+    let swap = info.get("swap");
+    let capacity = swap.get("capacity");
+    if capacity.integer().is_some_and(|bytes| bytes <= 0) {
+        // The path is that of metadata.
+        let path = FieldPath::new("metadata").child("nodeSwapStatus").child("capacity");
+        errors.push(FieldError::invalid(path, capacity.number(), "must be greater than 0"));
+    }
+}
+
+/// Checks the networks of a node's pods: at most one of each family.
+pub(super) fn check_networks(networks: &Field<'_, '_>, errors: &mut ErrorList) {
+    for network in networks.elements() {
+        address::check_network(&network, errors);
+    }
+    if networks.len() < 2 {
+        return;
+    }
+    let unreadable =
+        networks.elements().enumerate().find(|(_, network)| Network::parse(network.text()).is_none());
+    if let Some((index, network)) = unreadable {
+        let detail = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{index}]: <nil> (invalid CIDR address: {})",
+            network.text()
+        );
+        errors.push(FieldError::internal(networks.path(), detail));
+    }
+    let families: HashSet<_> =
+        networks.elements().map(|network| Network::parse(network.text()).map(Network::is_ipv6)).collect();
+    let are_both = families.contains(&Some(true)) && families.contains(&Some(false));
+    if !are_both || networks.len() > 2 {
+        errors.push(networks.invalid("may specify no more than one CIDR for each IP family"));
+    }
+}
+
+/// Checks what may not change.
+pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let status = Field::of(new, "status");
+    let addresses = status.get("addresses");
+    addresses.check_unique(
+        |address| (address.get("type").text(), address.get("address").text()),
+        |address| address.duplicate().shown_as(go_text::text(address.value(), "<core.NodeAddress>")),
+        errors,
+    );
+    let spec = Field::of(new, "spec");
+    let before = Field::of(old, "spec");
+    let (networks, known) = (spec.get("podCIDRs"), before.get("podCIDRs"));
+    if !known.is_empty() {
+        if networks.len() == known.len() {
+            let pairs = networks.elements().zip(known.elements());
+            for _ in pairs.filter(|(now, before)| now.text() != before.text()) {
+                errors.push(networks.forbidden(KEPT_NETWORKS));
+            }
+        } else {
+            errors.push(networks.forbidden(KEPT_NETWORKS));
+        }
+    }
+    let (provider, known) = (spec.get("providerID"), before.get("providerID"));
+    if !known.text().is_empty() && provider.text() != known.text() {
+        let detail = "node updates may not change providerID except from \"\" to valid";
+        errors.push(provider.forbidden(detail));
+    }
+    let external = "externalID";
+    if !semantic::equal(spec.get(external).value(), before.get(external).value()) {
+        errors.push(spec.get(external).forbidden("may not be updated"));
+    }
+}
+
+/// Checks the annotation with the pods that a node would rather not run.
+fn check_avoided_pods(node: &Object, errors: &mut ErrorList) {
+    let text = node.annotations().find(|(key, _)| *key == AVOIDED_PODS).map(|(_, text)| text);
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return };
+    let place = FieldPath::new("metadata").child("annotations");
+    let list = match serde_json::from_str::<Value>(text) {
+        Ok(list) => list,
+        Err(failure) => {
+            let path = place.child("AvoidPods");
+            errors.push(FieldError::invalid(path, AVOIDED_PODS, failure.to_string()));
+            return;
+        }
+    };
+    let entries = list.get("preferAvoidPods").and_then(Value::as_array).into_iter().flatten();
+    for (index, entry) in entries.enumerate() {
+        let path = place.child(AVOIDED_PODS).index(index).child("PodSignature");
+        let controller = entry.pointer("/podSignature/podController").filter(|value| value.is_object());
+        match controller {
+            None => errors.push(FieldError::required(path, "")),
+            Some(controller) if controller.get("controller") != Some(&Value::Bool(true)) => {
+                let path = path.child("PodController").child("Controller");
+                errors.push(FieldError::invalid(path, false, "must point to a controller"));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
+    // The paths are those of the former place of taints.
+    let place = FieldPath::new("metadata").child("taints");
+    let mut seen: HashSet<(&str, &str)> = HashSet::new();
+    for (index, taint) in taints.elements().enumerate() {
+        let path = || place.index(index);
+        let (key, effect) = (taint.get("key").text(), taint.get("effect").text());
+        for complaint in names::qualified_name(key) {
+            errors.push(FieldError::invalid(path().child("key"), key, complaint));
+        }
+        let value = taint.get("value").text();
+        let complaints = names::label_value(value);
+        if !complaints.is_empty() {
+            errors.push(FieldError::invalid(path().child("value"), value, complaints.join(";")));
+        }
+        match effect {
+            "NoSchedule" | "PreferNoSchedule" | "NoExecute" => {}
+            "" => errors.push(FieldError::required(path().child("effect"), "")),
+            _ => {
+                let accepted = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+                errors.push(FieldError::not_supported(path().child("effect"), effect, &accepted));
+            }
+        }
+        if !seen.insert((key, effect)) {
+            let error = FieldError::duplicate(path(), Value::Null);
+            let shown = go_text::text(taint.value(), "<core.Taint>");
+            errors.push(error.detailed("taints must be unique by key and effect pair").shown_as(shown));
+        }
+    }
+}
+
+/// Checks amounts of resources: not negative, and whole where they are counted.
+fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
+    for (name, _) in amounts.entries() {
+        // The path has the name as a field.
+        let amount = amounts.get(name);
+        let Ok(quantity) = Quantity::parse(amount.text()) else { continue };
+        if quantity.nanos() < Some(0) {
+            errors.push(amount.invalid("must be greater than or equal to 0"));
+        }
+        let is_own = !name.contains('/') || name.contains("kubernetes.io/");
+        let is_counted = COUNTED.contains(&name) || !is_own && !name.starts_with("requests.");
+        if is_counted && !quantity.is_whole() {
+            errors.push(amount.invalid("must be an integer"));
+        }
+    }
+}
+
+/// Checks the names of features: well-formed, in order, each once.
+fn check_features(features: &Field<'_, '_>, errors: &mut ErrorList) {
+    let mut before: Option<&str> = None;
+    for feature in features.elements() {
+        let name = feature.text();
+        match before {
+            Some(before) if before == name => errors.push(feature.duplicate()),
+            Some(before) if before > name => {
+                errors.push(feature.invalid("list must be sorted alphabetically"));
+            }
+            _ => {}
+        }
+        before = Some(name);
+        if name.len() > MAX_FEATURE_BYTES {
+            errors.push(feature.invalid(format!(
+                "invalid feature name {name:?}: must be no more than {MAX_FEATURE_BYTES} characters"
+            )));
+        } else if !is_feature(name) {
+            errors.push(feature.invalid(format!("invalid feature name {name:?}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes")));
+        }
+    }
+}
+
+fn is_feature(name: &str) -> bool {
+    let is_segment = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    name.starts_with(|first: char| first.is_ascii_uppercase()) && name.split('/').all(is_segment)
+}

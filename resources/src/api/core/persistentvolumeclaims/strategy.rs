@@ -1,0 +1,222 @@
+//! Rules of PersistentVolumeClaims.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, FieldPath, Object};
+use registry_core::resource::ObjectStrategy;
+use registry_core::schema::Quantity;
+use resource_views::core::v1::{
+    PersistentVolumeClaim, PersistentVolumeClaimMut, PersistentVolumeClaimStatus,
+};
+use resource_views::{Quantity as Amount, View};
+use serde_json::json;
+
+use super::sources;
+use crate::api::core::persistentvolumes::spec::check_basic_amount;
+use crate::api::core::volume_claim::{self, Tolerated};
+use crate::support::go_text::{self, difference};
+use crate::support::semantic;
+
+const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];
+const CLASS: [&str; 2] = ["spec", "storageClassName"];
+const ATTRIBUTES_CLASS: [&str; 2] = ["spec", "volumeAttributesClassName"];
+/// The annotation that named the class before there was a field.
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// Defaults, validation; a bound claim may be expanded.
+pub(super) struct PersistentVolumeClaimStrategy;
+
+impl ObjectStrategy for PersistentVolumeClaimStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        PersistentVolumeClaimMut(object).spec().or_new().volume_mode().or_if_absent("Filesystem");
+        PersistentVolumeClaimMut(object).status().or_new().phase().or("Pending");
+    }
+
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        object.set(&["status"], json!({"phase": "Pending"}));
+        sources::normalize(object, None);
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        sources::normalize(new, Some(old));
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        volume_claim::check_spec(&PersistentVolumeClaim(object).spec(), Tolerated::default(), &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = PersistentVolumeClaim(new).spec();
+        let tolerated = Tolerated::of(&PersistentVolumeClaim(old).spec());
+        volume_claim::check_spec(&spec, tolerated, &mut errors);
+        check_spec_kept(new, old, &mut errors);
+        check_growth(new, old, &mut errors);
+        let mode = spec.volume_mode();
+        if mode.value() != PersistentVolumeClaim(old).spec().volume_mode().value() {
+            let value = mode.value().cloned().unwrap_or_default();
+            // The path is without the spec.
+            errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
+        }
+        check_attributes_class_kept(new, old, &mut errors);
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        check_status(&PersistentVolumeClaim(new).status(), &mut errors);
+        errors
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if annotation(object).is_some() {
+            warnings.push(format!(
+                "metadata.annotations[{CLASS_ANNOTATION}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
+            ));
+        }
+        volume_claim::warn(&PersistentVolumeClaim(object).spec(), &mut warnings);
+        warnings
+    }
+
+    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        self.warnings_on_create(context, new)
+    }
+}
+
+fn annotation(object: &Object) -> Option<&str> {
+    object.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, value)| value)
+}
+
+// === changes ===
+
+fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let mut after = Object::default();
+    let mut before = Object::default();
+    after.copy_field(new, &["spec"]);
+    before.copy_field(old, &["spec"]);
+    sources::complete(&mut before);
+    // The volume name may be set once, also by a user.
+    if PersistentVolumeClaim(old).spec().volume_name().text().is_empty() {
+        before.copy_field(new, &["spec", "volumeName"]);
+    }
+    let class = PersistentVolumeClaim(new).spec().storage_class_name().optional_text();
+    let had_class = PersistentVolumeClaim(old).spec().storage_class_name().exists();
+    let (old_annotation, new_annotation) = (annotation(old), annotation(new));
+    let replaces_annotation = old_annotation.is_some()
+        && !had_class
+        && class == old_annotation
+        && new_annotation.is_none_or(|new| Some(new) == old_annotation);
+    if replaces_annotation {
+        after.remove(&CLASS);
+    } else {
+        if old_annotation.unwrap_or_default() != new_annotation.unwrap_or_default() {
+            errors.push(FieldError::invalid(
+                FieldPath::new("metadata").child("annotations").child(CLASS_ANNOTATION),
+                new_annotation.unwrap_or_default(),
+                "field is immutable",
+            ));
+        }
+        if class.is_some() && !had_class && old_annotation.is_none_or(|old| class == Some(old)) {
+            after.remove(&CLASS);
+        }
+    }
+    if PersistentVolumeClaim(new).status().phase().text() == "Bound" {
+        if after.get(&STORAGE[..3]).is_some() {
+            after.copy_field(&before, &STORAGE);
+        }
+        after.copy_field(&before, &ATTRIBUTES_CLASS);
+    }
+    if !semantic::equal(after.0.get("spec"), before.0.get("spec")) {
+        let shown = |object: &Object| go_text::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
+        let difference = difference::difference(&shown(&before), &shown(&after));
+        errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{IMMUTABLE}\n{difference}")));
+    }
+}
+
+fn check_growth(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let amount = |amount: Amount<'_, '_>| amount.quantity().unwrap_or_else(|| Quantity::whole(0));
+    let request =
+        |claim: &Object| amount(PersistentVolumeClaim(claim).spec().resources().requests().entry("storage"));
+    let wanted = request(new);
+    if !wanted.compare(&request(old)).is_lt() {
+        return;
+    }
+    // After a failed expansion the request may be reduced, but not below the volume's capacity.
+    let capacity = amount(PersistentVolumeClaim(old).status().capacity().entry("storage"));
+    if !wanted.compare(&capacity).is_gt() {
+        let path = FieldPath::new("spec").child("resources").child("requests").child("storage");
+        errors.push(FieldError::forbidden(path, "field can not be less than status.capacity"));
+    }
+}
+
+fn check_attributes_class_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
+    let spec = PersistentVolumeClaim(new).spec();
+    let class = spec.volume_attributes_class_name();
+    let old = PersistentVolumeClaim(old);
+    if class.value() == old.spec().volume_attributes_class_name().value()
+        || !old.status().current_volume_attributes_class_name().exists()
+    {
+        return;
+    }
+    let what = match class.optional_text() {
+        None => "nil",
+        Some("") => "empty string",
+        Some(_) => return,
+    };
+    let detail =
+        format!("update to {what} is forbidden when status.currentVolumeAttributesClassName is not nil");
+    errors.push(FieldError::forbidden(FieldPath::new("spec").child("volumeAttributesClassName"), detail));
+}
+
+// === status ===
+
+fn check_status(status: &PersistentVolumeClaimStatus<'_, '_>, errors: &mut ErrorList) {
+    const RESIZES: [&str; 5] = [
+        "ControllerResizeInProgress",
+        "ControllerResizeInfeasible",
+        "NodeResizeInProgress",
+        "NodeResizeInfeasible",
+        "NodeResizePending",
+    ];
+    for (_, amount) in status.capacity().entries() {
+        check_basic_amount(&amount, errors);
+    }
+    let statuses = status.allocated_resource_statuses();
+    for (resource, state) in statuses.entries() {
+        check_resource(&statuses, resource, errors);
+        if !RESIZES.contains(&state.text()) {
+            let mut sorted = RESIZES;
+            sorted.sort_unstable();
+            errors.push(FieldError::not_supported(statuses.path(), resource, &sorted));
+        }
+    }
+    let allocated = status.allocated_resources();
+    for (resource, amount) in allocated.entries() {
+        let before = errors.0.len();
+        check_resource(&allocated, resource, errors);
+        if errors.0.len() > before {
+            continue;
+        }
+        check_basic_amount(&amount, errors);
+        if errors.0.len() == before && amount.quantity().is_some_and(|amount| amount.nanos() < Some(0)) {
+            errors.push(amount.invalid("must be greater than or equal to 0"));
+        }
+    }
+}
+
+/// Checks the name of a resource: of Kubernetes' own ones only storage can be allocated to a claim.
+fn check_resource(map: &View<'_, '_>, resource: &str, errors: &mut ErrorList) {
+    let complaints = names::qualified_name(resource);
+    let is_good = complaints.is_empty();
+    for complaint in complaints {
+        errors.push(FieldError::invalid(map.path(), resource, complaint));
+    }
+    let is_own = !resource.contains('/') || resource.contains("kubernetes.io/");
+    if is_good && is_own && resource != "storage" {
+        errors.push(FieldError::not_supported(map.path(), resource, &["storage"]));
+    }
+}

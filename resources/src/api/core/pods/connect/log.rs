@@ -1,0 +1,142 @@
+//! `pods/log`: the logs of a container.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::api::{GroupResource, GroupVersionKind, Object, StatusError, time};
+use registry_core::capabilities;
+use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
+use registry_core::rest::Capabilities;
+use registry_core::rest::connect::{
+    ConnectRequest, ConnectSpec, Connection, Exchange, OptionType, Peer, encode_query,
+};
+
+use super::{KubeletRequest, Kubelets};
+use crate::api::core::pods::Pods;
+use crate::schema;
+
+const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", kind: "PodLogOptions" };
+
+static CONNECT_SPEC: ConnectSpec = ConnectSpec {
+    verbs: &["get"],
+    options_kind: OPTIONS,
+    schema_of: schema::of_kind,
+    read_as: Some(GroupResource { group: "", resource: "pods/log" }),
+    options: &[
+        ("container", OptionType::Text),
+        ("follow", OptionType::Switch),
+        ("insecureSkipTLSVerifyBackend", OptionType::Switch),
+        ("limitBytes", OptionType::Integer),
+        ("previous", OptionType::Switch),
+        ("sinceSeconds", OptionType::Integer),
+        ("sinceTime", OptionType::Text),
+        ("stream", OptionType::Text),
+        ("tailLines", OptionType::Integer),
+        ("timestamps", OptionType::Switch),
+    ],
+    has_path: false,
+};
+
+/// The `log` subresource of pods.
+pub struct Log {
+    kubelets: Kubelets,
+}
+
+impl Subresource for Log {
+    type Parent = Pods;
+    type Storage = ConnectStore;
+    const NAME: &'static str = "log";
+
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        let log = Self { kubelets: Kubelets::new(services) };
+        capabilities!(ConnectStore::new(parent.clone(), log); connecter)
+    }
+}
+
+#[async_trait]
+impl ConnectRules for Log {
+    fn connect_spec(&self) -> &'static ConnectSpec {
+        &CONNECT_SPEC
+    }
+
+    async fn connect(
+        &self,
+        pods: &Store,
+        context: &RequestContext,
+        name: &str,
+        request: &ConnectRequest<'_>,
+    ) -> Result<Connection, StatusError> {
+        let options = request.options;
+        let errors = validate(options);
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(OPTIONS, name, &errors));
+        }
+        let request_shape =
+            KubeletRequest { path: "containerLogs", is_in_container: true, exchange: Exchange::Text };
+        let found = self.kubelets.destination(pods, context, name, request_shape, options).await?;
+        // The pod is not assigned to a node yet, so there are no logs.
+        let Some(mut destination) = found else { return Ok(Connection::Nobody) };
+        destination.query = Some(query(options));
+        if options.get(&["insecureSkipTLSVerifyBackend"]) == Some(&true.into()) {
+            destination.peer = Peer::UnverifiedKubelet;
+        }
+        Ok(Connection::To(destination))
+    }
+}
+
+fn validate(options: &Object) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let field = FieldPath::new;
+    let number = |name: &str| options.get_i64(&[name]);
+    let stream = options.get_str(&["stream"]).unwrap_or("All");
+    if !matches!(stream, "All" | "Stdout" | "Stderr") {
+        errors.push(FieldError::not_supported(field("stream"), stream, &["All", "Stderr", "Stdout"]));
+    } else if stream != "All" && number("tailLines").is_some() {
+        let detail = "`tailLines` and specific `stream` are mutually exclusive for now";
+        errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
+    }
+    if let Some(lines) = number("tailLines").filter(|lines| *lines < 0) {
+        errors.push(FieldError::invalid(field("tailLines"), lines, "must be greater than or equal to 0"));
+    }
+    if let Some(bytes) = number("limitBytes").filter(|bytes| *bytes < 1) {
+        errors.push(FieldError::invalid(field("limitBytes"), bytes, "must be greater than 0"));
+    }
+    let since = options.get_str(&["sinceTime"]).filter(|since| !since.is_empty());
+    if number("sinceSeconds").is_some() && since.is_some() {
+        let detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
+        errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
+    } else if let Some(seconds) = number("sinceSeconds").filter(|seconds| *seconds < 1) {
+        errors.push(FieldError::invalid(field("sinceSeconds"), seconds, "must be greater than 0"));
+    }
+    if since.is_some_and(|since| time::parse(since).is_none()) {
+        errors.push(FieldError::invalid(
+            field("sinceTime"),
+            since.unwrap_or_default(),
+            "must be a RFC 3339 time",
+        ));
+    }
+    errors
+}
+
+/// Returns the query in the form of the kubelet's API.
+fn query(options: &Object) -> String {
+    let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::new();
+    for name in ["follow", "previous", "timestamps"] {
+        if options.get(&[name]) == Some(&true.into()) {
+            parameters.push((name, "true".into()));
+        }
+    }
+    for name in ["sinceSeconds", "tailLines", "limitBytes"] {
+        parameters.extend(options.get_i64(&[name]).map(|number| (name, number.to_string().into())));
+    }
+    if let Some(since) = options.get_str(&["sinceTime"]).filter(|since| !since.is_empty()) {
+        parameters.push(("sinceTime", since.into()));
+    }
+    if let Some(stream) = options.get_str(&["stream"]).filter(|stream| !matches!(*stream, "" | "All")) {
+        parameters.push(("stream", stream.into()));
+    }
+    encode_query(parameters)
+}

@@ -1,0 +1,176 @@
+//! Disruption budgets of pods that are evicted.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::selector::LabelSelector;
+use registry_core::api::status::StatusCause;
+use registry_core::api::{DryRun, GroupResource, Object, Reason, StatusError, UpdateOptions, time};
+use registry_core::registry::{StatusRules, Stores};
+use registry_core::rest::{AdmitAll, UpdatedObject};
+use serde_json::{Map, Value, json};
+
+use crate::api::policy::poddisruptionbudgets::PodDisruptionBudgets;
+use crate::support::lookup::Lookup;
+
+use super::is_ready;
+
+const BUDGET: GroupResource = GroupResource { group: "policy", resource: "poddisruptionbudget" };
+const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
+const RETRY_SECONDS: u32 = 10;
+/// Maximum number of evictions that the budget's controller has not processed yet; further ones are refused.
+const MAX_DISRUPTED_PODS: usize = 2000;
+
+/// The disruption budgets of a server.
+pub(super) struct Budgets(Lookup);
+
+/// The decision of a budget.
+pub(super) enum Verdict {
+    /// The pod may be evicted; its disruption has been counted.
+    Granted,
+    /// The pod may be evicted in its present state, because it does not count as healthy.
+    CostsNothing {
+        /// The name of the budget.
+        budget: String,
+    },
+}
+
+// === impl Budgets ===
+
+impl Budgets {
+    pub(super) fn within(stores: &Stores) -> Result<Self, StatusError> {
+        Lookup::within::<PodDisruptionBudgets>(stores).map(Self)
+    }
+
+    /// Checks the pod's budget, and subtracts the disruption.
+    ///
+    /// # Errors
+    /// 429: the budget does not allow a disruption now.
+    pub(super) async fn spend(
+        &self,
+        namespace: &str,
+        pod: &Object,
+        dry_run: DryRun,
+    ) -> Result<Verdict, StatusError> {
+        let mut guarding = self.0.newest_in(namespace).await?;
+        guarding.retain(|budget| guards(budget, pod));
+        let budget = match guarding.as_slice() {
+            [] => return Ok(Verdict::Granted),
+            [budget] => budget,
+            _ => {
+                let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+                return Err(StatusError::new(Reason::Unknown, message));
+            }
+        };
+        if !is_ready(pod) && spares_unhealthy(budget) {
+            return Ok(Verdict::CostsNothing { budget: budget.name().to_owned() });
+        }
+        let mut withdrawal = Withdrawal { pod: pod.name() };
+        let context = RequestContext::system(namespace);
+        let options = UpdateOptions { dry_run, ..UpdateOptions::default() };
+        let budgets = self.0.store();
+        budgets
+            .update_by(&context, budget.name(), &mut withdrawal, &AdmitAll, &options, &StatusRules)
+            .await?;
+        Ok(Verdict::Granted)
+    }
+}
+
+/// Whether a budget selects the pod. A budget with an empty selector selects none.
+fn guards(budget: &Object, pod: &Object) -> bool {
+    let selector = budget.get(&["spec", "selector"]).unwrap_or(&Value::Null);
+    let Ok(selector) = LabelSelector::from_object(selector) else { return false };
+    let label = |key: &str| pod.labels().find(|(own, _)| *own == key).map(|(_, value)| value);
+    !selector.is_empty() && selector.matches(label)
+}
+
+/// Whether a pod that is not ready may be evicted without being counted.
+fn spares_unhealthy(budget: &Object) -> bool {
+    let healthy = count(budget, "currentHealthy");
+    let wanted = count(budget, "desiredHealthy");
+    budget.get_str(&["spec", "unhealthyPodEvictionPolicy"]) == Some("AlwaysAllow")
+        || (healthy >= wanted && wanted > 0)
+}
+
+fn count(budget: &Object, field: &str) -> i64 {
+    budget.get_i64(&["status", field]).unwrap_or_default()
+}
+
+/// Returns 429: the budget's controller has not processed earlier disruptions.
+pub(super) fn violates(budget: &str) -> StatusError {
+    let why = format!("The disruption budget {budget} is still being processed by the server.");
+    refused(why).retry_after_seconds(RETRY_SECONDS)
+}
+
+fn refused(why: String) -> StatusError {
+    let cause = StatusCause { reason: "DisruptionBudget".to_owned(), message: why, ..StatusCause::default() };
+    StatusError::new(Reason::TooManyRequests, VIOLATION).with_causes(vec![cause])
+}
+
+/// Subtracts one disruption from a budget, for a pod.
+struct Withdrawal<'a> {
+    pod: &'a str,
+}
+
+#[async_trait]
+impl UpdatedObject for Withdrawal<'_> {
+    async fn updated_object(
+        &mut self,
+        _context: &RequestContext,
+        current: Option<&Object>,
+    ) -> Result<Object, StatusError> {
+        let Some(budget) = current else {
+            return Err(StatusError::internal("a disruption budget ended while it was asked"));
+        };
+        check(budget)?;
+        let allowed = count(budget, "disruptionsAllowed") - 1;
+        let mut spent = budget.clone();
+        spent.set(&["status", "disruptionsAllowed"], allowed.into());
+        if allowed == 0 {
+            note_exhaustion(&mut spent);
+        }
+        spent.set(&["status", "disruptedPods", self.pod], time::now().into());
+        Ok(spent)
+    }
+}
+
+fn check(budget: &Object) -> Result<(), StatusError> {
+    let name = budget.name();
+    let forbidden = |why: &str| Err(StatusError::forbidden(BUDGET, name, why));
+    if count(budget, "observedGeneration") < budget.generation() {
+        return Err(violates(name));
+    }
+    let allowed = count(budget, "disruptionsAllowed");
+    if allowed < 0 {
+        return forbidden("pdb disruptions allowed is negative");
+    }
+    let disrupted = budget.get(&["status", "disruptedPods"]).and_then(Value::as_object).map_or(0, Map::len);
+    if disrupted > MAX_DISRUPTED_PODS {
+        return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+    }
+    if allowed == 0 {
+        let wanted = count(budget, "desiredHealthy");
+        let healthy = count(budget, "currentHealthy");
+        return Err(refused(format!(
+            "The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
+        )));
+    }
+    Ok(())
+}
+
+/// Sets the condition that no disruptions are left.
+fn note_exhaustion(budget: &mut Object) {
+    const KIND: &str = "DisruptionAllowed";
+    let conditions = budget.get(&["status", "conditions"]).and_then(Value::as_array);
+    let mut conditions = conditions.cloned().unwrap_or_default();
+    let present =
+        conditions.iter().position(|condition| condition.get("type").and_then(Value::as_str) == Some(KIND));
+    let present = present.map(|index| conditions.remove(index));
+    let was_false = |condition: &Value| condition.get("status").and_then(Value::as_str) == Some("False");
+    let since = present.filter(was_false).and_then(|condition| condition.get("lastTransitionTime").cloned());
+    conditions.push(json!({
+        "type": KIND, "status": "False", "reason": "InsufficientPods", "message": "",
+        "observedGeneration": count(budget, "observedGeneration"),
+        "lastTransitionTime": since.unwrap_or_else(|| time::now().into()),
+    }));
+    budget.set(&["status", "conditions"], conditions.into());
+}

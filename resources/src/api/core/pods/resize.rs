@@ -1,0 +1,284 @@
+//! `pods/resize`: changes of the resources of a running pod and of its containers.
+//!
+//! Kubernetes concept: [in-place
+//! resize](https://kubernetes.io/docs/tasks/configure-pod-container/resize-container-resources/).
+
+use std::sync::Arc;
+
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, FieldError};
+use registry_core::api::{FieldPath, Object};
+use registry_core::capabilities;
+use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
+use registry_core::resource::ResourceType;
+use registry_core::rest::Capabilities;
+use serde_json::Value;
+
+use super::quality::quality_of_service;
+use super::{Pods, partial_update};
+use crate::api::core::pod_spec::validation;
+use crate::support::defaulting::Fields;
+use crate::support::field::Field;
+use crate::support::semantic;
+
+/// The container lists whose resources may change.
+const LISTS: [&str; 2] = ["containers", "initContainers"];
+/// The fields of a container that may change.
+const RESIZED: [&str; 2] = ["resources", "resizePolicy"];
+/// The maps of amounts.
+const AMOUNTS: [&str; 2] = ["requests", "limits"];
+/// The resources whose amounts may change.
+const RESIZABLE: [&str; 2] = ["cpu", "memory"];
+
+/// The `resize` subresource of pods: only resources and resize policies change.
+pub struct Resize;
+
+impl Subresource for Resize {
+    type Parent = Pods;
+    type Storage = SubresourceStore;
+    const NAME: &'static str = "resize";
+
+    fn install(parent: &Arc<Store>, _: &Services) -> Capabilities {
+        capabilities!(SubresourceStore::new(parent.clone(), &ResizeRules); getter, updater, patcher)
+    }
+}
+
+struct ResizeRules;
+
+impl UpdateRules for ResizeRules {
+    fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
+        Some(&[
+            &["spec", "containers", "*", "resources"],
+            &["spec", "containers", "*", "resizePolicy"],
+            &["spec", "initContainers", "*", "resources"],
+            &["spec", "initContainers", "*", "resizePolicy"],
+        ])
+    }
+
+    fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
+        // Validation refuses other containers with the reason.
+        if LISTS.iter().any(|list| containers(new, list).len() != containers(old, list).len()) {
+            return;
+        }
+        let asked = partial_update::keep_old(new, old);
+        new.copy_field(&asked, &["spec", "resources"]);
+        for list in LISTS {
+            resize_list(new, &asked, list);
+        }
+        partial_update::count_change(new, old);
+    }
+
+    fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let refuse = |why: &str| FieldError::forbidden(partial_update::pod_itself(), why).into();
+        if partial_update::is_static(old) {
+            return refuse("static pods cannot be resized");
+        }
+        if old.get_str(&["spec", "os", "name"]) == Some("windows") {
+            return refuse("windows pods cannot be resized");
+        }
+        let mut errors = ErrorList::default();
+        validation::check_pod(new, &validation::options_of_pod(context, Some(old)), &mut errors);
+        let class = old.get_str(&["status", "qosClass"]).filter(|class| !class.is_empty());
+        if class.unwrap_or_else(|| quality_of_service(old)) != quality_of_service(new) {
+            let shown = new.get_str(&["status", "qosClass"]).unwrap_or_default();
+            let detail = "Pod QOS Class may not change as a result of resizing";
+            errors.push(FieldError::invalid(FieldPath::new("spec"), shown, detail));
+        }
+        if !runs_where_resizing_works(old) {
+            let detail = "Pod running on node without support for resize";
+            errors.push(FieldError::forbidden(FieldPath::new("spec"), detail));
+        }
+        check_changes(&Field::of(new, "spec"), &Field::of(old, "spec"), &mut errors);
+        errors
+    }
+}
+
+fn containers<'o>(pod: &'o Object, list: &str) -> &'o [Value] {
+    pod.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Copies the fields that may change to the containers, or all containers if one has another name.
+fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
+    let wanted = containers(asked, list);
+    let is_same = |(left, right): (&Value, &Value)| {
+        left.get("name").unwrap_or(&Value::Null) == right.get("name").unwrap_or(&Value::Null)
+    };
+    if !wanted.iter().zip(containers(pod, list)).all(is_same) {
+        pod.copy_field(asked, &["spec", list]);
+        return;
+    }
+    let containers = pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
+    let containers = containers.into_iter().flatten().filter_map(Value::as_object_mut);
+    for (container, wanted) in containers.zip(wanted) {
+        for field in RESIZED {
+            match wanted.get(field) {
+                Some(value) => container.insert(field.to_owned(), value.clone()),
+                None => container.remove(field),
+            };
+        }
+    }
+}
+
+/// Whether the kubelet reports the resources of running containers; one that does not is too old to change them.
+fn runs_where_resizing_works(pod: &Object) -> bool {
+    let statuses = pod.get(&["status", "containerStatuses"]).and_then(Value::as_array);
+    let mut running =
+        statuses.into_iter().flatten().filter(|status| status.pointer("/state/running").is_some());
+    running.next().is_none_or(|status| status.get("resources").is_some())
+}
+
+// === changes ===
+
+fn check_changes(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
+    let has_amounts = |spec: &Field<'_, '_>| {
+        let resources = spec.get("resources");
+        AMOUNTS.iter().any(|amounts| !resources.get(amounts).is_empty())
+    };
+    let of_pod = has_amounts(spec) || has_amounts(before);
+    if of_pod {
+        check_pod_amounts(spec, before, errors);
+    }
+    let found = errors.0.len();
+    for list in LISTS {
+        check_order(list, &spec.get(list), &before.get(list), errors);
+    }
+    if errors.0.len() > found {
+        return;
+    }
+    for list in LISTS {
+        for (container, old) in spec.get(list).elements().zip(before.get(list).elements()) {
+            check_container(list == "initContainers", &container, &old, spec, errors);
+        }
+    }
+    if errors.is_empty() && !semantic::equal(Some(&masked_spec(spec, before)), before.value()) {
+        errors.push(spec.forbidden("only cpu and memory resources are mutable"));
+    }
+}
+
+/// Checks that there are the same containers in the same order.
+fn check_order(list: &str, now: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
+    if now.len() != before.len() {
+        errors.push(now.forbidden(format!("{list} may not be added or removed on resize")));
+        return;
+    }
+    for (container, old) in now.elements().zip(before.elements()) {
+        let name = container.get("name");
+        if name.text() != old.get("name").text() {
+            errors.push(name.forbidden(format!("{list} may not be renamed or reordered on resize")));
+        }
+    }
+}
+
+fn check_container(
+    is_init: bool,
+    container: &Field<'_, '_>,
+    old: &Field<'_, '_>,
+    spec: &Field<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let (now, before) = (container.get("resources"), old.get("resources"));
+    for amounts in AMOUNTS {
+        check_not_removed(&now.get(amounts), &before.get(amounts), &format!("resource {amounts}"), errors);
+    }
+    if !semantic::equal(Some(&masked_container(container, old)), old.value()) {
+        errors.push(if is_init {
+            let detail = "only cpu and memory resources for init or sidecar containers are mutable";
+            container.forbidden(detail)
+        } else {
+            spec.forbidden("only cpu and memory resources are mutable")
+        });
+    }
+    let runs_once = is_init && container.get("restartPolicy").text() != "Always";
+    if runs_once && !semantic::equal(container.value(), old.value()) {
+        let policies = container.get("resizePolicy");
+        for _ in policies.elements().filter(|policy| policy.get("restartPolicy").text() == "RestartContainer")
+        {
+            let detail =
+                "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
+            errors.push(container.forbidden(detail));
+        }
+    }
+}
+
+fn check_not_removed(now: &Field<'_, '_>, before: &Field<'_, '_>, what: &str, errors: &mut ErrorList) {
+    if before.entries().any(|(name, _)| !now.get(name).exists()) {
+        errors.push(now.forbidden(format!("{what} cannot be removed")));
+    }
+}
+
+/// Checks the resources of the pod as a whole.
+fn check_pod_amounts(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
+    let (now, old) = (spec.get("resources"), before.get("resources"));
+    if old.exists() && !now.exists() {
+        errors.push(now.forbidden("pod-level resources cannot be removed"));
+        return;
+    }
+    for amounts in AMOUNTS {
+        check_not_removed(
+            &now.get(amounts),
+            &old.get(amounts),
+            &format!("pod-level resource {amounts}"),
+            errors,
+        );
+    }
+    if !semantic::equal(masked_pod_resources(spec, before).as_ref(), old.value()) {
+        errors.push(spec.forbidden("only cpu and memory resources are mutable at pod-level"));
+    }
+}
+
+// === what remains after the changes that are allowed are undone ===
+
+/// Returns resources with the old amounts of the processor and of memory.
+fn masked(now: Option<&Value>, before: Option<&Value>, keeps_claims: bool) -> Fields {
+    let mut masked = Fields::new();
+    for name in AMOUNTS {
+        let amounts = |value: Option<&Value>| {
+            value.and_then(|value| value.get(name)).and_then(Value::as_object).cloned().unwrap_or_default()
+        };
+        let mut own = amounts(now);
+        let old = amounts(before);
+        for resource in RESIZABLE {
+            match old.get(resource) {
+                Some(amount) => own.insert(resource.to_owned(), amount.clone()),
+                None => own.remove(resource),
+            };
+        }
+        masked.insert(name.to_owned(), own.into());
+    }
+    if let Some(claims) = now.and_then(|now| now.get("claims")).filter(|_| keeps_claims) {
+        masked.insert("claims".to_owned(), claims.clone());
+    }
+    masked.retain(|_, value| !value.as_object().is_some_and(Fields::is_empty));
+    masked
+}
+
+fn masked_container(container: &Field<'_, '_>, old: &Field<'_, '_>) -> Value {
+    let mut value = container.value().cloned().unwrap_or_default();
+    let resources = masked(container.get("resources").value(), old.get("resources").value(), false);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("resources".to_owned(), resources.into());
+    }
+    value
+}
+
+fn masked_pod_resources(spec: &Field<'_, '_>, before: &Field<'_, '_>) -> Option<Value> {
+    let (now, old) = (spec.get("resources"), before.get("resources"));
+    let resources = masked(Some(now.value()?), old.value(), true);
+    (old.exists() || !resources.is_empty()).then(|| resources.into())
+}
+
+fn masked_spec(spec: &Field<'_, '_>, before: &Field<'_, '_>) -> Value {
+    let mut value = spec.value().cloned().unwrap_or_default();
+    let Some(fields) = value.as_object_mut() else { return value };
+    for list in LISTS {
+        let (now, old) = (spec.get(list), before.get(list));
+        let masked: Vec<_> =
+            now.elements().zip(old.elements()).map(|(now, old)| masked_container(&now, &old)).collect();
+        fields.insert(list.to_owned(), masked.into());
+    }
+    match masked_pod_resources(spec, before) {
+        Some(resources) => fields.insert("resources".to_owned(), resources),
+        None => fields.remove("resources"),
+    };
+    value
+}

@@ -1,0 +1,39 @@
+//! Rules of PodTemplates.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+use resource_views::core::v1::{PodTemplate, PodTemplateMut};
+
+use crate::api::core::pod_spec::{defaults, validation, warnings};
+
+/// Defaults and validation of the template.
+pub(super) struct PodTemplateStrategy;
+
+impl ObjectStrategy for PodTemplateStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaults::apply_to_template(PodTemplateMut(object).template());
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        warnings::of_template(&PodTemplate(object).template())
+    }
+
+    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        warnings::of_template(&PodTemplate(new).template())
+    }
+
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        validation::check_template(context, &PodTemplate(object).template(), None, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let old = PodTemplate(old).template();
+        validation::check_template(context, &PodTemplate(new).template(), Some(&old), &mut errors);
+        errors
+    }
+}

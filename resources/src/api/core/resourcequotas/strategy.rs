@@ -1,0 +1,80 @@
+//! Rules of ResourceQuotas.
+
+use std::collections::BTreeSet;
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, Object};
+use registry_core::resource::ObjectStrategy;
+
+use super::scopes;
+use crate::api::core::pod_spec::validation;
+use crate::support::field::Field;
+
+/// The resources that a quota may limit besides requests, limits and counts.
+const STANDARD: [&str; 14] = [
+    "cpu",
+    "memory",
+    "ephemeral-storage",
+    "requests.cpu",
+    "requests.memory",
+    "requests.storage",
+    "requests.ephemeral-storage",
+    "limits.cpu",
+    "limits.memory",
+    "limits.ephemeral-storage",
+    "pods",
+    "services",
+    "replicationcontrollers",
+    "resourcequotas",
+];
+const MORE: [&str; 5] =
+    ["secrets", "configmaps", "persistentvolumeclaims", "services.nodeports", "services.loadbalancers"];
+
+/// Names and amounts; the scopes are immutable.
+pub(super) struct ResourceQuotaStrategy;
+
+impl ObjectStrategy for ResourceQuotaStrategy {
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        check_amounts(&spec.get("hard"), &mut errors);
+        scopes::check(&spec, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        let new = Field::of(new, "spec");
+        let old = Field::of(old, "spec");
+        let (scopes, before) = (new.get("scopes"), old.get("scopes"));
+        let set = |list: &Field<'_, '_>| {
+            list.elements().map(|scope| scope.text().to_owned()).collect::<BTreeSet<_>>()
+        };
+        if set(&scopes) != set(&before) {
+            errors.push(scopes.invalid("field is immutable"));
+        }
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        check_amounts(&status.get("hard"), &mut errors);
+        check_amounts(&status.get("used"), &mut errors);
+        errors
+    }
+}
+
+fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
+    for (name, amount) in amounts.entries() {
+        validation::check_any_name(name, &amount.path(), errors);
+        let known = name.contains('/') || STANDARD.contains(&name) || MORE.contains(&name);
+        let huge = name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
+        if !known && !huge {
+            let detail = "must be a standard resource for quota";
+            errors.push(FieldError::invalid(amount.path(), name, detail));
+        }
+        validation::check_quantity(name, &amount.view(), errors);
+    }
+}

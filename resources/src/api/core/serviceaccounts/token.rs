@@ -1,0 +1,288 @@
+//! `serviceaccounts/token`: signed tokens with a limited lifetime.
+//!
+//! Kubernetes concept:
+//! [`TokenRequest`](https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-request-v1/).
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{SignedDuration, Timestamp};
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, time};
+use registry_core::capabilities;
+use registry_core::registry::store::new_uid;
+use registry_core::registry::{Services, Store, Stores, Subresource};
+use registry_core::resource::Resource;
+use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenIssuer, TokenObject};
+use registry_core::rest::{Answer, Capabilities, NamedCreater, Storage, ValidateObject};
+use registry_core::schema::Schema;
+use serde_json::{Value, json};
+
+use super::ServiceAccounts;
+use crate::api::core::nodes::Nodes;
+use crate::api::core::pods::Pods;
+use crate::api::core::secrets::Secrets;
+use crate::support::lookup::{Lookup, read_newest};
+
+const REQUEST: GroupVersionKind =
+    GroupVersionKind { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
+
+const DEFAULT_SECONDS: i64 = 60 * 60;
+const LEAST_SECONDS: i64 = 10 * 60;
+const MAX_SECONDS: i64 = 1 << 32;
+/// The lifetime that kubelets request for mounted tokens, by which the server recognizes them.
+const MOUNTED_SECONDS: i64 = 60 * 60 + 7;
+/// The actual lifetime of mounted tokens, for clients that do not reload them.
+const EXTENDED_SECONDS: i64 = 365 * 24 * 60 * 60;
+
+/// The `token` subresource of service accounts.
+pub struct Token {
+    accounts: Arc<Store>,
+    stores: Stores,
+    issuer: Arc<dyn TokenIssuer>,
+}
+
+impl Subresource for Token {
+    type Parent = ServiceAccounts;
+    type Storage = Self;
+    const NAME: &'static str = "token";
+
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        let accounts = parent.clone();
+        let stores = services.stores.clone();
+        capabilities!(Arc::new(Self { accounts, stores, issuer: services.tokens.clone() }); named_creater)
+    }
+}
+
+impl Storage for Token {
+    fn group_resource(&self) -> GroupResource {
+        ServiceAccounts::TYPE.group_resource()
+    }
+
+    fn kind(&self) -> GroupVersionKind {
+        REQUEST
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Namespaced
+    }
+
+    fn schema(&self) -> Schema {
+        crate::schema::of_kind(REQUEST)
+    }
+
+    fn apply_defaults(&self, request: &mut Object) {
+        if request.get_i64(&["spec", "expirationSeconds"]).is_none() {
+            request.set(&["spec", "expirationSeconds"], DEFAULT_SECONDS.into());
+        }
+    }
+}
+
+#[async_trait]
+impl NamedCreater for Token {
+    async fn create_named(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        mut request: Object,
+        admission: &dyn ValidateObject,
+        _options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        check_place(&request, name, &context.namespace)?;
+        let account = read_newest(&self.accounts, context, name).await?;
+        let now = self.issuer.now();
+        complete(&mut request, &account, self.issuer.api_audiences(), now);
+        let errors = validate(&request);
+        if !errors.is_empty() {
+            return Err(StatusError::invalid(REQUEST, "", &errors));
+        }
+        admission.validate(context, Some(&request), None).await?;
+        let binding = self.binding(context, name, &request).await?;
+        let seconds = self.granted_seconds(context, &mut request);
+        let claims = self.claims(&account, binding, &request, now, seconds);
+        let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        let token = self.issuer.issue(&claims)?;
+        if context.audit.is_some()
+            && let Some(id) = credential_id(&token)
+        {
+            context.annotate("authentication.kubernetes.io/issued-credential-id", id);
+        }
+        let status = json!({ "token": token, "expirationTimestamp": time::format_seconds(expires) });
+        request.0.insert("status".to_owned(), status);
+        Ok(Answer::Object(request))
+    }
+}
+
+/// Returns the id of a token that was just issued, as the audit log and the users of the token know it.
+fn credential_id(token: &str) -> Option<String> {
+    let payload = token.split('.').nth(1)?;
+    let claims = URL_SAFE_NO_PAD.decode(payload).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    Some(format!("JTI={}", claims.get("jti")?.as_str()?))
+}
+
+// === impl Token ===
+
+impl Token {
+    /// Returns the lifetime of the token, and sets it in the request.
+    fn granted_seconds(&self, context: &RequestContext, request: &mut Object) -> i64 {
+        let asked = request.get_i64(&["spec", "expirationSeconds"]).unwrap_or(DEFAULT_SECONDS);
+        match self.issuer.max_lifetime_seconds() {
+            Some(most) if asked > most => {
+                let text = format!("requested expiration of {asked} seconds shortened to {most} seconds");
+                context.warn(text);
+                request.set(&["spec", "expirationSeconds"], most.into());
+                most
+            }
+            _ => asked,
+        }
+    }
+
+    fn claims(
+        &self,
+        account: &Object,
+        binding: Option<TokenBinding>,
+        request: &Object,
+        now: Timestamp,
+        seconds: i64,
+    ) -> TokenClaims {
+        let audiences: Vec<String> = audiences(request).map(str::to_owned).collect();
+        let is_mounted = seconds == MOUNTED_SECONDS
+            && matches!(binding, Some(TokenBinding::Pod(..)))
+            && audiences.iter().all(|audience| self.issuer.api_audiences().contains(audience))
+            && self.issuer.extends_lifetime();
+        TokenClaims {
+            namespace: account.namespace().to_owned(),
+            service_account: named(account),
+            binding,
+            audiences,
+            issued_at_seconds: now.as_second(),
+            lifetime_seconds: if is_mounted { EXTENDED_SECONDS } else { seconds },
+            warn_after_seconds: is_mounted.then_some(seconds),
+        }
+    }
+
+    /// Returns the present state of the object that the token is bound to.
+    async fn binding(
+        &self,
+        context: &RequestContext,
+        account: &str,
+        request: &Object,
+    ) -> Result<Option<TokenBinding>, StatusError> {
+        if request.get(&["spec", "boundObjectRef"]).is_none_or(Value::is_null) {
+            return Ok(None);
+        }
+        let text = |field: &str| request.get_str(&["spec", "boundObjectRef", field]).unwrap_or_default();
+        let name = text("name");
+        let namespace = context.namespace.as_str();
+        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+        let (binding, uid) = match (group, text("kind")) {
+            ("", "Pod") => {
+                let pod = Lookup::within::<Pods>(&self.stores)?.newest(namespace, name).await?;
+                let uid = pod.uid().to_owned();
+                (self.of_pod(account, &pod).await?, uid)
+            }
+            ("", "Node") => {
+                let node = Lookup::within::<Nodes>(&self.stores)?.newest("", name).await?;
+                (TokenBinding::Node(named(&node)), node.uid().to_owned())
+            }
+            ("", "Secret") => {
+                let secret = Lookup::within::<Secrets>(&self.stores)?.newest(namespace, name).await?;
+                (TokenBinding::Secret(named(&secret)), secret.uid().to_owned())
+            }
+            (_, kind) => {
+                let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
+                return Err(StatusError::bad_request(message));
+            }
+        };
+        let wanted = text("uid");
+        if !wanted.is_empty() && wanted != uid {
+            // Names the kind instead of the resource, as kube-apiserver does here.
+            let kind = match &binding {
+                TokenBinding::Pod(..) => "Pod",
+                TokenBinding::Node(_) => "Node",
+                TokenBinding::Secret(_) => "Secret",
+            };
+            let why = format!(
+                "the UID in the bound object reference ({wanted}) does not match the UID in record. The object might have been deleted and then recreated"
+            );
+            return Err(StatusError::conflict(GroupResource { group: "", resource: kind }, name, why));
+        }
+        Ok(Some(binding))
+    }
+
+    async fn of_pod(&self, account: &str, pod: &Object) -> Result<TokenBinding, StatusError> {
+        if pod.get_str(&["spec", "serviceAccountName"]) != Some(account) {
+            return Err(StatusError::bad_request(format!(
+                "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
+            )));
+        }
+        let node = pod.get_str(&["spec", "nodeName"]).unwrap_or_default();
+        if node.is_empty() {
+            return Ok(TokenBinding::Pod(named(pod), None));
+        }
+        let node = match Lookup::within::<Nodes>(&self.stores)?.newest("", node).await {
+            Ok(node) => Some(named(&node)),
+            // The node has not registered yet.
+            Err(failure) if failure.is_not_found() => {
+                Some(TokenObject { name: node.to_owned(), uid: String::new() })
+            }
+            Err(failure) => return Err(failure),
+        };
+        Ok(TokenBinding::Pod(named(pod), node))
+    }
+}
+
+/// Checks that name and namespace in the request, if any, are those of the URL.
+fn check_place(request: &Object, name: &str, namespace: &str) -> Result<(), StatusError> {
+    for (field, own, wanted) in
+        [("name", request.name(), name), ("namespace", request.namespace(), namespace)]
+    {
+        if !own.is_empty() && own != wanted {
+            let path = FieldPath::new("metadata").child(field);
+            let detail = format!("must match the service account {field} if specified");
+            let error = FieldError::invalid(path, own, detail);
+            return Err(StatusError::invalid(REQUEST, name, &error.into()));
+        }
+    }
+    Ok(())
+}
+
+/// Sets the fields that the request leaves to the server.
+fn complete(request: &mut Object, account: &Object, api_audiences: &[String], now: Timestamp) {
+    for field in ["name", "namespace"] {
+        request.copy_field(account, &["metadata", field]);
+    }
+    request.set(&["metadata", "uid"], new_uid().into());
+    request.set(&["metadata", "creationTimestamp"], time::format_seconds(now).into());
+    if audiences(request).next().is_none() {
+        request.set(&["spec", "audiences"], api_audiences.to_vec().into());
+    }
+    request.0.remove("status");
+}
+
+fn validate(request: &Object) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let seconds = request.get_i64(&["spec", "expirationSeconds"]).unwrap_or_default();
+    let field = FieldPath::new("spec").child("expirationSeconds");
+    if seconds < LEAST_SECONDS {
+        let detail = "may not specify a duration less than 10 minutes";
+        errors.push(FieldError::invalid(field, seconds, detail));
+    } else if seconds > MAX_SECONDS {
+        let detail = "may not specify a duration larger than 2^32 seconds";
+        errors.push(FieldError::invalid(field, seconds, detail));
+    }
+    errors
+}
+
+fn audiences(request: &Object) -> impl Iterator<Item = &str> {
+    let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
+    audiences.into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn named(object: &Object) -> TokenObject {
+    TokenObject { name: object.name().to_owned(), uid: object.uid().to_owned() }
+}

@@ -1,0 +1,206 @@
+//! Rules of PriorityLevelConfigurations.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::resource::ObjectStrategy;
+use serde_json::Value;
+
+use crate::api::flowcontrol::{conditions, mandatory};
+use crate::support::defaulting;
+use crate::support::field::{Field, ShownAsGo as _};
+
+const MAX_QUEUES: i64 = 10_000_000;
+/// Number of bits of a flow's hash, from which its queues are chosen (shuffle sharding).
+const HASH_BITS: u32 = 60;
+
+/// Defaults and validation of concurrency limits and queuing.
+pub(super) struct PriorityLevelStrategy;
+
+/// An annotation of a former version, which conversion removes.
+const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
+impl ObjectStrategy for PriorityLevelStrategy {
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        for (kind, shares) in [("limited", 30), ("exempt", 0)] {
+            defaulting::with_at(object, &["spec", kind], |spec| {
+                defaulting::fill(spec, "nominalConcurrencyShares", shares);
+                defaulting::fill(spec, "lendablePercent", 0);
+            });
+        }
+        defaulting::with_at(object, &["spec", "limited", "limitResponse", "queuing"], |queuing| {
+            for (field, default) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
+                defaulting::fill_zero(queuing, field, default);
+            }
+        });
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        if object.annotations().any(|(key, _)| key == PRESERVE_ZERO) {
+            let path = FieldPath::new("metadata").child("annotations");
+            let detail = format!("annotation '{PRESERVE_ZERO}' is forbidden");
+            errors.push(FieldError::forbidden(path, detail));
+        }
+        let spec = Field::of(object, "spec");
+        check_type(&spec, object.name(), &mut errors);
+        check_mandatory(&spec, object.name(), &mut errors);
+        conditions::check(&Field::of(object, "status"), &mut errors);
+        errors
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        conditions::check(&Field::of(new, "status"), &mut errors);
+        errors
+    }
+}
+
+fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
+    let kind = spec.get("type");
+    let limited = spec.get("limited");
+    let exempt = spec.get("exempt");
+    if (name == "exempt") != (kind.text() == "Exempt") {
+        errors.push(kind.invalid("must be 'Exempt' if and only if `name` is 'exempt'"));
+    }
+    match kind.text() {
+        "Exempt" => {
+            if limited.exists() {
+                errors.push(limited.forbidden("must be nil if the type is not Limited"));
+            }
+            if exempt.exists() {
+                let shares = exempt.get("nominalConcurrencyShares");
+                if shares.number() < 0 {
+                    errors.push(shares.invalid("must be a non-negative integer"));
+                }
+                exempt.get("lendablePercent").check_between(0, 100, errors);
+            }
+        }
+        "Limited" => {
+            if exempt.exists() {
+                errors.push(exempt.forbidden("must be nil if the type is Limited"));
+            }
+            if limited.exists() {
+                check_limited(&limited, errors);
+            } else {
+                errors.push(limited.required("must not be empty when type is Limited"));
+            }
+        }
+        _ => errors.push(FieldError::not_supported(kind.path(), kind.text(), &["Exempt", "Limited"])),
+    }
+}
+
+fn check_mandatory(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
+    let Some(fixed) = mandatory::priority_level(name) else { return };
+    let mut own = spec.value().cloned().unwrap_or_default();
+    let mut exception = "";
+    if let (true, Value::Object(own)) = (name == "exempt", &mut own) {
+        own.remove("exempt");
+        exception = " except the 'spec.exempt' field";
+    }
+    if own != fixed {
+        let detail = format!("spec of '{name}'{exception} must equal the fixed value");
+        errors.push(spec.invalid_as("<flowcontrol.PriorityLevelConfigurationSpec>", detail));
+    }
+}
+
+fn check_limited(limited: &Field<'_, '_>, errors: &mut ErrorList) {
+    let shares = limited.get("nominalConcurrencyShares");
+    if shares.number() < 0 {
+        errors.push(shares.invalid("must be a non-negative integer"));
+    }
+    limited.get("lendablePercent").check_between(0, 100, errors);
+    let borrowing = limited.get("borrowingLimitPercent");
+    if borrowing.integer().is_some_and(|percent| percent < 0) {
+        errors.push(borrowing.invalid("if specified, must be a non-negative integer"));
+    }
+    let response = limited.get("limitResponse");
+    let kind = response.get("type");
+    let queuing = response.get("queuing");
+    match kind.text() {
+        "Reject" if queuing.exists() => {
+            errors.push(queuing.forbidden("must be nil if limited.limitResponse.type is not Limited"));
+        }
+        "Reject" => {}
+        "Queue" if !queuing.exists() => {
+            errors.push(queuing.required("must not be empty if limited.limitResponse.type is Limited"));
+        }
+        "Queue" => check_queuing(&queuing, errors),
+        other => errors.push(FieldError::not_supported(kind.path(), other, &["Queue", "Reject"])),
+    }
+}
+
+fn check_queuing(queuing: &Field<'_, '_>, errors: &mut ErrorList) {
+    let number = |field: &Field<'_, '_>| field.integer().unwrap_or_default();
+    let length = queuing.get("queueLengthLimit");
+    let queues = queuing.get("queues");
+    let hand = queuing.get("handSize");
+    let queue_count = number(&queues);
+    let hand_size = number(&hand);
+    if number(&length) <= 0 {
+        errors.push(length.invalid("must be positive"));
+    }
+    if queue_count <= 0 {
+        errors.push(queues.invalid("must be positive"));
+    } else if queue_count > MAX_QUEUES {
+        errors.push(queues.invalid(format!("must not be greater than {MAX_QUEUES}")));
+    }
+    if hand_size <= 0 {
+        errors.push(hand.invalid("must be positive"));
+    } else if hand_size > queue_count {
+        errors.push(hand.invalid(format!("should not be greater than queues ({queue_count})")));
+    } else if entropy_bits(queue_count, hand_size) > HASH_BITS {
+        errors.push(hand.invalid(format!(
+            "required entropy bits of deckSize {queue_count} and handSize {hand_size} should not be greater than {HASH_BITS}"
+        )));
+    }
+}
+
+/// Returns the number of bits needed to deal a hand of cards from a deck.
+fn entropy_bits(deck: i64, hand: i64) -> u32 {
+    let mut bits = 0.0;
+    for dealt in 0..hand {
+        #[expect(clippy::cast_precision_loss, reason = "a deck has at most ten million cards")]
+        let choices = (deck - dealt) as f64;
+        bits += choices.log2();
+        if bits > f64::from(HASH_BITS) {
+            return HASH_BITS + 1;
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 60")]
+    let whole = bits.ceil() as u32;
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_level_is_limited_unless_it_is_the_exempt_one() {
+        let causes = |name: &str, spec: Value| {
+            let level = json!({"metadata": {"name": name}, "spec": spec});
+            let mut level = Object::from_value(level).unwrap();
+            PriorityLevelStrategy.apply_defaults(&mut level);
+            let errors = PriorityLevelStrategy.validate(&RequestContext::default(), &level);
+            errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
+        };
+        let none: [&str; 0] = [];
+        let queue = |queuing: Value| json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": queuing}}});
+        assert_eq!(causes("a", queue(json!({}))), none);
+        assert_eq!(causes("exempt", json!({"type": "Exempt", "exempt": {"lendablePercent": 10}})), none);
+        assert_eq!(causes("a", json!({"type": "Exempt"})), ["spec.type"]);
+        assert_eq!(causes("a", json!({"type": "Limited"})), ["spec.limited"]);
+        assert_eq!(causes("catch-all", queue(json!({}))), ["spec"]);
+        let field = |name: &str| format!("spec.limited.limitResponse.queuing.{name}");
+        assert_eq!(causes("a", queue(json!(null))), ["spec.limited.limitResponse.queuing"]);
+        assert_eq!(causes("a", queue(json!({"queues": 4}))), [field("handSize")]);
+        assert_eq!(causes("a", queue(json!({"queues": 1000, "handSize": 9}))), [field("handSize")]);
+        assert_eq!(causes("a", queue(json!({"queueLengthLimit": -1}))), [field("queueLengthLimit")]);
+    }
+}

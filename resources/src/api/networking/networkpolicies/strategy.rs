@@ -1,0 +1,148 @@
+//! Rules of NetworkPolicies.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, Object};
+use registry_core::resource::ObjectStrategy;
+use serde_json::json;
+
+use crate::api::core::address::{self, Network};
+use crate::support::defaulting;
+use crate::support::field::Field;
+use crate::support::label_selector;
+
+/// Defaults and validation of policy types, peers and ports.
+pub(super) struct NetworkPolicyStrategy;
+
+impl ObjectStrategy for NetworkPolicyStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with(&mut object.0, "spec", |spec| {
+            if defaulting::is_empty(spec.get("policyTypes")) {
+                let has_egress = !defaulting::is_empty(spec.get("egress"));
+                let directions = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+                spec.insert("policyTypes".to_owned(), directions);
+            }
+            defaulting::each(spec, &["ingress", "egress"], |rule| {
+                defaulting::each(rule, &["ports"], |port| defaulting::fill_absent(port, "protocol", "TCP"));
+            });
+        });
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = Field::of(object, "spec");
+        label_selector::check(&spec.get("podSelector").view(), &mut errors);
+        for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
+            for rule in spec.get(direction).elements() {
+                for port in rule.get("ports").elements() {
+                    check_port(&port, &mut errors);
+                }
+                for peer in rule.get(peers).elements() {
+                    check_peer(&peer, &mut errors);
+                }
+            }
+        }
+        check_types(&spec.get("policyTypes"), &mut errors);
+        errors
+    }
+}
+
+fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
+    port.get("protocol").check_one_of(&["TCP", "UDP", "SCTP"], errors);
+    let first = port.get("port");
+    let last = port.get("endPort");
+    first.check_port(errors);
+    if first.exists() && first.integer().is_none() {
+        first.check(names::port_name, errors);
+    }
+    if !last.exists() {
+        return;
+    }
+    match first.integer() {
+        Some(first) => {
+            if last.number() < first {
+                // The message shows the port.
+                let detail = "must be greater than or equal to `port`";
+                errors.push(FieldError::invalid(last.path(), first, detail));
+            }
+            last.check_port(errors);
+        }
+        None if first.exists() => {
+            errors.push(last.invalid("may not be specified when `port` is non-numeric"));
+        }
+        None => errors.push(last.invalid("may not be specified when `port` is not specified")),
+    }
+}
+
+fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
+    let pods = peer.get("podSelector");
+    let namespaces = peer.get("namespaceSelector");
+    let block = peer.get("ipBlock");
+    label_selector::check(&pods.view(), errors);
+    label_selector::check(&namespaces.view(), errors);
+    if block.exists() {
+        check_block(&block, errors);
+    }
+    let selects = pods.exists() || namespaces.exists();
+    if block.exists() && selects {
+        errors.push(peer.forbidden("may not specify both ipBlock and another peer"));
+    } else if !block.exists() && !selects {
+        errors.push(peer.required("must specify a peer"));
+    }
+}
+
+/// Checks a network, and the exceptions within it.
+fn check_block(block: &Field<'_, '_>, errors: &mut ErrorList) {
+    let cidr = block.get("cidr");
+    if !cidr.check_present(errors) {
+        return;
+    }
+    address::check_network(&cidr, errors);
+    let Some(network) = Network::parse(cidr.text()) else { return };
+    for except in block.get("except").elements() {
+        address::check_network(&except, errors);
+        if Network::parse(except.text()).is_some_and(|inner| !network.strictly_contains(inner)) {
+            errors.push(except.invalid("must be a strict subset of `cidr`"));
+        }
+    }
+}
+
+fn check_types(types: &Field<'_, '_>, errors: &mut ErrorList) {
+    const DIRECTIONS: [&str; 2] = ["Ingress", "Egress"];
+    if types.len() > DIRECTIONS.len() {
+        errors.push(types.invalid("may not specify more than two policyTypes"));
+        return;
+    }
+    for direction in types.elements() {
+        direction.check_one_of(&DIRECTIONS, errors);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn peers_and_ports_are_checked() {
+        let causes = |rule: Value| {
+            let policy = json!({"spec": {"podSelector": {}, "ingress": [rule]}});
+            let errors = NetworkPolicyStrategy
+                .validate(&RequestContext::default(), &Object::from_value(policy).unwrap());
+            errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
+        };
+        let block =
+            |cidr: &str, except: Value| json!({"from": [{"ipBlock": {"cidr": cidr, "except": except}}]});
+        let none: [&str; 0] = [];
+        assert_eq!(causes(block("10.0.0.0/8", json!(["10.1.0.0/16"]))), none);
+        assert_eq!(causes(block("10.0.0.1/8", json!([]))), ["spec.ingress[0].from[0].ipBlock.cidr"]);
+        let except = "spec.ingress[0].from[0].ipBlock.except[0]";
+        assert_eq!(causes(block("10.0.0.0/8", json!(["11.0.0.0/16"]))), [except]);
+        assert_eq!(causes(block("10.0.0.0/8", json!(["x"]))), [except]);
+        assert_eq!(causes(json!({"from": [{}]})), ["spec.ingress[0].from[0]"]);
+        assert_eq!(causes(json!({"ports": [{"port": 1, "endPort": 2}, {"port": "http"}]})), none);
+        let ports = json!({"ports": [{"port": 3, "endPort": 2}, {"port": "Http"}, {"endPort": 1}]});
+        let expected = ["ports[0].endPort", "ports[1].port", "ports[2].endPort"];
+        assert_eq!(causes(ports), expected.map(|field| format!("spec.ingress[0].{field}")));
+    }
+}

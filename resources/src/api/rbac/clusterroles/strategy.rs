@@ -1,0 +1,48 @@
+//! Rules of ClusterRoles.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
+use registry_core::api::{FieldError, Object};
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::rbac::rules;
+use crate::support::field::Field;
+use crate::support::label_selector;
+
+/// Every rule names verbs, and resources or URLs.
+pub(super) struct ClusterRoleStrategy;
+
+impl ObjectStrategy for ClusterRoleStrategy {
+    fn name_rule(&self) -> NameRule {
+        NameRule::PathSegment
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        rules::check_rules(object, false, &mut errors);
+        let aggregation = Field::of(object, "aggregationRule");
+        if aggregation.exists() {
+            let selectors = aggregation.get("clusterRoleSelectors");
+            if selectors.is_empty() {
+                errors.push(
+                    selectors
+                        .required("at least one clusterRoleSelector required if aggregationRule is non-nil"),
+                );
+            }
+            for selector in selectors.elements() {
+                let mut found = ErrorList::default();
+                label_selector::check(&selector.view(), &mut found);
+                if !found.is_empty() {
+                    errors.append(found);
+                    errors.push(FieldError::invalid(
+                        selector.path(),
+                        serde_json::Value::Null,
+                        "invalid label selector.",
+                    ));
+                }
+            }
+        }
+        errors
+    }
+}

@@ -1,0 +1,32 @@
+//! Rules of RoleBindings.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::rbac::rules;
+
+/// The role is immutable; every subject is of a known kind.
+pub(super) struct RoleBindingStrategy;
+
+impl ObjectStrategy for RoleBindingStrategy {
+    fn name_rule(&self) -> NameRule {
+        NameRule::PathSegment
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        rules::default_binding(object);
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        rules::check_binding(object, &["Role", "ClusterRole"], true)
+    }
+
+    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = self.validate(context, new);
+        rules::check_role_kept(new, old, &mut errors);
+        errors
+    }
+}

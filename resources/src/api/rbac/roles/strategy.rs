@@ -1,0 +1,24 @@
+//! Rules of Roles.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::api::validation::names::NameRule;
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::rbac::rules;
+
+/// Every rule names verbs, and resources or URLs.
+pub(super) struct RoleStrategy;
+
+impl ObjectStrategy for RoleStrategy {
+    fn name_rule(&self) -> NameRule {
+        NameRule::PathSegment
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        rules::check_rules(object, true, &mut errors);
+        errors
+    }
+}

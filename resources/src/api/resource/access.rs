@@ -1,0 +1,118 @@
+//! The permissions for writing claims: administrators' access to devices that are in use needs a label of the namespace, and
+//! the parts of a claim's status need permissions of their own.
+//!
+//! Kubernetes concept: `AuthorizedForAdmin`, `AuthorizedForBinding` and `AuthorizedForDeviceStatus` in
+//! `pkg/registry/resource`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::{InstalledApi, PreparedWrite, Services, StoreHooks};
+use registry_core::resource::Resource;
+use registry_core::rest::access::AccessReviewer;
+
+use super::resourceclaims::ResourceClaims;
+use super::resourceclaimtemplates::ResourceClaimTemplates;
+use super::status_access;
+use crate::api::core::namespaces::Namespaces;
+use crate::support::field::Field;
+use crate::support::lookup::Lookup;
+
+/// The label of namespaces whose claims may ask for administrators' access.
+const LABEL: &str = "resource.kubernetes.io/admin-access";
+
+/// Checks the writes of claims, or of their templates.
+struct ClaimAccess {
+    /// Whether the claim's spec belongs to a template.
+    is_template: bool,
+    namespaces: Arc<Lookup>,
+    access: Arc<dyn AccessReviewer>,
+}
+
+/// Attaches the checks to the stores of claims and their templates.
+pub fn restrict_access(installed: &InstalledApi, services: &Services) {
+    let Some(namespaces) = Lookup::of::<Namespaces>(installed).map(Arc::new) else { return };
+    for (resource, is_template) in [(ResourceClaims::TYPE, false), (ResourceClaimTemplates::TYPE, true)] {
+        let Some(store) = installed.store(resource) else { continue };
+        let check =
+            ClaimAccess { is_template, namespaces: namespaces.clone(), access: services.access.clone() };
+        store.attach_hooks(&(Arc::new(check) as Arc<dyn StoreHooks>));
+    }
+}
+
+#[async_trait]
+impl StoreHooks for ClaimAccess {
+    async fn check(
+        &self,
+        context: &RequestContext,
+        write: PreparedWrite<'_>,
+    ) -> Result<ErrorList, StatusError> {
+        match write.old {
+            None => self.check_label(context, self.requested(write.new)).await,
+            Some(old) if write.is_status => {
+                let requested = granted(write.new).filter(|_| granted(old).is_none());
+                let mut errors = self.check_label(context, requested).await?;
+                errors.append(status_access::check(self.access.as_ref(), context, write.new, old).await);
+                Ok(errors)
+            }
+            // The spec is immutable.
+            Some(_) => Ok(ErrorList::default()),
+        }
+    }
+}
+
+// === impl ClaimAccess ===
+
+impl ClaimAccess {
+    /// Checks the label of the namespace if the write asks for administrators' access, at this path.
+    async fn check_label(
+        &self,
+        context: &RequestContext,
+        requested: Option<FieldPath>,
+    ) -> Result<ErrorList, StatusError> {
+        let mut errors = ErrorList::default();
+        let Some(path) = requested else { return Ok(errors) };
+        let namespace = self.namespaces.get("", &context.namespace).await?;
+        let is_allowed = namespace.is_some_and(|namespace| {
+            namespace.get_str(&["metadata", "labels", LABEL]).is_some_and(|value| value == "true")
+        });
+        if !is_allowed {
+            let detail = format!(
+                "admin access to devices requires the `{LABEL}: true` label on the containing namespace"
+            );
+            errors.push(FieldError::forbidden(path, detail));
+        }
+        Ok(errors)
+    }
+
+    /// Returns the path of the first request for administrators' access. For a template, returns the path in its claims.
+    fn requested(&self, object: &Object) -> Option<FieldPath> {
+        let spec = Field::of(object, "spec");
+        let inner = spec.get("spec");
+        let devices = if self.is_template { inner.get("devices") } else { spec.get("devices") };
+        let requests = devices.get("requests");
+        let index = requests.elements().position(|request| {
+            let exactly = request.get("exactly");
+            exactly.get("adminAccess").is_true()
+        })?;
+        let requests = FieldPath::new("spec").child("devices").child("requests");
+        Some(requests.index(index).child("adminAccess"))
+    }
+}
+
+/// Returns the path of the first device that is allocated for administrators' access.
+fn granted(claim: &Object) -> Option<FieldPath> {
+    let status = Field::of(claim, "status");
+    let allocation = status.get("allocation");
+    let devices = allocation.get("devices");
+    let results = devices.get("results");
+    let index = results.elements().position(|result| result.get("adminAccess").is_true())?;
+    let path = FieldPath::new("status").child("allocation").child("devices").child("results");
+    Some(path.index(index).child("adminAccess"))
+}
+
+#[cfg(test)]
+mod tests;

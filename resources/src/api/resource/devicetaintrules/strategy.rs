@@ -1,0 +1,81 @@
+//! Rules of DeviceTaintRules.
+
+use registry_core::RequestContext;
+use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{Object, time};
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::resource::{names as device_names, taints};
+use crate::support::field::Field;
+use crate::support::{conditions, defaulting};
+
+/// Maximum number of conditions.
+const MAX_CONDITIONS: usize = 8;
+
+/// The time of a taint is the time at which its effect was set.
+pub(super) struct DeviceTaintRuleStrategy;
+
+impl ObjectStrategy for DeviceTaintRuleStrategy {
+    fn deprecation(&self) -> Option<&'static str> {
+        Some("resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+")
+    }
+
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with_at(object, &["spec", "taint"], |taint| {
+            defaulting::fill(taint, "timeAdded", time::now());
+        });
+    }
+
+    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        let effect = ["spec", "taint", "effect"];
+        let time_added = ["spec", "taint", "timeAdded"];
+        if new.get(&effect) != old.get(&effect) && new.get(&time_added) == old.get(&time_added) {
+            new.set(&time_added, time::now().into());
+        }
+    }
+
+    fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        check(&Field::of(object, "spec"), None, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let before = Field::of(old, "spec");
+        let taint = before.get("taint");
+        check(&Field::of(new, "spec"), Some(taint.get("effect").text()), &mut errors);
+        errors
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let status = Field::of(new, "status");
+        let stated = status.get("conditions");
+        conditions::check(&stated, &mut errors);
+        stated.check_count(MAX_CONDITIONS, &mut errors);
+        errors
+    }
+}
+
+/// Checks a rule. The effect that it had before an update is tolerated.
+fn check(spec: &Field<'_, '_>, known_effect: Option<&str>, errors: &mut ErrorList) {
+    let selector = spec.get("deviceSelector");
+    let driver = selector.get("driver");
+    if driver.exists() {
+        device_names::check_driver(&driver, errors);
+    }
+    let pool = selector.get("pool");
+    if pool.exists() {
+        device_names::check_pool(&pool, errors);
+    }
+    let device = selector.get("device");
+    if device.exists() {
+        device.check(names::dns_label, errors);
+    }
+    taints::check_taint(&spec.get("taint"), known_effect, errors);
+}

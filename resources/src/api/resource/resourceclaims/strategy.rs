@@ -1,0 +1,43 @@
+//! Rules of ResourceClaims.
+
+use registry_core::RequestContext;
+use registry_core::api::Object;
+use registry_core::api::validation::ErrorList;
+use registry_core::resource::ObjectStrategy;
+
+use crate::api::resource::{allocation, requests};
+use crate::support::defaulting;
+use crate::support::field::{Field, ShownAsGo as _};
+
+/// The spec is immutable, and an allocation while it lasts.
+pub(super) struct ResourceClaimStrategy;
+
+impl ObjectStrategy for ResourceClaimStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        defaulting::with_at(object, &["spec", "devices"], requests::apply_defaults);
+    }
+
+    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        requests::check(&Field::of(object, "spec").get("devices"), &context.budget, &mut errors);
+        errors
+    }
+
+    fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let before = Field::of(old, "spec");
+        Field::of(new, "spec").check_immutable_as("<resource.ResourceClaimSpec>", &before, &mut errors);
+        errors
+    }
+
+    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
+        defaulting::keep_metadata(new, old);
+        allocation::drop_deallocated_devices(new, old);
+    }
+
+    fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+        let mut errors = ErrorList::default();
+        allocation::check_status(new, old, &mut errors);
+        errors
+    }
+}

@@ -1,0 +1,42 @@
+//! `resource.k8s.io/v1beta1 ResourceClaim`: stored as `v1`, from which it differs in its requests.
+
+use registry_core::api::Object;
+use registry_core::resource::conversion::{ConversionError, Spoke};
+use registry_derive::Resource;
+
+use super::strategy::ResourceClaimStrategy;
+use super::{COLUMNS, ResourceClaims};
+use crate::api::resource::flat;
+use crate::support::older_version::older_version;
+
+/// `resourceclaims` of `resource.k8s.io/v1beta1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1beta1::ResourceClaim,
+    group = "resource.k8s.io",
+    version = "v1beta1",
+    plural = "resourceclaims",
+    off_by_default,
+    status,
+    returns_deleted_object,
+    hub = ResourceClaims,
+    columns = COLUMNS,
+    strategy = ResourceClaimVersion,
+)]
+pub struct ResourceClaimsV1beta1;
+
+older_version!(ResourceClaimVersion, stored with ResourceClaimStrategy, "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+");
+
+impl Spoke for ResourceClaimsV1beta1 {
+    type Hub = ResourceClaims;
+
+    fn to_hub(mut object: Object) -> Result<Object, ConversionError> {
+        flat::claim_to_v1(&mut object);
+        Ok(object)
+    }
+
+    fn from_hub(mut object: Object) -> Result<Object, ConversionError> {
+        flat::claim_of_v1(&mut object);
+        Ok(object)
+    }
+}

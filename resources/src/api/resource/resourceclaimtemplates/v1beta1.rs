@@ -1,0 +1,40 @@
+//! `resource.k8s.io/v1beta1 ResourceClaimTemplate`: stored as `v1`, from which it differs in its requests.
+
+use registry_core::api::Object;
+use registry_core::resource::conversion::{ConversionError, Spoke};
+use registry_derive::Resource;
+
+use super::ResourceClaimTemplates;
+use super::strategy::ResourceClaimTemplateStrategy;
+use crate::api::resource::flat;
+use crate::support::older_version::older_version;
+
+/// `resourceclaimtemplates` of `resource.k8s.io/v1beta1`.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::resource::v1beta1::ResourceClaimTemplate,
+    group = "resource.k8s.io",
+    version = "v1beta1",
+    plural = "resourceclaimtemplates",
+    off_by_default,
+    returns_deleted_object,
+    hub = ResourceClaimTemplates,
+    strategy = ResourceClaimTemplateVersion,
+)]
+pub struct ResourceClaimTemplatesV1beta1;
+
+older_version!(ResourceClaimTemplateVersion, stored with ResourceClaimTemplateStrategy, "resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+");
+
+impl Spoke for ResourceClaimTemplatesV1beta1 {
+    type Hub = ResourceClaimTemplates;
+
+    fn to_hub(mut object: Object) -> Result<Object, ConversionError> {
+        flat::template_to_v1(&mut object);
+        Ok(object)
+    }
+
+    fn from_hub(mut object: Object) -> Result<Object, ConversionError> {
+        flat::template_of_v1(&mut object);
+        Ok(object)
+    }
+}
