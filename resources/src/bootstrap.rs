@@ -1,15 +1,12 @@
 //! Bootstrap objects of every server: system namespaces, the default roles, priority levels and classes, API services,
 //! and the Service of the server itself.
 //!
-//! Each [`PostStartHook`] creates missing objects, restores those that the server manages, and leaves those alone that
-//! an
-//! operator has taken over. All hooks read the present state from the caches, so that a restart writes nothing. Hooks
-//! with
-//! a period run again after it and restore deleted objects.
+//! Each [`PostStartHook`] creates missing objects, restores those that the server manages, and leaves those alone that an
+//! operator has taken over. All hooks read the present state from the caches, so that a restart writes nothing. Hooks with a
+//! period run again after it and restore deleted objects.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `wanted` | the generated objects |
 //! | `simple` | namespaces and priority classes, which are only created |
 //! | `roles` | RBAC: missing rules and subjects are added |
 //! | `gated` | RBAC: what depends on features |
@@ -28,12 +25,11 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use registry_core::api::StatusError;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 
 use crate::api::core::services::ServiceRanges;
+use crate::post_start::PostStartHook;
 
 mod api_services;
 mod client_authorities;
@@ -49,38 +45,10 @@ mod simple;
 #[cfg(test)]
 mod tests;
 mod token_tracking;
-mod wanted;
 
 pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
 pub use own_endpoints::{EndpointsOwner, ServerLeases};
-
-/// A task that runs once after the start.
-#[async_trait]
-pub trait PostStartHook: Send + Sync + 'static {
-    /// Returns the name, as Kubernetes' health checks have it after `poststarthook/`.
-    fn name(&self) -> &'static str;
-
-    /// Returns the time between the end of a run and the start of the next; `None` if it does not run again after
-    /// success.
-    fn period(&self) -> Option<Duration> {
-        None
-    }
-
-    /// Runs the hook. May be called again after a failure; completed parts are kept.
-    ///
-    /// # Errors
-    /// The store failed, or there was a concurrent change of the same objects. Retryable.
-    async fn run(&self) -> Result<(), StatusError>;
-
-    /// Withdraws what must not outlive the server. Called once when the shutdown begins, after the last run.
-    ///
-    /// # Errors
-    /// The store failed, or there was a concurrent change of the same objects.
-    async fn withdraw(&self) -> Result<(), StatusError> {
-        Ok(())
-    }
-}
 
 /// Properties of the server that the objects contain.
 #[derive(Clone, Debug)]
@@ -112,11 +80,6 @@ pub fn default_rules(cluster_role: &str, features: &[Feature]) -> Vec<serde_json
     let role = roles.into_iter().find(|role| role.name() == cluster_role);
     let rules = role.and_then(|mut role| role.remove(&["rules"]));
     rules.and_then(|rules| rules.as_array().cloned()).unwrap_or_default()
-}
-
-/// Returns the APIServices of Kubernetes' own group versions.
-pub(crate) fn api_services() -> Vec<registry_core::api::Object> {
-    wanted::objects::<crate::api::apiregistration::apiservices::APIServices>()
 }
 
 /// Returns the hooks for the installed resources. Objects of kinds that are not served are not created.

@@ -1,13 +1,24 @@
-//! Kubernetes' built-in resources: a folder per API group, a file per resource, with what is special about it
-//! (its strategy, its table, its own subresources) beside its declaration.
+//! Kubernetes' built-in resources.
 //!
-//! `generated` is written by `cargo xtask codegen`: the storage map of everything declared here, and the facts about
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`bootstrap`] | the objects that every server has: namespaces, roles, priority levels, the Service `kubernetes` |
+//! | [`admission`] | the built-in admission plug-ins |
+//! | [`api`] | a folder per API group, a file per resource, with its strategy, its columns and its own subresources |
+//! | [`post_start`] | the interface of tasks that run after the start |
+//! | `support` | shared by the groups: reading and writing other objects, defaulting, field errors, table cells |
+//! | [`schema`] | the schemas and descriptions of the built-in kinds |
+//!
+//! [`generated`] is written by `cargo xtask codegen`: the storage map of everything declared here, and the facts about
 //! upstream types.
 
 pub mod admission;
 pub mod api;
 pub mod bootstrap;
 pub mod generated;
+pub mod post_start;
 pub mod schema;
 mod support;
 #[cfg(test)]
@@ -19,7 +30,7 @@ pub use generated::storage_map::STORAGE_MAP;
 #[derive(Default)]
 pub struct AttachedWork {
     /// The hooks that repair allocations while the server runs.
-    pub hooks: Vec<Box<dyn bootstrap::PostStartHook>>,
+    pub hooks: Vec<Box<dyn post_start::PostStartHook>>,
     /// The informers that follow what other servers on the same store write.
     pub informers: Vec<registry_core::registry::InformerTask>,
 }

@@ -1,5 +1,6 @@
 //! Helpers that the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
 
+pub(crate) mod bootstrap_objects;
 pub(crate) mod choice;
 pub(crate) mod conditions;
 pub(crate) mod defaulting;

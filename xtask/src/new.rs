@@ -66,8 +66,11 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
 fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
     let root_file = package.root_file()?;
     let source = root_file.parent().unwrap_or(root_file);
-    let group_file = source.join(format!("{}.rs", names.group_module));
-    let file = source.join(&names.group_module).join(format!("{}.rs", names.module));
+    // A package with many groups keeps them in a module of their own.
+    let groups_file = Some(source.join("api.rs")).filter(|file| file.exists());
+    let groups_folder = if groups_file.is_some() { source.join("api") } else { source.to_owned() };
+    let group_file = groups_folder.join(format!("{}.rs", names.group_module));
+    let file = groups_folder.join(&names.group_module).join(format!("{}.rs", names.module));
     if file.exists() {
         return Err(format!("{} is there already", file.display()).into());
     }
@@ -76,25 +79,32 @@ fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => names.group_documentation(),
         Err(error) => return Err(error.into()),
     };
-    let root_text = std::fs::read_to_string(root_file)?;
-    let root_text = with_module(&with_module(&root_text, &names.group_module), "generated");
+    let groups_file = groups_file.as_deref().unwrap_or(root_file);
+    let groups_text = with_module(&std::fs::read_to_string(groups_file)?, &names.group_module);
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let files = [
         (file, names.resource()),
         (group_file, with_module(&group_text, &names.module)),
-        (root_file.to_owned(), root_text),
+        (groups_file.to_owned(), groups_text),
     ];
     let mut written = Vec::new();
     for (path, text) in files {
-        if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
-            continue;
-        }
-        std::fs::write(&path, text)?;
-        written.push(path);
+        written.extend(replace(path, &text)?);
     }
+    let root_text = with_module(&std::fs::read_to_string(root_file)?, "generated");
+    written.extend(replace(root_file.to_owned(), &root_text)?.filter(|root| !written.contains(root)));
     Ok(written)
+}
+
+/// Writes a file, and returns its path if its text is another one than before.
+fn replace(path: PathBuf, text: &str) -> Result<Option<PathBuf>, Failure> {
+    if std::fs::read_to_string(&path).is_ok_and(|present| present == text) {
+        return Ok(None);
+    }
+    std::fs::write(&path, text)?;
+    Ok(Some(path))
 }
 
 /// Returns a file's text with `pub mod name;` added: in order among its modules, or else after its documentation.

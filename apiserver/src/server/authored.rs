@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 use registry_core::api::StatusError;
-use resources::bootstrap::PostStartHook;
+use resources::post_start::PostStartHook;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 

@@ -10,9 +10,8 @@ use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::backoff::{Backoff, jittered_period};
 use registry_core::registry::{InformerTask, InstalledApi, Synced};
-use resources::bootstrap::{
-    EndpointsOwner, PostStartHook, PublishedAuthentication, ServerFacts, post_start_hooks,
-};
+use resources::bootstrap::{EndpointsOwner, PublishedAuthentication, ServerFacts, post_start_hooks};
+use resources::post_start::PostStartHook;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 

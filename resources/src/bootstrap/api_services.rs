@@ -9,9 +9,10 @@ use futures::future::try_join_all;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::{PostStartHook, wanted};
+use super::PostStartHook;
 use crate::api::apiregistration::apiservices::APIServices;
 use crate::api::apiregistration::apiservices::local::{self, Automanaged, LocalSpec};
+use crate::support::bootstrap_objects::bootstrap_objects;
 use crate::support::system_writer::SystemWriter;
 
 /// The hook.
@@ -34,7 +35,7 @@ impl ApiServices {
 
     /// Returns an APIService for each served version, with Kubernetes' priority or the priority of custom groups.
     fn wanted(&self) -> Vec<Object> {
-        let known = wanted::objects::<APIServices>();
+        let known = bootstrap_objects::<APIServices>();
         let mut known: BTreeMap<String, Object> =
             known.into_iter().map(|object| (object.name().to_owned(), object)).collect();
         let of = |(group, version): &(&str, &str)| {

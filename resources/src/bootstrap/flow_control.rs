@@ -12,9 +12,10 @@ use futures::future::try_join;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
+use super::{CONTROLLER_PERIOD, PostStartHook};
 use crate::api::flowcontrol::flowschemas::FlowSchemas;
 use crate::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
+use crate::support::bootstrap_objects::bootstrap_objects;
 use crate::support::system_writer::SystemWriter;
 
 /// Whether the server updates an object's spec.
@@ -51,8 +52,8 @@ impl PostStartHook for FlowControl {
         let of = |system_writer: &SystemWriter, objects: Vec<Object>| -> Vec<Object> {
             objects.into_iter().map(|object| system_writer.with_defaults(object)).collect()
         };
-        let levels = of(&self.levels, wanted::objects::<PriorityLevelConfigurations>());
-        let schemas = of(&self.schemas, wanted::objects::<FlowSchemas>());
+        let levels = of(&self.levels, bootstrap_objects::<PriorityLevelConfigurations>());
+        let schemas = of(&self.schemas, bootstrap_objects::<FlowSchemas>());
         try_join(self.levels.ensure(levels, mended), self.schemas.ensure(schemas, mended)).await.map(drop)
     }
 }

@@ -7,9 +7,9 @@ use registry_core::features::Feature;
 use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
-use super::wanted;
 use crate::api::rbac::clusterrolebindings::ClusterRoleBindings;
 use crate::api::rbac::clusterroles::ClusterRoles;
+use crate::support::bootstrap_objects::bootstrap_objects;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &[&str] = &["certificates.k8s.io"];
@@ -133,7 +133,7 @@ fn rules() -> Vec<GatedRule> {
 
 /// Returns the default ClusterRoles of a server with these features.
 pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
-    let mut roles = wanted::objects::<ClusterRoles>();
+    let mut roles = bootstrap_objects::<ClusterRoles>();
     roles.extend(enabled(features).map(|role| named::<ClusterRoles>(role.name)));
     for rule in rules().into_iter().filter(|rule| features.contains(&rule.feature)) {
         let Some(role) = roles.iter_mut().find(|role| role.name() == rule.role) else { continue };
@@ -146,7 +146,7 @@ pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
 
 /// Returns the default ClusterRoleBindings of a server with these features.
 pub(super) fn cluster_role_bindings(features: &[Feature]) -> Vec<Object> {
-    let mut bindings = wanted::objects::<ClusterRoleBindings>();
+    let mut bindings = bootstrap_objects::<ClusterRoleBindings>();
     bindings.extend(enabled(features).map(|role| {
         let mut binding = named::<ClusterRoleBindings>(role.name);
         binding.set(&["roleRef"], json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": role.name }));
@@ -213,7 +213,7 @@ mod tests {
             let rules = role.and_then(|role| role.get(&["rules"])).and_then(Value::as_array);
             assert!(rules.is_some_and(|rules| rules.contains(&rule.value())), "{}", rule.role);
         }
-        assert_eq!(cluster_roles(&[]), wanted::objects::<ClusterRoles>());
-        assert_eq!(cluster_role_bindings(&[]), wanted::objects::<ClusterRoleBindings>());
+        assert_eq!(cluster_roles(&[]), bootstrap_objects::<ClusterRoles>());
+        assert_eq!(cluster_role_bindings(&[]), bootstrap_objects::<ClusterRoleBindings>());
     }
 }

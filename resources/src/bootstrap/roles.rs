@@ -12,12 +12,13 @@ use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use serde_json::Value;
 
-use super::{PostStartHook, gated, wanted};
+use super::{PostStartHook, gated};
 use crate::api::rbac::clusterrolebindings::ClusterRoleBindings;
 use crate::api::rbac::clusterroles::ClusterRoles;
 use crate::api::rbac::covers::missing_rules;
 use crate::api::rbac::rolebindings::RoleBindings;
 use crate::api::rbac::roles::Roles as NamespacedRoles;
+use crate::support::bootstrap_objects::bootstrap_objects;
 use crate::support::system_writer::{Present, SystemWriter};
 
 /// If `false`, the server does not change a role or binding.
@@ -64,7 +65,7 @@ impl Roles {
 
 /// Returns objects that do not depend on features.
 fn always<R: Resource>(_: &[Feature]) -> Vec<Object> {
-    wanted::objects::<R>()
+    bootstrap_objects::<R>()
 }
 
 // === impl Kept ===

@@ -9,9 +9,10 @@ use futures::future::try_join_all;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 
-use super::{CONTROLLER_PERIOD, PostStartHook, wanted};
+use super::{CONTROLLER_PERIOD, PostStartHook};
 use crate::api::core::namespaces::Namespaces;
 use crate::api::scheduling::priorityclasses::PriorityClasses;
+use crate::support::bootstrap_objects::bootstrap_objects;
 use crate::support::system_writer::SystemWriter;
 
 /// Creates missing objects of one resource.
@@ -28,7 +29,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
     Some(MakeMissing {
         name,
         system_writer: SystemWriter::of::<Namespaces>(installed)?,
-        wanted: wanted::objects::<Namespaces>,
+        wanted: bootstrap_objects::<Namespaces>,
         period: Some(CONTROLLER_PERIOD),
     })
 }
@@ -37,7 +38,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
 pub(super) fn priority_classes(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "scheduling/bootstrap-system-priority-classes";
     let system_writer = SystemWriter::of::<PriorityClasses>(installed)?;
-    Some(MakeMissing { name, system_writer, wanted: wanted::objects::<PriorityClasses>, period: None })
+    Some(MakeMissing { name, system_writer, wanted: bootstrap_objects::<PriorityClasses>, period: None })
 }
 
 #[async_trait]

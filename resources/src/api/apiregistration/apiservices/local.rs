@@ -6,6 +6,9 @@ use std::sync::OnceLock;
 use registry_core::api::Object;
 use serde_json::{Value, json};
 
+use super::APIServices;
+use crate::support::bootstrap_objects::bootstrap_objects;
+
 /// The label of the APIServices that the server manages.
 pub(crate) const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
@@ -68,7 +71,7 @@ pub(crate) struct LocalSpec {
 pub fn priorities(group: &str, version: &str) -> Priorities {
     static KNOWN: OnceLock<HashMap<(String, String), Priorities>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
-        let specs = crate::bootstrap::api_services().into_iter();
+        let specs = bootstrap_objects::<APIServices>().into_iter();
         let specs = specs.filter_map(|object| LocalSpec::read(&object));
         let others = OFF_BY_DEFAULT.iter().map(|&(group, version, of_group, of_version)| {
             let priorities = Priorities { group: of_group, version: of_version };

@@ -17,7 +17,7 @@ use super::addresses::{AddressObjects, has_labels, is_managed, object_of};
 use super::allocation::Allocator;
 use super::holder::Holder;
 use super::taken::Uses;
-use crate::bootstrap::PostStartHook;
+use crate::post_start::PostStartHook;
 use crate::support::system_writer::SystemWriter;
 
 /// Interval between two repairs.

@@ -19,7 +19,7 @@ use super::holder::Holder;
 use super::repair::AllocationRepair;
 use super::{NodePortRange, ServiceAllocation, ServiceRanges, Services};
 use crate::api::networking::ipaddresses::IPAddresses;
-use crate::bootstrap::PostStartHook as _;
+use crate::post_start::PostStartHook as _;
 use crate::support::system_writer::SystemWriter;
 use crate::testing::{installed, installed_over};
 

@@ -1,4 +1,4 @@
-//! The objects that code generation took from a real server.
+//! The bootstrap objects of Kubernetes, which code generation took from a real server.
 
 use registry_core::api::Object;
 use registry_core::resource::Resource;
@@ -8,7 +8,7 @@ use serde_json::Value;
 static OBJECTS: &str = include_str!("../generated/bootstrap.jsonl");
 
 /// Returns the objects of one kind. Lines begin with the type, so that others need not be parsed.
-pub(super) fn objects<R: Resource>() -> Vec<Object> {
+pub(crate) fn bootstrap_objects<R: Resource>() -> Vec<Object> {
     let kind = R::TYPE.kind;
     let prefix = format!("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", kind.group_version(), kind.kind);
     let lines = OBJECTS.lines().filter(|line| line.starts_with(&prefix));
@@ -35,6 +35,6 @@ mod tests {
                 ))
             );
         }
-        assert_eq!(objects::<crate::api::rbac::clusterroles::ClusterRoles>().len(), 70);
+        assert_eq!(bootstrap_objects::<crate::api::rbac::clusterroles::ClusterRoles>().len(), 70);
     }
 }
