@@ -81,7 +81,7 @@ fn rbac_refuses(bencher: Bencher<'_, '_>, who: &str) {
     };
     let uri = "/api/v1/namespaces/n3/secrets/a".parse().unwrap();
     let info = RequestInfo::parse(&Method::GET, &uri);
-    let attributes = Attributes::of(&user, &info);
+    let attributes = Attributes::from_request(&user, &info);
     assert!(!rbac.decide(&attributes).is_allow());
     bencher.bench_local(|| rbac.decide(&attributes));
 }
@@ -107,7 +107,7 @@ fn audit_at_level_metadata(bencher: Bencher<'_, '_>) {
     let info = RequestInfo::parse(&Method::GET, &uri);
     let mut line = Vec::new();
     bencher.bench_local(|| {
-        let verdict = policy.evaluate(&Attributes::of(&user, &info));
+        let verdict = policy.evaluate(&Attributes::from_request(&user, &info));
         assert_eq!(verdict.level, AuditLevel::Metadata);
         let received = Timestamp::now();
         let facts = RequestFacts {

@@ -61,7 +61,7 @@ pub enum Decision {
 
 impl<'a> Attributes<'a> {
     /// Returns the attributes of a request.
-    pub fn of(user: &'a UserInfo, info: &'a RequestInfo) -> Self {
+    pub fn from_request(user: &'a UserInfo, info: &'a RequestInfo) -> Self {
         let selectors = Some(&info.selectors).filter(|selectors| **selectors != AccessSelectors::default());
         Self { user, verb: info.verb.as_str(), resource: info.resource.as_ref(), path: &info.path, selectors }
     }

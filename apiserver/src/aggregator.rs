@@ -156,7 +156,7 @@ impl RemoteApis {
         shutdown: CancellationToken,
     ) -> Option<(Arc<Self>, InformerTask)> {
         let store = installed.store(APIServices::TYPE)?;
-        let (services, informer) = Compiled::informer(store, |object| RemoteService::of(&object));
+        let (services, informer) = Compiled::informer(store, |object| RemoteService::from_object(&object));
         let remote = Self { services, forwarder: Forwarder::new(transports, shutdown) };
         Some((Arc::new(remote), informer.into_task()))
     }

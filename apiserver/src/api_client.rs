@@ -97,7 +97,7 @@ impl ApiClient {
 
     /// Returns a client of the objects in a namespace. An empty namespace stands for all namespaces, or for objects that
     /// have no namespace.
-    pub fn of<K: Kind>(&self, namespace: &str) -> TypedClient<K> {
+    pub fn in_namespace<K: Kind>(&self, namespace: &str) -> TypedClient<K> {
         TypedClient { server: self.server.clone(), namespace: namespace.to_owned(), kind: PhantomData }
     }
 }
@@ -127,7 +127,7 @@ impl<K: Kind> TypedClient<K> {
         let mut token = None;
         loop {
             let page = source::page(&*self.server, &path, token.as_deref()).await;
-            let page = page.map_err(|failure| ClientError::of_source(&failure))?;
+            let page = page.map_err(|failure| ClientError::from_source(&failure))?;
             for object in page.items {
                 objects.push(typed(object.into_value())?);
             }
@@ -280,7 +280,7 @@ impl ClientError {
         Self { status: Some(status), reason: text("reason").map_or_else(String::new, str::to_owned), message }
     }
 
-    fn of_source(failure: &SourceError) -> Self {
+    fn from_source(failure: &SourceError) -> Self {
         let status = match failure {
             SourceError::NotFound(_) => Some(StatusCode::NOT_FOUND),
             SourceError::Gone(_) => Some(StatusCode::GONE),

@@ -195,7 +195,7 @@ impl ServerDocuments {
 /// 406.
 pub(crate) fn answer(document: &Document, parts: &Parts, cbor: bool) -> Result<Response, StatusError> {
     let formats = Formats { protobuf: true, cbor, tables: false };
-    let output = Output::negotiate(&parts.headers, Query::of(&parts.uri), Endpoint::Document, formats)?;
+    let output = Output::negotiate(&parts.headers, Query::from_uri(&parts.uri), Endpoint::Document, formats)?;
     Ok(document.answer(&output))
 }
 
@@ -229,7 +229,7 @@ fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -
         let group = "apidiscovery.k8s.io";
         let version = "v2";
         let kind = "APIGroupDiscoveryList";
-        let schema = resources::schema::of(group, version, kind);
+        let schema = resources::schema::built_in(group, version, kind);
         match protobuf::encode(&document.parsed(), &schema, "apidiscovery.k8s.io/v2", kind) {
             Ok(encoded) => *response.body_mut() = encoded.into(),
             Err(error) => return responses::status(&StatusError::internal(error)),

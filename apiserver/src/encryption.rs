@@ -108,7 +108,7 @@ impl Encryption {
 impl Transformer for ResourceTransformer {
     async fn from_storage(&self, stored: Bytes, context: &str) -> Result<Plain, TransformError> {
         let current = self.current.load_full();
-        let Some(transformers) = current.of(self.resource) else {
+        let Some(transformers) = current.for_resource(self.resource) else {
             return Identity.from_storage(stored, context).await;
         };
         let begun = Instant::now();
@@ -128,7 +128,7 @@ impl Transformer for ResourceTransformer {
 
     async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError> {
         let current = self.current.load_full();
-        let Some(transformers) = current.of(self.resource) else { return Ok(plain) };
+        let Some(transformers) = current.for_resource(self.resource) else { return Ok(plain) };
         let begun = Instant::now();
         let written = transformers.write(plain, context).await;
         let prefix = written.prefix.unwrap_or("unknown");

@@ -275,7 +275,7 @@ impl<D: Dispatch> Filters<D> {
         // Timeout: limits the time of a response; the client is informed that the outcome is unknown. Not for
         // watches. Measured by the runtime's clock, like the timeout itself.
         let received = tokio::time::Instant::now().into_std();
-        let deadline = deadline::of(&info, request.uri().query(), received, self.request_timeout);
+        let deadline = deadline::compute(&info, request.uri().query(), received, self.request_timeout);
         let deadline = deadline.inspect_err(|_| {
             let origin = Origin::new(request, &info, audit_id, received, peer.address);
             findings.audit = self.auditor.as_ref().and_then(|auditor| auditor.begin_refused(origin));

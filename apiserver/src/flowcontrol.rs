@@ -182,7 +182,7 @@ impl FlowControl {
             schema_uid: schema.metadata.uid.as_ref().and_then(|uid| HeaderValue::try_from(uid).ok()),
             level: level.clone(),
             level_uid: configuration.uid.clone(),
-            distinguisher: Distinguisher::of(method),
+            distinguisher: Distinguisher::from_method(method),
             metrics: Arc::new(self.metrics.flow(level.name(), name)),
         };
         CompiledSchema::new(schema, flow)
@@ -334,7 +334,7 @@ impl Flow {
 // === impl Distinguisher ===
 
 impl Distinguisher {
-    fn of(method: Option<&FlowDistinguisherMethod>) -> Self {
+    fn from_method(method: Option<&FlowDistinguisherMethod>) -> Self {
         match method.map(|method| method.type_.as_str()) {
             Some("ByUser") => Self::User,
             Some("ByNamespace") => Self::Namespace,

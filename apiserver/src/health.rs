@@ -74,7 +74,7 @@ impl Endpoint {
     pub const READY: &'static [Self] = &[Self::Readyz];
 
     /// Returns the endpoint that a path belongs to, with the rest of the path.
-    pub fn of_path(path: &str) -> Option<(Self, &str)> {
+    pub fn from_path(path: &str) -> Option<(Self, &str)> {
         Self::ALL.iter().find_map(|endpoint| {
             let rest = path.strip_prefix('/')?.strip_prefix(endpoint.name())?;
             (rest.is_empty() || rest.starts_with('/')).then_some((*endpoint, rest))
@@ -126,7 +126,7 @@ impl Health {
             return self.respond_all(endpoint, &Question::parse(query)).await;
         }
         let name = rest.trim_start_matches('/');
-        match self.of(endpoint).find(|check| check.name == name) {
+        match self.checks(endpoint).find(|check| check.name == name) {
             None => responses::page_not_found(),
             Some(found) => match self.run(endpoint, found).await {
                 Ok(()) => responses::text(StatusCode::OK, "ok"),
@@ -141,7 +141,7 @@ impl Health {
     /// Runs all checks of an endpoint, and returns their names and whether they pass.
     pub async fn results(&self, endpoint: Endpoint) -> Vec<(&str, bool)> {
         let mut results = Vec::new();
-        for named in self.of(endpoint) {
+        for named in self.checks(endpoint) {
             results.push((named.name.as_str(), self.run(endpoint, named).await.is_ok()));
         }
         results
@@ -150,7 +150,7 @@ impl Health {
     /// Returns one text per failing check of an endpoint.
     pub async fn failures(&self, endpoint: Endpoint) -> Vec<String> {
         let mut failures = Vec::new();
-        for named in self.of(endpoint) {
+        for named in self.checks(endpoint) {
             if let Err(error) = self.run(endpoint, named).await {
                 failures.push(format!("{}: {error}", named.name));
             }
@@ -161,7 +161,7 @@ impl Health {
     async fn respond_all(&self, endpoint: Endpoint, question: &Question) -> Response {
         let mut report = String::new();
         let mut failed = Vec::new();
-        for named in self.of(endpoint) {
+        for named in self.checks(endpoint) {
             let name = &named.name;
             if question.excluded.contains(name) {
                 let _ = writeln!(report, "[+]{name} excluded: ok");
@@ -179,7 +179,7 @@ impl Health {
             }
         }
         let unknown =
-            question.excluded.iter().filter(|name| !self.of(endpoint).any(|check| check.name == **name));
+            question.excluded.iter().filter(|name| !self.checks(endpoint).any(|check| check.name == **name));
         let unknown: Vec<String> = unknown.map(|name| format!("{name:?}")).collect();
         if !unknown.is_empty() {
             let names = unknown.join(", ");
@@ -198,7 +198,7 @@ impl Health {
         responses::text(StatusCode::OK, report)
     }
 
-    fn of(&self, endpoint: Endpoint) -> impl Iterator<Item = &NamedCheck> {
+    fn checks(&self, endpoint: Endpoint) -> impl Iterator<Item = &NamedCheck> {
         self.checks.iter().filter(move |check| check.endpoints.contains(&endpoint))
     }
 }

@@ -109,7 +109,7 @@ impl Verb {
     }
 
     /// Returns the verb of a non-resource path: its method.
-    fn of_method(method: &Method) -> Self {
+    fn from_method(method: &Method) -> Self {
         match *method {
             Method::GET => Self::Get,
             Method::POST => Self::Post,
@@ -123,7 +123,7 @@ impl Verb {
     }
 
     /// Returns the verb of a resource's path, before it is known whether it has a name.
-    fn of_resource_method(method: &Method) -> Self {
+    fn from_resource_method(method: &Method) -> Self {
         match *method {
             Method::GET | Method::HEAD => Self::Get,
             Method::POST => Self::Create,
@@ -150,7 +150,7 @@ impl RequestInfo {
         let resource = parse_resource(method, &path, uri.query().unwrap_or_default());
         let (verb, resource, selectors) = match resource {
             Some((verb, resource, selectors)) => (verb, Some(resource), selectors),
-            None => (Verb::of_method(method), None, AccessSelectors::default()),
+            None => (Verb::from_method(method), None, AccessSelectors::default()),
         };
         Self { path: path.into_owned(), verb, resource, selectors }
     }
@@ -222,7 +222,7 @@ fn special_verb<'a>(method: &Method, rest: &'a str) -> Option<(Verb, &'a str)> {
     let verb = match first {
         "watch" => Verb::Watch,
         "proxy" => Verb::Proxy,
-        _ => return Some((Verb::of_resource_method(method), rest)),
+        _ => return Some((Verb::from_resource_method(method), rest)),
     };
     // `…/watch` without a resource is a non-resource path.
     (!after.is_empty()).then_some((verb, after))

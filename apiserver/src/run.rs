@@ -145,7 +145,7 @@ fn run_program(
     };
     let role = |options: &Options| {
         let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
-        Role::of(may_be_extension, is_extension)
+        Role::new(may_be_extension, is_extension)
     };
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options),
@@ -198,7 +198,7 @@ enum Role {
 }
 
 impl Role {
-    fn of(may_be_extension: bool, is_extension: bool) -> Self {
+    fn new(may_be_extension: bool, is_extension: bool) -> Self {
         match (may_be_extension, is_extension) {
             (_, true) => Self::Extension,
             (true, false) => Self::Alone,

@@ -113,7 +113,7 @@ impl<K: Hash + Eq> SharedPlaces<K> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let held = self.holders.of(key);
+        let held = self.holders.hold(key);
         self.places.try_take(&held, 1).then(|| SharedPlace { of: self.clone(), held })
     }
 }
@@ -135,7 +135,7 @@ impl<K, H> Default for Holders<K, H> {
 
 impl<K: Hash + Eq, H: Default> Holders<K, H> {
     /// Returns the state of a holder, which is new if it is not in use.
-    pub(crate) fn of<Q>(&self, key: &Q) -> Arc<H>
+    pub(crate) fn hold<Q>(&self, key: &Q) -> Arc<H>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn holders_are_forgotten_when_nobody_uses_them() {
         let holders: Holders<String, Held> = Holders::default();
-        let kept = holders.of("kept");
+        let kept = holders.hold("kept");
         for number in 0..100_000 {
-            holders.of(format!("user-{number}").as_str());
+            holders.hold(format!("user-{number}").as_str());
         }
         let known: usize = holders.shards.iter().map(|shard| shard.lock().entries.len()).sum();
         assert!(known <= SHARDS * (MAX_UNUSED_PER_SHARD + 1), "{known}");
-        assert!(Arc::ptr_eq(&kept, &holders.of("kept")));
+        assert!(Arc::ptr_eq(&kept, &holders.hold("kept")));
     }
 }

@@ -191,7 +191,7 @@ impl TestServer {
     /// Panics if the server's certificate authority is invalid.
     pub fn client_tls(&self, protocols: &[&str]) -> ClientConfig {
         let protocols: Vec<&[u8]> = protocols.iter().map(|name| name.as_bytes()).collect();
-        let config = Trust::of_bundle(self.ca_pem.as_bytes())
+        let config = Trust::from_bundle(self.ca_pem.as_bytes())
             .and_then(|trust| client_config(trust, None, &protocols).map_err(clients::SettingsError::Tls));
         match config {
             Ok(config) => Arc::unwrap_or_clone(config),

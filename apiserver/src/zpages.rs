@@ -47,7 +47,7 @@ pub(crate) enum Page {
 
 impl Page {
     /// Returns the page at a path.
-    pub(crate) fn of_path(path: &str) -> Option<Self> {
+    pub(crate) fn from_path(path: &str) -> Option<Self> {
         match path {
             "/statusz" => Some(Self::Statusz),
             "/flagz" => Some(Self::Flagz),
@@ -94,7 +94,7 @@ impl Zpages {
     }
 
     /// Returns the pages of a server with these options that starts now.
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn for_options(options: &Options) -> Self {
         Self::new(options.flags(), options.feature_gates().is_enabled(Feature::CBORServingAndStorage))
     }
 

@@ -87,7 +87,7 @@ static STRIPPED: LazyLock<FieldSet<'static>> = LazyLock::new(|| {
         MANAGED_FIELDS,
         &["metadata", "resourceVersion"],
     ];
-    FieldSet::of_paths(PATHS.iter().copied())
+    FieldSet::from_paths(PATHS.iter().copied())
 });
 
 /// Tracks the managers of the objects of one path.
@@ -138,10 +138,10 @@ pub fn reset_fields(resource: &ResourceType, subresource: &str) -> FieldSet<'sta
     match subresource {
         "" => {
             let status: &[&[&str]] = if resource.has_status { &[&["status"]] } else { &[] };
-            FieldSet::of_paths(status.iter().chain(resource.write_rules.reset).copied())
+            FieldSet::from_paths(status.iter().chain(resource.write_rules.reset).copied())
         }
         "status" => {
-            let mut reset = FieldSet::of_paths(resource.write_rules.reset_by_status.iter().copied());
+            let mut reset = FieldSet::from_paths(resource.write_rules.reset_by_status.iter().copied());
             let schema = resource.schema();
             for field in schema.root().fields() {
                 let is_kept = match field.name() {
@@ -369,7 +369,7 @@ impl FieldManager<'_> {
         if applied.get(MANAGED_FIELDS).is_some_and(Value::is_array) {
             return Err(StatusError::bad_request("metadata.managedFields must be nil"));
         }
-        let mismatches = Mismatches::of(self.schema.root(), &applied.0);
+        let mismatches = Mismatches::find(self.schema.root(), &applied.0);
         if mismatches.is_empty() {
             return Ok(());
         }
@@ -398,13 +398,13 @@ impl FieldManager<'_> {
 
         let own = self.manager(manager, ManagedFieldsOperation::Apply);
         let last = managers.take(&own);
-        let set = FieldSet::of_fields(&applied.0, self.shape());
+        let set = FieldSet::from_fields(&applied.0, self.shape());
         let set = match &self.reset {
             Reset::Fields(fields) => set.recursive_difference(fields),
             Reset::AllBut(paths) => set.only(paths),
         };
         let time = last.as_ref().and_then(|last| last.time.clone());
-        managers.0.push(Entry { manager: own.clone(), time, fields: WrittenSet::of(&set) });
+        managers.0.push(Entry { manager: own.clone(), time, fields: WrittenSet::from_set(&set) });
         if let Some(last) = last {
             self.prune(&mut fields, &managers, &last)?;
         }

@@ -44,7 +44,7 @@ impl Kind {
     }
 
     fn custom(schema: &Value) -> Self {
-        let compiled = Schema::of_custom_resource(schema, false, KIND);
+        let compiled = Schema::for_custom_resource(schema, false, KIND);
         let rules = SchemaRules::compile(schema, compiled.structural().cloned());
         Self { schema: compiled, rules }
     }

@@ -27,7 +27,7 @@ static GIVEN: LazyLock<Mutex<HashMap<GroupVersionKind, Schema>>> = LazyLock::new
 ///
 /// # Panics
 /// If the generated table has no such kind: a resource was declared for a type that upstream does not have.
-pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> Schema {
+pub fn built_in(group: &'static str, version: &'static str, kind: &'static str) -> Schema {
     let wanted = GroupVersionKind { group, version, kind };
     let mut given = GIVEN.lock();
     let schema = given.entry(wanted).or_insert_with(|| match TYPES.schema(wanted) {
@@ -41,8 +41,8 @@ pub fn of(group: &'static str, version: &'static str, kind: &'static str) -> Sch
 ///
 /// # Panics
 /// If the generated table has no such kind.
-pub fn of_kind(kind: GroupVersionKind) -> Schema {
-    of(kind.group, kind.version, kind.kind)
+pub fn built_in_kind(kind: GroupVersionKind) -> Schema {
+    built_in(kind.group, kind.version, kind.kind)
 }
 
 /// Returns the descriptions of the fields at these paths of a kind, in order; empty if there is none. The texts are
@@ -56,7 +56,7 @@ pub fn field_descriptions(
     if names.iter().flatten().any(|name| !known.contains_key(name)) {
         let descriptions = descriptions().unwrap_or_default();
         for name @ (ty, field) in names.iter().flatten() {
-            let text = descriptions.of_field(ty, field).unwrap_or_default();
+            let text = descriptions.field(ty, field).unwrap_or_default();
             known.entry(name.clone()).or_insert_with(|| Box::leak(text.into()));
         }
     }

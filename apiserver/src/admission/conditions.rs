@@ -66,7 +66,7 @@ impl Verdict {
 
 impl MatchConditions {
     /// Compiles the conditions of a webhook.
-    pub(crate) fn of_webhook(conditions: Option<&Value>) -> Self {
+    pub(crate) fn from_webhook(conditions: Option<&Value>) -> Self {
         Self::compile(conditions, &mut ExpressionCompiler::new(), false)
     }
 
@@ -87,7 +87,8 @@ impl MatchConditions {
                 Condition { name: text("name").to_owned(), expression, program }
             })
             .collect();
-        let needs = Needs::of(compiled.iter().filter_map(|condition| condition.program.as_ref().ok()));
+        let needs =
+            Needs::from_programs(compiled.iter().filter_map(|condition| condition.program.as_ref().ok()));
         Self { conditions: compiled, needs }
     }
 
@@ -191,7 +192,7 @@ mod tests {
     use crate::admission::expressions::tests::{AllowLater, config_maps, subject};
 
     async fn verdict(conditions: Value) -> Verdict {
-        let conditions = MatchConditions::of_webhook(Some(&conditions));
+        let conditions = MatchConditions::from_webhook(Some(&conditions));
         let context = RequestContext::system("default");
         let (resource, kind) = config_maps();
         let attributes = Attributes::new(Operation::Create, resource, kind, "c");

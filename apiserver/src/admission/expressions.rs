@@ -71,7 +71,7 @@ pub(crate) struct Made {
 
 impl Needs {
     /// Returns what these expressions use.
-    pub(crate) fn of<'p>(programs: impl IntoIterator<Item = &'p Program>) -> Self {
+    pub(crate) fn from_programs<'p>(programs: impl IntoIterator<Item = &'p Program>) -> Self {
         programs.into_iter().fold(Self::default(), |needs, program| Self {
             request: needs.request || program.references(REQUEST),
             namespace: needs.namespace || program.references(NAMESPACE_OBJECT),
@@ -124,7 +124,7 @@ impl<'a> Write<'a> {
         }
         if needs.authorizer {
             let authorizer = self.authorizer();
-            activation.bind_value(AUTHORIZER, AuthorizerValue::of(authorizer.clone()));
+            activation.bind_value(AUTHORIZER, AuthorizerValue::new_value(authorizer.clone()));
             let own = AuthorizerValue::request_resource(authorizer.clone(), self.own_check());
             activation.bind_value(REQUEST_RESOURCE, own);
         }

@@ -87,12 +87,12 @@ pub(crate) struct Matcher {
 
 impl MatchCriteria {
     /// Reads the criteria of a webhook.
-    pub(crate) fn of_webhook(webhook: &Value) -> Self {
-        Self { rules: Rule::list(webhook.get("rules")), ..Self::of_match_resources(webhook) }
+    pub(crate) fn from_webhook(webhook: &Value) -> Self {
+        Self { rules: Rule::list(webhook.get("rules")), ..Self::from_match_resources(webhook) }
     }
 
     /// Reads `MatchResources`: the constraints of a policy or of a binding.
-    pub(crate) fn of_match_resources(resources: &Value) -> Self {
+    pub(crate) fn from_match_resources(resources: &Value) -> Self {
         let is_equivalent = resources.get("matchPolicy").and_then(Value::as_str) == Some("Equivalent");
         Self {
             rules: Rule::list(resources.get("resourceRules")),

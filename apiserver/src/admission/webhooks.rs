@@ -81,12 +81,12 @@ pub(crate) fn plugins(
     };
     let mut chain = AdmissionChain::default();
     if let Some(store) = installed.store(MutatingWebhookConfigurations::TYPE) {
-        let configurations = Configurations::of(store);
+        let configurations = Configurations::from_store(store);
         let dependencies = dependencies(callers.mutating);
         chain.mutating.push(Arc::new(MutatingAdmissionWebhook::new(configurations, dependencies)));
     }
     if let Some(store) = installed.store(ValidatingWebhookConfigurations::TYPE) {
-        let configurations = Configurations::of(store);
+        let configurations = Configurations::from_store(store);
         let dependencies = dependencies(callers.validating);
         chain.validating.push(Arc::new(ValidatingAdmissionWebhook::new(configurations, dependencies)));
     }

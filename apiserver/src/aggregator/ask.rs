@@ -40,7 +40,7 @@ pub(super) async fn get(
     let answered = async {
         let authority = transports.authority(service).await?;
         *request.uri_mut() = url(&authority, request.uri().path())?;
-        let transport = transports.of(service)?;
+        let transport = transports.for_service(service)?;
         let answer = transport.requests.request(request).await.map_err(|error| request_failed(&error))?;
         let (head, body) = answer.into_parts();
         let body = Limited::new(body, max_bytes).collect().await.map_err(|error| error.to_string())?;

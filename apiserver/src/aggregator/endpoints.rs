@@ -42,7 +42,7 @@ impl EndpointRouting {
     /// Follows the endpoint slices of an installed API; `None` if it has none.
     pub(super) fn new(installed: &InstalledApi) -> Option<(Self, InformerTask)> {
         let store = installed.store(EndpointSlices::TYPE)?;
-        let (slices, informer) = Compiled::informer(store, |object| ServiceSlice::of(&object));
+        let (slices, informer) = Compiled::informer(store, |object| ServiceSlice::from_object(&object));
         let routing = Self { slices, turns: AtomicU64::default(), order: RandomState::new() };
         Some((routing, informer.into_task()))
     }
@@ -72,7 +72,7 @@ impl EndpointRouting {
 // === impl ServiceSlice ===
 
 impl ServiceSlice {
-    fn of(slice: &Object) -> Option<Self> {
+    fn from_object(slice: &Object) -> Option<Self> {
         let elements =
             |field: &'static str| slice.get(&[field]).and_then(Value::as_array).into_iter().flatten();
         let ports = elements("ports").filter_map(|port| {
@@ -170,7 +170,7 @@ mod tests {
                 "endpoints": endpoints,
                 "ports": [{ "name": "https", "port": 8443 }, { "name": "none" }],
             });
-            ServiceSlice::of(&Object::from_value(slice).unwrap()).unwrap()
+            ServiceSlice::from_object(&Object::from_value(slice).unwrap()).unwrap()
         };
         let ready = |address: &str| json!({ "addresses": [address] });
         let unready = json!({ "addresses": ["10.0.0.9"], "conditions": { "ready": false } });

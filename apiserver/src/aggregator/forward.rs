@@ -88,7 +88,7 @@ impl Forwarder {
         let Some(place) = self.places.take(context.user.name.as_str()) else {
             return page(StatusCode::TOO_MANY_REQUESTS, "too many requests are forwarded");
         };
-        let transport = match self.transports.of(service) {
+        let transport = match self.transports.for_service(service) {
             Ok(transport) => transport,
             Err(reason) => return page(StatusCode::INTERNAL_SERVER_ERROR, &reason),
         };

@@ -58,7 +58,7 @@ pub(super) enum Trust {
 
 impl RemoteService {
     /// Reads an `APIService`; `None` if this server serves its group version itself.
-    pub(super) fn of(object: &Object) -> Option<Self> {
+    pub(super) fn from_object(object: &Object) -> Option<Self> {
         let text = |path: &[&str]| object.get_str(path).unwrap_or_default().to_owned();
         let number = |path: &[&str]| object.get(path).and_then(serde_json::Value::as_i64).unwrap_or_default();
         object.get(&["spec", "service"])?.as_object()?;
@@ -128,7 +128,7 @@ mod tests {
     fn only_those_with_a_service_are_remote() {
         let local =
             json!({ "metadata": { "name": "v1.apps" }, "spec": { "group": "apps", "version": "v1" } });
-        assert!(RemoteService::of(&Object::from_value(local).unwrap()).is_none());
+        assert!(RemoteService::from_object(&Object::from_value(local).unwrap()).is_none());
         let remote = json!({
             "metadata": { "name": "v1.g.example.com", "uid": "u" },
             "spec": {
@@ -137,7 +137,7 @@ mod tests {
             },
             "status": { "conditions": [{ "type": "Available", "status": "True" }] },
         });
-        let remote = RemoteService::of(&Object::from_value(remote).unwrap()).unwrap();
+        let remote = RemoteService::from_object(&Object::from_value(remote).unwrap()).unwrap();
         assert_eq!(remote.trust, Trust::Authorities(b"abc".to_vec()));
         assert_eq!((remote.at.port, remote.at.server_name().as_str()), (8443, "s.n.svc"));
         assert!(remote.is_available && remote.is_forwarded());
@@ -148,7 +148,7 @@ mod tests {
     fn wrong_values_have_no_defaults() {
         let of = |spec: serde_json::Value| {
             let object = json!({ "metadata": { "name": "v1.g.example.com" }, "spec": spec });
-            RemoteService::of(&Object::from_value(object).unwrap()).unwrap()
+            RemoteService::from_object(&Object::from_value(object).unwrap()).unwrap()
         };
         for port in [json!(null), json!(0), json!(70000), json!("https")] {
             let service = json!({ "namespace": "n", "name": "s", "port": port });
@@ -164,7 +164,7 @@ mod tests {
             let spec =
                 json!({ "group": group, "version": "v1", "service": { "namespace": "n", "name": "s" } });
             let object = json!({ "metadata": { "name": format!("v1.{group}") }, "spec": spec });
-            let service = RemoteService::of(&Object::from_value(object).unwrap()).unwrap();
+            let service = RemoteService::from_object(&Object::from_value(object).unwrap()).unwrap();
             assert_eq!(service.is_forwarded(), is_forwarded, "{group:?}");
         }
     }

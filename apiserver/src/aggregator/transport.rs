@@ -146,18 +146,18 @@ impl Transports {
     ///
     /// # Errors
     /// Fails with a reason if its bundle has no certificate.
-    pub(super) fn of(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
+    pub(super) fn for_service(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
         if let Some(known) = &*service.transport.load()
             && self.identity.is(known.identity.as_ref())
         {
             return Ok(known.clone());
         }
-        let transport = self.of_key(service)?;
+        let transport = self.for_key(service)?;
         service.transport.store(Some(transport.clone()));
         Ok(transport)
     }
 
-    fn of_key(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
+    fn for_key(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
         let key = Key { at: service.at.clone(), trust: service.trust.clone() };
         let mut clients = self.clients.lock();
         if let Some(known) = clients.get(&key)
@@ -189,7 +189,7 @@ impl Transports {
         let trust = match &key.trust {
             Trust::Any => tls::Trust::Any,
             Trust::Authorities(bundle) => {
-                tls::Trust::of_bundle_or_system(bundle).map_err(|error| error.to_string())?
+                tls::Trust::from_bundle_or_system(bundle).map_err(|error| error.to_string())?
             }
         };
         let tls = tls::client_config(trust, shown, protocols).map_err(|error| error.to_string())?;

@@ -39,7 +39,7 @@ impl Leadership {
     pub fn new(client: &ApiClient, namespace: &str, name: &str) -> Self {
         let host = std::env::var("HOSTNAME").unwrap_or_else(|_| "server".to_owned());
         Self {
-            leases: client.of(namespace),
+            leases: client.in_namespace(namespace),
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             identity: format!("{host}_{}", uuid::Uuid::new_v4()),

@@ -152,7 +152,7 @@ impl Auditor {
     }
 
     fn record(self: &Arc<Self>, origin: Origin<'_>, user: &UserInfo, last: Stage) -> Option<Box<Recording>> {
-        let verdict = self.policy.evaluate(&Attributes::of(user, origin.info));
+        let verdict = self.policy.evaluate(&Attributes::from_request(user, origin.info));
         self.metrics.level(verdict.level);
         if verdict.level == AuditLevel::None {
             return None;

@@ -55,7 +55,7 @@ pub(crate) fn check(
     }
     let configuration = match &options.authentication_config {
         Some(path) => AuthenticationConfiguration::read(path).map(Some),
-        None => AuthenticationConfiguration::of_flags(&options.oidc),
+        None => AuthenticationConfiguration::from_flags(&options.oidc),
     };
     if let Some(configuration) = configuration.map_err(AuthenticationError::Configuration)? {
         reload::check(&configuration, &service_accounts.service_account_issuer)
@@ -108,7 +108,7 @@ impl Sources<'_> {
         let disallowed = &self.service_account_options.service_account_issuer;
         let oidc = &self.options.oidc;
         let Some(path) = &self.options.authentication_config else {
-            let Some(configuration) = AuthenticationConfiguration::of_flags(oidc)? else {
+            let Some(configuration) = AuthenticationConfiguration::from_flags(oidc)? else {
                 return Ok((None, None));
             };
             let issuers =

@@ -63,9 +63,9 @@ enum VerifiedClaims {
 
 impl VerifiedClaims {
     /// Returns the claims of a token, or `None` when it has another issuer.
-    fn of(token: &jwt::Unverified<'_>, issuers: &[String]) -> Option<Self> {
-        let kept = LegacyClaims::of(token).map(Self::Legacy);
-        kept.or_else(|| Claims::of(token, issuers).map(Self::Bound))
+    fn from_token(token: &jwt::Unverified<'_>, issuers: &[String]) -> Option<Self> {
+        let kept = LegacyClaims::from_token(token).map(Self::Legacy);
+        kept.or_else(|| Claims::from_token(token, issuers).map(Self::Bound))
     }
 }
 
@@ -141,7 +141,9 @@ impl ServiceAccountTokens {
             claims
         } else {
             let Some(unverified) = jwt::Unverified::parse(token) else { return Ok(None) };
-            let Some(claims) = VerifiedClaims::of(&unverified, &self.issuers) else { return Ok(None) };
+            let Some(claims) = VerifiedClaims::from_token(&unverified, &self.issuers) else {
+                return Ok(None);
+            };
             self.check_signature(&unverified)?;
             let claims = Arc::new(claims);
             self.verified.insert(token, claims.clone());

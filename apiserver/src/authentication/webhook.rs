@@ -112,7 +112,7 @@ impl TokenWebhook {
     ///
     /// # Errors
     /// Fails if the kubeconfig cannot be used.
-    pub(super) fn of_main_server(kubeconfig: Option<&Path>, ttl: Duration) -> Result<Self, SettingsError> {
+    pub(super) fn for_main_server(kubeconfig: Option<&Path>, ttl: Duration) -> Result<Self, SettingsError> {
         let client = main_server::client(kubeconfig, TOKEN_REVIEWS)?;
         let api_version = "authentication.k8s.io/v1";
         let inner = Arc::new(Webhook { client, api_version, own_audiences: Vec::new() });

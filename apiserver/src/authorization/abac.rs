@@ -106,7 +106,7 @@ impl Policy {
             }
             ("", _) | (_, "") => {
                 let policy: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
-                Ok(policy.of_old_version())
+                Ok(policy.with_absent_fields_as_wildcards())
             }
             (version, kind) => Err(format!("unrecognized object: {version} {kind}")),
         }
@@ -122,7 +122,7 @@ impl Policy {
     }
 
     /// In policies without a version, absent fields match everything.
-    fn of_old_version(mut self) -> Self {
+    fn with_absent_fields_as_wildcards(mut self) -> Self {
         if self.user.is_empty() && self.group.is_empty() {
             AUTHENTICATED.clone_into(&mut self.group);
         }
@@ -192,12 +192,12 @@ mod tests {
             let groups = vec![AUTHENTICATED.to_owned()];
             let user = UserInfo { name: name.to_owned(), groups, ..UserInfo::default() };
             let info = RequestInfo::parse(&method.parse().unwrap(), &uri.parse().unwrap());
-            let decision = abac.authorize(&Attributes::of(&user, &info));
+            let decision = abac.authorize(&Attributes::from_request(&user, &info));
             assert_eq!(decision.is_allow(), allowed, "{name} {method} {uri}");
         }
         let anonymous = UserInfo { name: "system:anonymous".to_owned(), ..UserInfo::default() };
         let info = RequestInfo::parse(&http::Method::GET, &"/apis".parse().unwrap());
-        assert!(!abac.authorize(&Attributes::of(&anonymous, &info)).is_allow());
+        assert!(!abac.authorize(&Attributes::from_request(&anonymous, &info)).is_allow());
     }
 
     #[test]

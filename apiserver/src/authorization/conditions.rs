@@ -160,7 +160,7 @@ mod tests {
         let groups = vec!["devs".to_owned()];
         let user = UserInfo { name: "alice".to_owned(), groups, extra, ..UserInfo::default() };
         let info = RequestInfo::parse(&method.parse().unwrap(), &uri.parse().unwrap());
-        conditions.hold(&Attributes::of(&user, &info))
+        conditions.hold(&Attributes::from_request(&user, &info))
     }
 
     #[test]

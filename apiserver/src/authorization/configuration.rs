@@ -232,7 +232,7 @@ impl Webhook {
         if timeout > MAX_TIMEOUT {
             return Err(format!("timeout: Invalid value: {:?}: must be > 0s and <= 30s", self.timeout));
         }
-        let version = ReviewVersion::of(&self.subject_access_review_version).ok_or_else(|| {
+        let version = ReviewVersion::from_name(&self.subject_access_review_version).ok_or_else(|| {
             let given = &self.subject_access_review_version;
             format!("subjectAccessReviewVersion: Unsupported value: {given:?}: supported values: \"v1\", \"v1beta1\"")
         })?;

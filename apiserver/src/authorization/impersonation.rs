@@ -143,7 +143,7 @@ impl Check<'_> {
     async fn user(&self, info: &RequestInfo) -> Result<UserInfo, StatusError> {
         if self.mode != Mode::Legacy {
             let verb = format!("impersonate-on:{}:{}", self.mode.name(), info.verb);
-            self.ask(&Attributes { verb: &verb, ..Attributes::of(&self.requester, info) }).await?;
+            self.ask(&Attributes { verb: &verb, ..Attributes::from_request(&self.requester, info) }).await?;
         }
         let mut user = self.wanted.clone();
         self.check_name(&mut user).await?;

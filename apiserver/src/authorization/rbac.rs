@@ -56,7 +56,7 @@ impl RbacAuthorizer {
     /// Decides whether a role allows the request.
     pub(super) fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         let policy = self.index.policy();
-        let asked = Asked::of(attributes);
+        let asked = Asked::from_attributes(attributes);
         let namespace = attributes.resource.map_or("", |resource| resource.namespace.as_str());
         let mut missing = Vec::new();
         for grant in policy.grants(attributes.user, namespace) {

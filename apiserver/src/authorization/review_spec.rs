@@ -20,7 +20,7 @@ pub(super) enum ReviewVersion {
 
 impl ReviewVersion {
     /// Returns the version of this name.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "v1" => Some(Self::V1),
             "v1beta1" => Some(Self::V1Beta1),

@@ -77,7 +77,7 @@ impl<'a> Right<'a> {
 
     /// Returns the attributes that the authorizer decides by.
     pub(crate) fn attributes<'s>(&'s self, user: &'s UserInfo) -> Attributes<'s> {
-        let own = Attributes::of(user, self.info);
+        let own = Attributes::from_request(user, self.info);
         Attributes { verb: self.verb.as_str(), resource: self.resource.as_deref().or(own.resource), ..own }
     }
 

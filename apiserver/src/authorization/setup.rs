@@ -72,7 +72,7 @@ impl Authorization {
         let mut file = file.map_err(OptionsError)?;
         let configured = match &mut file {
             Some(file) => std::mem::take(&mut file.configured),
-            None => of_flags(options).map_err(OptionsError)?,
+            None => from_flags(options).map_err(OptionsError)?,
         };
         let modes = Modes::new(&configured, options, features).map_err(OptionsError)?;
         let required = Configured::modes(&configured);
@@ -199,7 +199,7 @@ impl Modes {
 }
 
 /// Returns the authorizers of `--authorization-mode`.
-fn of_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>, String> {
+fn from_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>, String> {
     let configured = options.modes().iter().map(|mode| {
         if *mode != AuthorizationMode::Webhook {
             let kind = Configured::Mode(*mode);
@@ -214,7 +214,7 @@ fn of_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>,
 }
 
 fn webhook_of_flags(path: &Path, options: &AuthorizationOptions) -> Result<ConfiguredWebhook, String> {
-    let version = ReviewVersion::of(&options.authorization_webhook_version);
+    let version = ReviewVersion::from_name(&options.authorization_webhook_version);
     let settings = WebhookSettings {
         authorized_ttl: options.authorization_webhook_cache_authorized_ttl.unwrap_or(AUTHORIZED_TTL),
         unauthorized_ttl: options.authorization_webhook_cache_unauthorized_ttl.unwrap_or(UNAUTHORIZED_TTL),

@@ -40,7 +40,7 @@ fn refusals_are_told_in_kubernetes_words() {
         ("GET", "/metrics", r#"forbidden: User "alice" cannot get path "/metrics""#),
     ] {
         let info = info(method, uri);
-        let refusal = Attributes::of(&alice, &info).forbidden("");
+        let refusal = Attributes::from_request(&alice, &info).forbidden("");
         assert_eq!(refusal.message, message);
         let details = refusal.details.expect("details, even if empty");
         let resource = info.resource.unwrap_or_default();
@@ -50,7 +50,7 @@ fn refusals_are_told_in_kubernetes_words() {
         );
     }
     let info = info("GET", "/zork");
-    let refusal = Attributes::of(&alice, &info).forbidden("no");
+    let refusal = Attributes::from_request(&alice, &info).forbidden("no");
     assert_eq!(refusal.message, r#"forbidden: User "alice" cannot get path "/zork": no"#);
 }
 
@@ -69,7 +69,7 @@ async fn decide(decisions: Vec<Decision>, user: &UserInfo, method: &str, uri: &s
         .into_iter()
         .map(|decision| Measured { member: Member::Other(Arc::new(Fixed(decision))), decisions: None });
     let chain = AuthorizerChain::new(members.collect());
-    chain.authorize(&Attributes::of(user, &info(method, uri))).await
+    chain.authorize(&Attributes::from_request(user, &info(method, uri))).await
 }
 
 fn no_opinion(reason: &'static str, error: &'static str) -> Decision {
@@ -153,7 +153,7 @@ fn selectors_are_attributes_of_requests_that_select() {
         ("GET", "/healthz", 0),
     ] {
         let info = info(method, &format!("{path}?{query}"));
-        let attributes = Attributes::of(&alice, &info);
+        let attributes = Attributes::from_request(&alice, &info);
         let counts = attributes.selectors.map_or((0, 0), |found| (found.fields.len(), found.labels.len()));
         assert_eq!(counts, (count, count), "{method} {path}");
     }

@@ -31,7 +31,7 @@ fn in_cluster(host: &str, port: &str, directory: &Path) -> Result<ClientSettings
     let token = directory.join("token");
     Content::File(token.clone()).read()?;
     let authority = Content::File(directory.join("ca.crt"));
-    let usable = authority.read().and_then(|bundle| Trust::of_bundle(&bundle).map(drop));
+    let usable = authority.read().and_then(|bundle| Trust::from_bundle(&bundle).map(drop));
     let trust = match usable {
         Ok(()) => TrustSource::Authorities(authority),
         // As in client-go: the authorities of the system may know the server.

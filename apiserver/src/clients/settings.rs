@@ -138,7 +138,7 @@ impl ClientSettings {
     ) -> Result<Arc<rustls::ClientConfig>, SettingsError> {
         let trust = match (&self.trust, &contents.tls.authorities) {
             (TrustSource::Any, _) => Trust::Any,
-            (_, Some(bundle)) => Trust::of_bundle(bundle)?,
+            (_, Some(bundle)) => Trust::from_bundle(bundle)?,
             (_, None) => Trust::system(),
         };
         let shown: Option<Arc<dyn ResolvesClientCert>> = match &contents.tls.certificate {

@@ -53,7 +53,7 @@ impl Trust {
     ///
     /// # Errors
     /// Fails if it has none.
-    pub(crate) fn of_bundle(bundle: &[u8]) -> Result<Self, SettingsError> {
+    pub(crate) fn from_bundle(bundle: &[u8]) -> Result<Self, SettingsError> {
         let mut roots = TrustedCertificates::default();
         roots.add_usable(CertificateDer::pem_slice_iter(bundle).flatten());
         if roots.is_empty() {
@@ -66,15 +66,15 @@ impl Trust {
     ///
     /// # Errors
     /// Fails if it is not blank and has none.
-    pub(crate) fn of_bundle_or_system(bundle: &[u8]) -> Result<Self, SettingsError> {
-        if bundle.trim_ascii().is_empty() { Ok(Self::system()) } else { Self::of_bundle(bundle) }
+    pub(crate) fn from_bundle_or_system(bundle: &[u8]) -> Result<Self, SettingsError> {
+        if bundle.trim_ascii().is_empty() { Ok(Self::system()) } else { Self::from_bundle(bundle) }
     }
 
     /// These authorities.
     ///
     /// # Errors
     /// Fails if one cannot be an authority.
-    pub(crate) fn of_certificates(authorities: &[CertificateDer<'static>]) -> Result<Self, Error> {
+    pub(crate) fn from_certificates(authorities: &[CertificateDer<'static>]) -> Result<Self, Error> {
         let mut roots = TrustedCertificates::default();
         for authority in authorities {
             roots.add(authority.clone())?;

@@ -47,7 +47,7 @@ pub(crate) fn sort_by_preference<T>(versions: &mut [T], name: impl Fn(&T) -> &'s
 
 impl<'a> Group<'a> {
     /// Returns a group of extension servers.
-    pub(crate) fn of_remote(name: &'a str, remote: Vec<Version<'a>>) -> Self {
+    pub(crate) fn from_remote(name: &'a str, remote: Vec<Version<'a>>) -> Self {
         let mut group = Self { name, versions: Vec::new() };
         group.merge(remote);
         group
@@ -87,7 +87,7 @@ impl<'a> Group<'a> {
 
 impl<'a> Version<'a> {
     /// Returns a version that an extension server serves.
-    pub(crate) fn of_remote(remote: &'a RemoteVersion) -> Self {
+    pub(crate) fn from_remote(remote: &'a RemoteVersion) -> Self {
         const NONE: &BTreeSet<&str> = &BTreeSet::new();
         let RemoteVersion { group, version, .. } = remote;
         Self { group, name: version, paths: Vec::new(), terminating: NONE, remote: Some(remote) }
@@ -157,7 +157,7 @@ mod tests {
     fn priorities_order_versions_and_groups() {
         let versions = [("v2", 10), ("v1", 20), ("v1beta1", 10), ("v10", 10)];
         let versions = versions.map(|(version, priority)| remote("g", version, (100, priority)));
-        let group = Group::of_remote("g", versions.iter().map(Version::of_remote).collect());
+        let group = Group::from_remote("g", versions.iter().map(Version::from_remote).collect());
         let names: Vec<&str> = group.versions.iter().map(|version| version.name).collect();
         assert_eq!(names, ["v1", "v10", "v2", "v1beta1"]);
 
@@ -171,7 +171,7 @@ mod tests {
         let groups = |order: fn(&mut Vec<Group<'_>>)| -> Vec<String> {
             let of = |name: &'static str| {
                 let versions = all.iter().filter(|version| version.group == name);
-                Group::of_remote(name, versions.map(Version::of_remote).collect())
+                Group::from_remote(name, versions.map(Version::from_remote).collect())
             };
             let mut groups = ["a", "b", "c", "d"].map(of).into_iter().collect();
             order(&mut groups);

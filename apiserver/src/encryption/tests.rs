@@ -130,7 +130,7 @@ async fn the_most_specific_rule_applies() {
         ("apps", "deployments", "group"),
         ("zoo.example.dev", "enclosures", "any"),
     ] {
-        let found = transformers.of(GroupResource { group, resource }).unwrap();
+        let found = transformers.for_resource(GroupResource { group, resource }).unwrap();
         let stored = found.to_storage(Bytes::new(), "/k").await.unwrap();
         assert!(stored.starts_with(format!("k8s:enc:aesgcm:v1:{key}:").as_bytes()), "{resource}");
     }

@@ -81,7 +81,7 @@ impl Transformers {
     }
 
     /// Returns the transformers of a resource; `None` if its values are in plain form.
-    pub(super) fn of(&self, resource: GroupResource) -> Option<&PrefixTransformers> {
+    pub(super) fn for_resource(&self, resource: GroupResource) -> Option<&PrefixTransformers> {
         let is_event = resource.resource == "events" && resource.group == "events.k8s.io";
         let group = if is_event { "" } else { resource.group };
         let found =

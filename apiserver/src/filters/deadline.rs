@@ -14,7 +14,7 @@ use crate::request_info::{RequestInfo, query_pairs};
 ///
 /// # Errors
 /// 400: the client's timeout is invalid.
-pub(super) fn of(
+pub(super) fn compute(
     info: &RequestInfo,
     query: Option<&str>,
     received: Instant,

@@ -178,7 +178,7 @@ impl InFlight {
     pub(super) fn share_of(&self, user: &UserInfo) -> UserShare<'_> {
         let is_exempt = user.groups.iter().any(|group| group == MASTERS);
         let class = if is_exempt { &self.exempt } else { &self.shared };
-        UserShare { class, is_exempt, load: class.users.of(holder_of(&user.name)) }
+        UserShare { class, is_exempt, load: class.users.hold(holder_of(&user.name)) }
     }
 
     /// Returns a place for a request, at once or when it is its turn.
@@ -207,7 +207,7 @@ impl InFlight {
                 let seat = seat.map_err(|refused| Refused::after(refused.retry_after_seconds))?;
                 Some(Execution { seat: Some(seat), _counted: numbers.count_working() })
             }
-            _ if lasting.is_some() || Endpoint::of_path(&info.path).is_some() => None,
+            _ if lasting.is_some() || Endpoint::from_path(&info.path).is_some() => None,
             _ => {
                 let [reads, writes] = self.limits;
                 let limit = if is_read { reads } else { writes };

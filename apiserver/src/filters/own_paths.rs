@@ -28,11 +28,11 @@ impl<D: Dispatch> Filters<D> {
         }
         // Boxed: rare, and larger than what requests of resources need.
         let answered = async move {
-            if let Some((endpoint, rest)) = Endpoint::of_path(&info.path) {
+            if let Some((endpoint, rest)) = Endpoint::from_path(&info.path) {
                 let response = self.health.respond(endpoint, rest, query).await;
                 return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
             }
-            if let Some(page) = Page::of_path(&info.path) {
+            if let Some(page) = Page::from_path(&info.path) {
                 let response = self.zpages.respond(page, headers, query);
                 return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
             }

@@ -55,10 +55,10 @@ impl LevelConfiguration {
         if !is_consistent {
             return None;
         }
-        Self::of_spec(spec, Some(uid))
+        Self::from_spec(spec, Some(uid))
     }
 
-    fn of_spec(spec: PriorityLevelConfigurationSpec, uid: Option<HeaderValue>) -> Option<Self> {
+    fn from_spec(spec: PriorityLevelConfigurationSpec, uid: Option<HeaderValue>) -> Option<Self> {
         if let Some(exempt) = spec.exempt {
             return Some(Self {
                 uid,

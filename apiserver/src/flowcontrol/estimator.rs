@@ -69,7 +69,7 @@ pub(super) fn estimate(
     let capped = |most: usize| if max_seats == 0 { most } else { max_seats.min(most) };
     match (&info.resource, info.verb) {
         (Some(resource), Verb::List | Verb::Watch) => {
-            let statistics = || objects.of(&resource.group, &resource.resource);
+            let statistics = || objects.statistics(&resource.group, &resource.resource);
             WorkEstimate::seats(list(info.verb, resource, query, capped(MAX_LIST_SEATS), statistics))
         }
         (Some(resource), Verb::Create | Verb::Update | Verb::Patch | Verb::Delete) => {
@@ -122,7 +122,7 @@ fn write(informed: usize, max_seats: usize) -> WorkEstimate {
         return WorkEstimate::seats(MIN_SEATS);
     }
     let wanted = informed.div_ceil(WATCHES_PER_SEAT);
-    let work = SeatSeconds::of(count(wanted), EVENT_DURATION);
+    let work = SeatSeconds::new(count(wanted), EVENT_DURATION);
     // Fewer seats for longer: a wide request holds up all others until there are enough seats for it.
     let final_seats = wanted.min(max_seats);
     WorkEstimate { initial_seats: MIN_SEATS, final_seats, additional_latency: work.per_seat(final_seats) }

@@ -36,7 +36,7 @@ impl ObjectCounts {
     }
 
     /// Returns the numbers of a resource; `None` if it is not stored here.
-    pub(super) fn of(&self, group: &str, resource: &str) -> Option<ObjectStatistics> {
+    pub(super) fn statistics(&self, group: &str, resource: &str) -> Option<ObjectStatistics> {
         self.refresh();
         let counts = self.counts.load();
         let groups = counts.get(resource)?;

@@ -320,7 +320,7 @@ impl QueueSet {
         self.now = self.now.max(now);
         if self.active_queues > 0 && !passed.is_zero() {
             let shared = (self.seats_in_use + self.seats_waiting).min(self.limit);
-            self.progress += SeatSeconds::of(count(shared) / count(self.active_queues), passed);
+            self.progress += SeatSeconds::new(count(shared) / count(self.active_queues), passed);
         }
     }
 
@@ -361,7 +361,7 @@ impl QueueSet {
     }
 
     fn insert(&mut self, request: Request, queue: Option<u32>) -> usize {
-        let initial = SeatSeconds::of(count(request.work.initial_seats), ESTIMATED_DURATION);
+        let initial = SeatSeconds::new(count(request.work.initial_seats), ESTIMATED_DURATION);
         self.sequence += 1;
         self.entries.insert(Entry {
             total_work: initial + request.work.final_work(),
@@ -398,8 +398,8 @@ impl QueueSet {
             if let Some(queue) = self.queues.get_mut(&index) {
                 // The queue was charged for the expected duration.
                 let initial = count(request.work.initial_seats);
-                queue.next_start -= SeatSeconds::of(initial, ESTIMATED_DURATION);
-                queue.next_start += SeatSeconds::of(initial, executed);
+                queue.next_start -= SeatSeconds::new(initial, ESTIMATED_DURATION);
+                queue.next_start += SeatSeconds::new(initial, executed);
                 queue.executing -= 1;
                 self.active_queues -= usize::from(!queue.is_active());
             }

@@ -36,7 +36,7 @@ impl SeatSeconds {
     /// Returns the product of a number of seats and a duration.
     #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
     #[expect(clippy::cast_precision_loss, reason = "durations of one step are short")]
-    pub(crate) fn of(seats: f64, duration: Duration) -> Self {
+    pub(crate) fn new(seats: f64, duration: Duration) -> Self {
         Self((seats * duration.as_nanos() as f64 / (1e9 / UNITS_PER_SECOND)).round() as i128)
     }
 
@@ -111,7 +111,7 @@ impl WorkEstimate {
 
     /// Returns the work after execution.
     pub(crate) fn final_work(&self) -> SeatSeconds {
-        SeatSeconds::of(count(self.final_seats), self.additional_latency)
+        SeatSeconds::new(count(self.final_seats), self.additional_latency)
     }
 }
 
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn seat_seconds_are_written_as_kubernetes_writes_them() {
-        let work = SeatSeconds::of(2.5, Duration::from_millis(3));
+        let work = SeatSeconds::new(2.5, Duration::from_millis(3));
         assert_eq!(work.to_string(), "0.00750000ss");
         assert_eq!(
-            (work + work + SeatSeconds::of(1.0, Duration::from_secs(12))).to_string(),
+            (work + work + SeatSeconds::new(1.0, Duration::from_secs(12))).to_string(),
             "12.01500000ss"
         );
         assert_eq!((SeatSeconds::ZERO - work).to_string(), "-0.00750000ss");

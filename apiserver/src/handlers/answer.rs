@@ -113,10 +113,10 @@ pub(super) fn write_shape(
     match output.shape {
         ResponseShape::Whole => json.extend_from_slice(item.json),
         ResponseShape::Partial(version) => {
-            Partial::of(&call.route.path.resource, version).write(json, item)?;
+            Partial::for_resource(&call.route.path.resource, version).write(json, item)?;
         }
         ResponseShape::Table(version) => {
-            let table = Table::of_request(call, version)?;
+            let table = Table::from_request(call, version)?;
             table.write_object(json, item, true)?;
         }
         ResponseShape::PartialList(_) => {
@@ -142,7 +142,9 @@ pub(super) fn success_status(success: &SuccessStatus) -> serde_json::Value {
 fn kept(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Result<Option<Bytes>, StatusError> {
     let form = match output.shape {
         ResponseShape::Whole if item.is_stored() => ItemForm::Whole,
-        ResponseShape::Partial(version) => ItemForm::Partial(Partial::of(&call.route.path.resource, version)),
+        ResponseShape::Partial(version) => {
+            ItemForm::Partial(Partial::for_resource(&call.route.path.resource, version))
+        }
         ResponseShape::Whole | ResponseShape::Table(_) | ResponseShape::PartialList(_) => return Ok(None),
     };
     match output.format {

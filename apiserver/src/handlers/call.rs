@@ -54,7 +54,7 @@ impl<'a> Call<'a> {
 
     /// Returns the format of the request's body.
     pub(super) fn body_format(&self) -> Result<Format, StatusError> {
-        Format::of_body(self.headers, self.formats())
+        Format::from_body(self.headers, self.formats())
     }
 
     /// Checks that the user has a right, if the request needs one.

@@ -152,7 +152,7 @@ fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declarat
     if custom::is_custom_object(call) {
         custom::check_type(call, &fields, bytes, format)?;
     }
-    let declared = Declared::of(&fields, call).map_err(|why| unrecognized(&why))?;
+    let declared = Declared::from_fields(&fields, call).map_err(|why| unrecognized(&why))?;
     declared.check(call)?;
     Ok((declared, fields, decoded.duplicates))
 }

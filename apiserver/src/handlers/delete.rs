@@ -49,7 +49,7 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     if bytes.is_empty() {
         return delete_options_of_query(call.query);
     }
-    let format = Format::of_body(call.headers, Formats { protobuf: true, ..call.formats() })?;
+    let format = Format::from_body(call.headers, Formats { protobuf: true, ..call.formats() })?;
     let stage = if format == Format::Json { "couldn't get version/kind; json parse error: " } else { "" };
     let decoded = decode(&bytes, format, &call.context.budget)
         .map_err(|fault| StatusError::bad_request(format!("{stage}{}", fault.0)))?;

@@ -48,7 +48,7 @@ impl Api {
     }
 
     fn output_of_errors(&self, parts: &Parts) -> Output {
-        Output::of_errors(&parts.headers, Query::of(&parts.uri), self.config.cbor)
+        Output::for_errors(&parts.headers, Query::from_uri(&parts.uri), self.config.cbor)
     }
 
     async fn serve(
@@ -65,7 +65,7 @@ impl Api {
             Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
         };
         let route = &*route;
-        route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::of(&parts.uri));
+        route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::from_uri(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
         context.resource = Some(route.path.resource.resource());
         let deprecation = route.path.resource.strategy.deprecation().filter(|_| route.serves(info.verb));
@@ -76,7 +76,7 @@ impl Api {
             name: &resource.name,
             context,
             headers: &parts.headers,
-            query: Query::of(&parts.uri),
+            query: Query::from_uri(&parts.uri),
             upgrade: parts.extensions.get(),
         };
         if let Some(deprecation) = deprecation {

@@ -59,7 +59,7 @@ impl Ending {
     }
 
     /// Returns the state of a resource that may be removed while the server runs: see [`end`](Self::end).
-    pub(super) fn of_removable(&self) -> Self {
+    pub(super) fn removable(&self) -> Self {
         Self {
             stopping: self.stopping.clone(),
             is_removed: Some(Arc::default()),

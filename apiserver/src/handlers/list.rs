@@ -56,10 +56,10 @@ pub(super) async fn list_answer(
     output: &Output,
     page: ListPage,
 ) -> Result<Response, StatusError> {
-    let form = ItemForm::of_list(call, output)?;
+    let form = ItemForm::for_list(call, output)?;
     audit::list(call, output, &page).await?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();
-    let list_head = ListHead::of(call, &form);
+    let list_head = ListHead::new(call, &form);
     let body = match output.format {
         Format::Json if list_head.is_custom => custom_json_body(call, form, page),
         Format::Json => json_body(list_head.json, form, page),
@@ -76,8 +76,8 @@ pub(super) fn json_list(
     output: &Output,
     page: ListPage,
 ) -> Result<impl http_body::Body<Data = Bytes, Error = StatusError> + Unpin + use<>, StatusError> {
-    let form = ItemForm::of_list(call, output)?;
-    let list_head = ListHead::of(call, &form);
+    let form = ItemForm::for_list(call, output)?;
+    let list_head = ListHead::new(call, &form);
     Ok(if list_head.is_custom {
         custom_json_body(call, form, page)
     } else {
@@ -97,7 +97,7 @@ struct ListHead<'a> {
 // === impl ListHead ===
 
 impl<'a> ListHead<'a> {
-    fn of(call: &Call<'a>, form: &ItemForm) -> Self {
+    fn new(call: &Call<'a>, form: &ItemForm) -> Self {
         let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
         Self { json: call.route.list_head.as_deref().unwrap_or_default(), is_custom }
     }
@@ -164,7 +164,7 @@ fn yaml_body(list_head: ListHead<'_>, form: ItemForm, page: ListPage) -> Result<
 
 /// Writes the number of items before them, but not their size.
 async fn cbor_body(call: &Call<'_>, form: ItemForm, page: ListPage) -> Result<ListBody, StatusError> {
-    let head = head(ListHead::of(call, &form), &form, &page)?;
+    let head = head(ListHead::new(call, &form), &form, &page)?;
     let mut count = page.items.len();
     let mut rest = page.rest.as_ref().map(Rest::stream);
     while let Some(items) = next_of(&mut rest).await? {

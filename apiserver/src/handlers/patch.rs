@@ -240,7 +240,7 @@ impl Patched<'_> {
         let mut empty_fields = EmptyFields::default();
         schema
             .conform_as_sent(&call.context.budget, &mut value, &mut odd, &mut empty_fields)
-            .map_err(|fault| if is_strategic { fault.of_map().to_owned() } else { fault.text })?;
+            .map_err(|fault| if is_strategic { fault.map_message().to_owned() } else { fault.text })?;
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {
             odd.sort();

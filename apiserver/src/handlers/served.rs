@@ -82,7 +82,7 @@ impl Served {
         for paths in change.added {
             let Some(resource) = paths.first().map(|path| path.resource.resource()) else { continue };
             ended.append(&mut next.remove(resource));
-            let ending = ending.of_removable();
+            let ending = ending.removable();
             for path in paths {
                 let route = Route::new(path, metrics, ending.clone());
                 next.group_mut(resource.group, Origin::Definition).add(Arc::new(route));

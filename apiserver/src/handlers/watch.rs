@@ -136,7 +136,7 @@ enum Wire {
 
 impl Frames {
     fn new(call: &Call<'_>, output: &Output, sends_bookmarks: bool) -> Result<Self, StatusError> {
-        let form = ItemForm::of_watch(call, output)?;
+        let form = ItemForm::for_watch(call, output)?;
         let (api_version, kind) = match &form {
             // Bookmarks in tables are rows of whole objects.
             ItemForm::Row(_) => ItemForm::Whole.type_of(call.route),

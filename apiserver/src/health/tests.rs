@@ -20,7 +20,7 @@ fn health() -> (Health, Arc<Completion>) {
 
 async fn ask(health: &Health, uri: &str) -> (u16, String) {
     let (path, query) = uri.split_once('?').unwrap_or((uri, ""));
-    let (endpoint, rest) = Endpoint::of_path(path).expect("a health path");
+    let (endpoint, rest) = Endpoint::from_path(path).expect("a health path");
     let response = health.respond(endpoint, rest, query).await;
     let status = response.status().as_u16();
     let body = response.into_body().collect().await.unwrap().to_bytes();
@@ -67,7 +67,7 @@ async fn single_checks_have_their_own_paths() {
     assert_eq!(ask(&health, "/readyz/etcd").await, missing);
     assert_eq!(ask(&health, "/livez/zork").await, missing);
     assert_eq!(ask(&health, "/livez/").await, missing);
-    assert!(Endpoint::of_path("/livezork").is_none());
+    assert!(Endpoint::from_path("/livezork").is_none());
 }
 
 #[tokio::test]

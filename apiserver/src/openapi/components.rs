@@ -22,14 +22,14 @@ const SHARED: [&str; 8] = [
 
 /// Returns the schemas of every kind these paths accept or return, with their lists and all types they use,
 /// and the shared ones.
-pub(super) fn of_version(
+pub(super) fn version_schemas(
     version: GroupVersion,
     paths: &[&InstalledPath],
     descriptions: Option<&Descriptions>,
     target: Target,
 ) -> Map<String, Value> {
     let (custom, own): (Vec<&InstalledPath>, _) = paths.iter().partition(|path| is_custom(path));
-    let mut schemas = if own.is_empty() { Map::new() } else { of_own(&own, descriptions) };
+    let mut schemas = if own.is_empty() { Map::new() } else { own_schemas(&own, descriptions) };
     if !custom.is_empty() {
         for (name, schema) in used_by_custom(&custom, descriptions) {
             schemas.entry(name).or_insert(schema);
@@ -54,7 +54,7 @@ pub(super) fn used_by_custom(
 }
 
 /// Returns the schemas of kinds that the server defines.
-fn of_own(paths: &[&InstalledPath], descriptions: Option<&Descriptions>) -> Map<String, Value> {
+fn own_schemas(paths: &[&InstalledPath], descriptions: Option<&Descriptions>) -> Map<String, Value> {
     // Connections accept no objects: their options are parameters.
     let paths = || paths.iter().filter(|path| path.capabilities.connecter.is_none());
     // Types defined by the resource itself are described by it.

@@ -11,7 +11,7 @@ use super::custom::is_custom;
 use super::{connections, operations};
 
 /// Returns all paths of a group and version.
-pub(super) fn of_version(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
+pub(super) fn version_paths(version: GroupVersion, installed: &[&InstalledPath]) -> Map<String, Value> {
     let root = root_of(version);
     let mut paths = Map::new();
     if installed.iter().any(|path| !is_custom(path)) {

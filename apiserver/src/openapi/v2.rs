@@ -61,12 +61,12 @@ impl Forms {
     pub(super) fn answer<'a>(&self, parts: &Parts, make: impl FnOnce() -> Content<'a> + Send) -> Response {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
-                let packed = self.json.get_or_init(|| aside(|| Packed::of(|out| make().write_json(out))));
+                let packed = self.json.get_or_init(|| aside(|| Packed::pack(|out| make().write_json(out))));
                 packed.answer(&parts.headers, "application/json")
             }
             Some(Form::Protobuf) => {
                 let packed =
-                    self.protobuf.get_or_init(|| aside(|| Packed::of(|out| make().write_protobuf(out))));
+                    self.protobuf.get_or_init(|| aside(|| Packed::pack(|out| make().write_protobuf(out))));
                 packed.answer(&parts.headers, PROTOBUF[0])
             }
             None => responses::empty(StatusCode::NOT_ACCEPTABLE),
@@ -117,7 +117,7 @@ impl Default for Packer {
 impl Packer {
     fn finish(self) -> Packed {
         let gzip = self.gzip.finish().unwrap_or_default();
-        Packed { gzip: gzip.into(), tag: EntityTag::of(&self.digest.finish()) }
+        Packed { gzip: gzip.into(), tag: EntityTag::from_digest(&self.digest.finish()) }
     }
 }
 
@@ -137,7 +137,7 @@ impl Write for Packer {
 
 impl Packed {
     /// Packs what is written; the whole is never in memory.
-    fn of(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Self {
+    fn pack(write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Self {
         let mut packer = Packer::default();
         let mut buffered = BufWriter::with_capacity(CHUNK, &mut packer);
         // Writing to memory cannot fail, and a document can be written.
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn packed_documents_are_unpacked_unchanged() {
         let long = vec![b' '; 3 * CHUNK];
-        let packed = Packed::of(|out| out.write_all(&long));
+        let packed = Packed::pack(|out| out.write_all(&long));
         let chunks: std::io::Result<Vec<Bytes>> = packed.unpacked().collect();
         assert_eq!(chunks.expect("they were packed").concat(), long);
         let mut headers = HeaderMap::new();

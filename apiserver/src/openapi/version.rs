@@ -81,12 +81,12 @@ impl Version<'_> {
 
     /// Returns the tag of a document that is not kept.
     fn derived_tag(&self) -> Option<EntityTag> {
-        custom::identity(&self.paths).as_ref().map(EntityTag::of)
+        custom::identity(&self.paths).as_ref().map(EntityTag::from_digest)
     }
 
     fn value(&self, descriptions: Option<&Descriptions>) -> Value {
-        let schemas = components::of_version(self.id, &self.paths, descriptions, Target::V3);
-        let paths = paths::of_version(self.id, &self.paths);
+        let schemas = components::version_schemas(self.id, &self.paths, descriptions, Target::V3);
+        let paths = paths::version_paths(self.id, &self.paths);
         if self.is_custom() {
             return json!({
                 "openapi": "3.0.0",
@@ -129,7 +129,7 @@ pub(super) fn answer(
         let encode = || gnostic::v3(&make().parsed()).into();
         return Ok(tag.cacheable_answer(&parts.headers, PROTOBUF[0], encode));
     }
-    let query = Query::of(&parts.uri);
+    let query = Query::from_uri(&parts.uri);
     let formats = Formats { protobuf: false, cbor: false, tables: false };
     let output = Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?;
     let asked_hash = query.first("hash");

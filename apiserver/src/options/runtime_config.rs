@@ -248,7 +248,7 @@ impl Target {
         let kind = candidate.kind;
         match self {
             Self::Everything => true,
-            Self::Stability(stability) => *stability == Stability::of(kind.version),
+            Self::Stability(stability) => *stability == Stability::from_version(kind.version),
             Self::Version { group, version } => kind.group == group && kind.version == version,
             Self::Resource { group, version, resource } => {
                 kind.group == group && kind.version == version && candidate.plural == resource
@@ -258,7 +258,7 @@ impl Target {
 }
 
 impl Stability {
-    fn of(version: &str) -> Self {
+    fn from_version(version: &str) -> Self {
         if version.contains("alpha") {
             Self::Alpha
         } else if version.contains("beta") {

@@ -189,7 +189,7 @@ impl Files {
             let parsed = parsed(&certificate).map_err(unusable)?;
             let public = parsed.public_key().subject_public_key.data.to_vec();
             let subject = parsed.subject().as_raw().to_vec();
-            let validity = Validity::of(&parsed);
+            let validity = Validity::from_certificate(&parsed);
             if let Some(index) = keys.iter().position(|key| key.public_key_raw() == public) {
                 pairs.push(Pair { certificate, subject, validity, key: keys.swap_remove(index) });
             }

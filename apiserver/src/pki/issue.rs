@@ -78,7 +78,7 @@ impl Authority {
         else {
             return false;
         };
-        !Validity::of(&parsed).needs_renewal(now)
+        !Validity::from_certificate(&parsed).needs_renewal(now)
             && parsed.issuer().as_raw() == self.subject
             && parsed.public_key().subject_public_key.data.as_ref() == key.public_key_raw()
             && purpose.is_met_by(&parsed)

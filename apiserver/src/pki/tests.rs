@@ -158,11 +158,12 @@ fn written(directory: &Path) -> Files {
 fn assert_good(identities: &Identities, now: Moment) {
     let admin = certificates(Path::new("admin"), &identities.admin.certificate_pem).unwrap();
     for chain in [&identities.serving_chain, &admin] {
-        assert!(Validity::of_chain(chain).unwrap().holds(now));
+        assert!(Validity::from_chain(chain).unwrap().holds(now));
         let (_, leaf) = x509_parser::parse_x509_certificate(&chain[0]).unwrap();
         let signed = identities.client_authorities.iter().filter(|authority| {
             let (_, authority) = x509_parser::parse_x509_certificate(authority).unwrap();
-            Validity::of(&authority).holds(now) && leaf.verify_signature(Some(authority.public_key())).is_ok()
+            Validity::from_certificate(&authority).holds(now)
+                && leaf.verify_signature(Some(authority.public_key())).is_ok()
         });
         assert_eq!(signed.count(), 1, "one authority signed it");
     }

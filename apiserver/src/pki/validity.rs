@@ -27,18 +27,18 @@ pub(super) const fn days(count: i64) -> i64 {
 // === impl Validity ===
 
 impl Validity {
-    pub(super) fn of(certificate: &X509Certificate<'_>) -> Self {
+    pub(super) fn from_certificate(certificate: &X509Certificate<'_>) -> Self {
         let validity = certificate.validity();
         Self { begin: validity.not_before.timestamp(), end: validity.not_after.timestamp() }
     }
 
     /// Returns the period in which all certificates of a chain are valid; `None` if one cannot be parsed, or
     /// there is none.
-    pub(crate) fn of_chain(chain: &[CertificateDer<'_>]) -> Option<Self> {
+    pub(crate) fn from_chain(chain: &[CertificateDer<'_>]) -> Option<Self> {
         let mut common: Option<Self> = None;
         for certificate in chain {
             let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
-            let own = Self::of(&parsed);
+            let own = Self::from_certificate(&parsed);
             common = Some(common.map_or(own, |known| Self {
                 begin: known.begin.max(own.begin),
                 end: known.end.min(own.end),

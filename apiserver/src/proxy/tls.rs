@@ -43,7 +43,7 @@ impl PeerTls {
     pub(crate) fn new(identity: KubeletIdentity) -> Result<Self, rustls::Error> {
         let known = match identity.authorities.as_slice() {
             [] => Trust::Any,
-            authorities => Trust::of_certificates(authorities)?,
+            authorities => Trust::from_certificates(authorities)?,
         };
         let certificate = Arc::new(KubeletCertificate::new(identity)?);
         let config = |trust: Trust, shown: Option<Arc<KubeletCertificate>>| {

@@ -25,7 +25,7 @@ pub(super) struct CollectionQuery {
 
 impl<'a> Query<'a> {
     /// Returns the query of this URI.
-    pub(crate) fn of(uri: &'a http::Uri) -> Self {
+    pub(crate) fn from_uri(uri: &'a http::Uri) -> Self {
         Self(uri.query().unwrap_or_default())
     }
 

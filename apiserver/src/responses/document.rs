@@ -30,7 +30,7 @@ impl Document {
     /// Encodes this value.
     pub(crate) fn json(value: &impl Serialize) -> Self {
         let line = negotiated::json_line(value);
-        let tag = EntityTag::of(&digest(&SHA256, line.trim_ascii_end()));
+        let tag = EntityTag::from_digest(&digest(&SHA256, line.trim_ascii_end()));
         Self { line, tag }
     }
 
@@ -77,7 +77,7 @@ impl Document {
 
 impl EntityTag {
     /// Returns the tag of the bytes with this digest.
-    pub(crate) fn of(digest: &Digest) -> Self {
+    pub(crate) fn from_digest(digest: &Digest) -> Self {
         let quoted = HeaderValue::from_str(&format!("\"{}\"", hexadecimal(digest)));
         Self(quoted.unwrap_or(HeaderValue::from_static("\"\"")))
     }

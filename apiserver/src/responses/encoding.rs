@@ -52,7 +52,7 @@ struct Encoder {
 
 impl Encoding {
     /// Returns the encoding that a client accepts for a response of about this size.
-    pub(super) fn of(output: &Output, size_bytes: usize) -> Self {
+    pub(super) fn select(output: &Output, size_bytes: usize) -> Self {
         Self {
             pretty: output.pretty && output.format == Format::Json,
             gzip: output.gzip && size_bytes >= GZIP_FROM_BYTES,

@@ -53,7 +53,7 @@ pub(super) fn json_line(value: &impl Serialize) -> Bytes {
 /// Returns bytes that are in the negotiated format already, pretty-printed and compressed as requested. JSON ends with
 /// a newline, as Go's encoder writes it; pretty-printed, it does not.
 pub(crate) fn bytes(output: &Output, status: StatusCode, content: Bytes) -> Response {
-    let encoding = Encoding::of(output, content.len());
+    let encoding = Encoding::select(output, content.len());
     let content = if encoding.is_identity() { content } else { encode_all(encoding, &content) };
     response(output.format, status, encoding.gzip, content.into())
 }
@@ -63,7 +63,7 @@ pub(crate) fn stream<B>(output: &Output, body: B, size_hint_bytes: usize) -> Res
 where
     B: http_body::Body<Data = Bytes, Error = StatusError> + Send + Unpin + 'static,
 {
-    let encoding = Encoding::of(output, size_hint_bytes);
+    let encoding = Encoding::select(output, size_hint_bytes);
     let is_gzip = encoding.gzip;
     let body =
         if encoding.is_identity() { Body::new(body) } else { Body::new(EncodedBody::new(body, encoding)) };

@@ -89,7 +89,7 @@ impl Output {
 
     /// Returns the form of errors: the preferred format of those that are accepted without a transformation, or else
     /// JSON. `Status` has all formats but, perhaps, CBOR.
-    pub(crate) fn of_errors(headers: &HeaderMap, query: Query<'_>, cbor: bool) -> Self {
+    pub(crate) fn for_errors(headers: &HeaderMap, query: Query<'_>, cbor: bool) -> Self {
         let wanted = |clause: &Clause<'_>| {
             clause.parameter("as").is_none().then(|| clause.format(Endpoint::Object, cbor)).flatten()
         };

@@ -39,9 +39,9 @@ async fn token(options: &Options, command: &TokenCommand) -> Result<String, Stri
                 Some(uid) => uid.clone(),
                 None => uid_of(options, account).await?,
             };
-            of_service_account(options, command, account, &uid)
+            service_account_token(options, command, account, &uid)
         }
-        (_, Some(user), Some(file)) => of_user(user, &command.group, file),
+        (_, Some(user), Some(file)) => user_token(user, &command.group, file),
         _ => Err("a service account, or --user with --file is needed".to_owned()),
     }
 }
@@ -66,7 +66,7 @@ async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<Strin
     uid.map(str::to_owned).ok_or_else(|| failed("its answer has no uid".to_owned()))
 }
 
-fn of_service_account(
+fn service_account_token(
     options: &Options,
     command: &TokenCommand,
     account: &ServiceAccountName,
@@ -92,7 +92,7 @@ fn of_service_account(
 }
 
 /// Adds a user's token to a token file, which is created if it does not exist.
-fn of_user(user: &str, groups: &[String], file: &Path) -> Result<String, String> {
+fn user_token(user: &str, groups: &[String], file: &Path) -> Result<String, String> {
     let has_delimiter = |text: &str| text.contains([',', '"', '\n', '\r']);
     if user.is_empty() || groups.iter().any(String::is_empty) {
         return Err("--user and --group must not be empty".to_owned());

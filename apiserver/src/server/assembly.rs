@@ -246,6 +246,6 @@ pub(super) fn configured(filters: Filters<Handler>, options: &Options) -> Filter
     filters
         .with_policy(policy)
         .with_http(&options.http)
-        .with_zpages(Zpages::of(options))
+        .with_zpages(Zpages::for_options(options))
         .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default))
 }

@@ -225,7 +225,7 @@ impl ServerBuilder {
         let kubelet_certificate = dependencies.kubelet_certificate();
         let config = api_config(options, &storages, &metrics, &lifecycle);
         let served = ServedApi::new(&installed, &config, lifecycle.draining.clone());
-        let descriptors = Descriptors::of_process().reported();
+        let descriptors = Descriptors::for_process().reported();
         let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
         let (local, clock) = (self.reaches_local_workloads, self.clock.clone());
         let proxy = dependencies.proxy(address, local, descriptors.proxied, lifecycle.stopping.clone());

@@ -36,7 +36,7 @@ pub(crate) fn raise_limit() {
 
 impl Descriptors {
     /// Divides the process's current limit.
-    pub(super) fn of_process() -> Self {
+    pub(super) fn for_process() -> Self {
         // `None` means no limit.
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         Self::divide(usize::try_from(limit).unwrap_or(usize::MAX))

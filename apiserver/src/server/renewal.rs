@@ -81,7 +81,7 @@ impl ServingTls {
         trust: ClientTrust,
     ) -> Result<Self, ServerError> {
         let trust = Arc::new(trust);
-        let served = Served::of(identities, &options.tls, &trust)?;
+        let served = Served::new(identities, &options.tls, &trust)?;
         let published = PublishedAuthentication::new(front_proxy(options));
         let tls =
             Self { served: RwLock::new(served), expiry, options: options.tls.clone(), trust, published };
@@ -105,7 +105,7 @@ impl ServingTls {
     }
 
     fn replace(&self, identities: &Identities) -> Result<(), ServerError> {
-        let served = Served::of(identities, &self.options, &self.trust)?;
+        let served = Served::new(identities, &self.options, &self.trust)?;
         *self.served.write() = served;
         self.note(identities);
         Ok(())
@@ -119,8 +119,8 @@ impl ServingTls {
     fn note_expiry(&self, identities: &Identities) {
         let of_authorities = identities.client_authorities.iter().map(std::slice::from_ref);
         let first_authority =
-            of_authorities.filter_map(Validity::of_chain).map(|validity| validity.end).min();
-        let serving = Validity::of_chain(&identities.serving_chain).map(|validity| validity.end);
+            of_authorities.filter_map(Validity::from_chain).map(|validity| validity.end).min();
+        let serving = Validity::from_chain(&identities.serving_chain).map(|validity| validity.end);
         for (name, end) in [("serving", serving), ("client-ca", first_authority)] {
             if let Some(end) = end {
                 self.expiry.with_label_values(&[name]).set(end);
@@ -140,9 +140,9 @@ impl ServingTls {
 }
 
 impl Served {
-    fn of(identities: &Identities, options: &TlsOptions, trust: &ClientTrust) -> Result<Self, ServerError> {
+    fn new(identities: &Identities, options: &TlsOptions, trust: &ClientTrust) -> Result<Self, ServerError> {
         let tls = server_tls(identities, options, trust)?;
-        Ok(Self { tls, validity: Validity::of_chain(&identities.serving_chain) })
+        Ok(Self { tls, validity: Validity::from_chain(&identities.serving_chain) })
     }
 }
 
@@ -238,7 +238,7 @@ impl CertificateRenewal {
     /// Warns of certificates that expire soon; generated ones only do so if they cannot be renewed.
     fn warn(&self, present: &Identities, now: Moment) -> bool {
         let mut has_warned = false;
-        let serving = Validity::of_chain(&present.serving_chain);
+        let serving = Validity::from_chain(&present.serving_chain);
         if let Some(end) = serving.map(|validity| validity.end).filter(|end| end - now < WARNING_SECONDS) {
             let file = self.options.serving.tls_cert_file.as_deref();
             tracing::warn!(?file, days_left = (end - now) / (24 * 3600), "the serving certificate ends soon");
@@ -246,7 +246,7 @@ impl CertificateRenewal {
         }
         let Some(file) = self.options.authentication.client_ca_file.as_deref() else { return has_warned };
         for authority in &present.client_authorities {
-            let validity = Validity::of_chain(std::slice::from_ref(authority));
+            let validity = Validity::from_chain(std::slice::from_ref(authority));
             if let Some(end) = validity.map(|validity| validity.end).filter(|end| end - now < WARNING_SECONDS)
             {
                 tracing::warn!(

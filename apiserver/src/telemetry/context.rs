@@ -24,7 +24,7 @@ pub(crate) struct TraceContext {
 
 impl TraceContext {
     /// Returns the context in the headers of a request, if there is exactly one that is valid.
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(TRACEPARENT).iter();
         let (only, None) = (values.next()?, values.next()) else { return None };
         Self::parse(only.to_str().ok()?)
@@ -88,8 +88,8 @@ mod tests {
         }
         let mut headers = HeaderMap::new();
         headers.append(TRACEPARENT, header.parse().unwrap());
-        assert_eq!(TraceContext::of(&headers), Some(context));
+        assert_eq!(TraceContext::from_headers(&headers), Some(context));
         headers.append(TRACEPARENT, header.parse().unwrap());
-        assert_eq!(TraceContext::of(&headers), None, "two of them");
+        assert_eq!(TraceContext::from_headers(&headers), None, "two of them");
     }
 }

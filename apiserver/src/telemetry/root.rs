@@ -56,7 +56,7 @@ impl Sampler {
         headers: &HeaderMap,
         traced: impl FnOnce() -> Traced<'a>,
     ) -> Span {
-        let parent = TraceContext::of(headers);
+        let parent = TraceContext::from_headers(headers);
         let is_trusted = || user.groups.iter().any(|group| group == MASTERS || group == MONITORING);
         match parent {
             Some(parent) if is_trusted() => {

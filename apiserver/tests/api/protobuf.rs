@@ -21,7 +21,7 @@ const ENCLOSURES: &str = "/apis/zoo.example.dev/v1/namespaces/default/enclosures
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 fn schema(api_version: &str, kind: &str) -> Schema {
-    let schema = resources::schema::of("", "v1", "ConfigMap");
+    let schema = resources::schema::built_in("", "v1", "ConfigMap");
     let core = schema.table();
     let found = core.schema_of(api_version, kind).or_else(|| TypeTable::meta().schema_of(api_version, kind));
     found.unwrap_or_else(|| panic!("{api_version} {kind}"))

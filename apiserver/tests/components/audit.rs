@@ -28,7 +28,7 @@ impl Requests {
     pub(crate) fn read(path: &Path) -> Self {
         let log = std::fs::read_to_string(path).unwrap();
         let events = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        Self(events.map(|event| Request::of(&event)).collect())
+        Self(events.map(|event| Request::from_event(&event)).collect())
     }
 
     /// Returns those that were refused, or failed.
@@ -48,7 +48,7 @@ impl Requests {
 }
 
 impl Request {
-    fn of(event: &Value) -> Self {
+    fn from_event(event: &Value) -> Self {
         let text =
             |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         Self {

@@ -56,7 +56,7 @@ impl Answer {
     /// Reads a response.
     pub fn received(case: &Case, code: u16, body: Value, uid: Option<&str>) -> Self {
         let code = code.into();
-        let known = Known::of(case);
+        let known = Known::for_case(case);
         let is_generated = !text(&case.body["metadata"]["generateName"]).is_empty()
             && text(&case.body["metadata"]["name"]).is_empty();
         if code < 400 && body["kind"] != "Status" {
@@ -145,7 +145,7 @@ struct Known {
 // === impl Known ===
 
 impl Known {
-    fn of(case: &Case) -> Self {
+    fn for_case(case: &Case) -> Self {
         let old = case.old.clone().unwrap_or_default();
         let request = format!("{} {old}", case.body);
         let mut known = Self { texts: HashSet::new(), numbers: HashSet::new(), request };

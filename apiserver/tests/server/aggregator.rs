@@ -55,7 +55,7 @@ fn local_service(name: &str) -> Value {
 async fn started() -> (TestServer, Client, Extension) {
     let extension = Extension::start("wardle").await;
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.expect(201, "POST", SERVICES, local_service("wardle")).await;
     client.expect(201, "POST", API_SERVICES, api_service(&extension, "wardle")).await;
     client.until(&api_service_path(), |found| condition(found, "Available") == "True").await;
@@ -162,7 +162,7 @@ async fn discovery_and_openapi_show_extension_servers() {
 async fn services_that_are_not_there_say_why() {
     let extension = Extension::start("wardle").await;
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.expect(201, "POST", API_SERVICES, api_service(&extension, "wardle")).await;
     let wanted = async |client: &mut Client, reason_word: &str| {
         client.until(&api_service_path(), |found| reason(found).0 == reason_word).await

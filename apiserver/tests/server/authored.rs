@@ -109,7 +109,7 @@ registry_core::storage_map! {
 
 async fn server() -> (TestServer, Client) {
     let server = TestServer::builder().memory().storage_map(&FLEET).start().await.unwrap();
-    let client = Client::of(&server).await;
+    let client = Client::connect(&server).await;
     (server, client)
 }
 

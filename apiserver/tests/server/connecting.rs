@@ -17,7 +17,7 @@ const POD: &str = "/api/v1/namespaces/default/pods/web";
 struct Admin(Connection);
 
 impl Admin {
-    async fn of(server: &TestServer) -> Self {
+    async fn connect(server: &TestServer) -> Self {
         Self(Connection::open(server, Protocol::Http2).await)
     }
 
@@ -68,7 +68,7 @@ async fn server_with_peers() -> (TestServer, Admin) {
     let pod = peer::start(false).await;
     let server =
         TestServer::builder().memory().without_controllers().reach_local_workloads().start().await.unwrap();
-    let mut admin = Admin::of(&server).await;
+    let mut admin = Admin::connect(&server).await;
     admin.set_up(kubelet.port(), pod.port()).await;
     (server, admin)
 }
@@ -173,7 +173,7 @@ async fn streams_are_upgraded_and_passed_on_as_bytes() {
 async fn workloads_at_local_addresses_are_not_reached() {
     let pod = peer::start(false).await;
     let server = TestServer::builder().memory().start().await.unwrap();
-    let mut admin = Admin::of(&server).await;
+    let mut admin = Admin::connect(&server).await;
     admin.set_up(1, pod.port()).await;
     for path in [format!("{POD}/proxy/"), format!("/api/v1/nodes/n1:{}/proxy/x", pod.port())] {
         let refused = admin.get(&path).await;
@@ -265,7 +265,7 @@ async fn answers_of_hostile_backends_end_their_own_request_only() {
     let pod = start_hostile(cases.iter().map(|(_, answer, _)| answer.clone()).collect()).await;
     let server =
         TestServer::builder().memory().without_controllers().reach_local_workloads().start().await.unwrap();
-    let mut admin = Admin::of(&server).await;
+    let mut admin = Admin::connect(&server).await;
     admin.set_up(1, pod.port()).await;
     for (number, (name, _, status)) in cases.iter().enumerate() {
         let answer = admin.get(&format!("{POD}/proxy/{number}")).await;

@@ -57,7 +57,7 @@ fn v1(name: &str) -> Value {
 async fn started() -> (TestServer, Client, Webhook) {
     let webhook = Webhook::start().await;
     let server = TestServer::builder().memory().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(definition(&webhook.client_config(), &json!(["v1"]))).await;
     (server, client, webhook)
 }
@@ -242,7 +242,7 @@ async fn lies_are_refused_and_nothing_of_them_is_kept() {
 async fn a_watch_is_converted_and_ends_with_an_error() {
     let (server, mut client, webhook) = started().await;
     client.expect(201, "POST", V1, v1("a")).await;
-    let Connection::Http2(mut sender) = Client::of(&server).await.0 else {
+    let Connection::Http2(mut sender) = Client::connect(&server).await.0 else {
         unreachable!("HTTP/2 was asked for")
     };
     let watch = Request::get(format!("https://localhost{V2}?watch=1&resourceVersion=0"));
@@ -266,7 +266,7 @@ async fn watchers_share_conversions() {
     let (server, mut client, webhook) = started().await;
     let mut watches = Vec::new();
     for _ in 0..20 {
-        let Connection::Http2(mut sender) = Client::of(&server).await.0 else {
+        let Connection::Http2(mut sender) = Client::connect(&server).await.0 else {
             unreachable!("HTTP/2 was asked for")
         };
         let watch = Request::get(format!("https://localhost{V2}?watch=1"));
@@ -291,7 +291,7 @@ async fn a_webhook_that_hangs_does_not_hold_up_others() {
     webhook.set(Behavior::Hang);
     let mut waiting = tokio::task::JoinSet::new();
     for _ in 0..100 {
-        let mut other = Client::of(&server).await;
+        let mut other = Client::connect(&server).await;
         waiting.spawn(async move { other.send("GET", &format!("{V2}/a"), &Value::Null).await });
     }
     client.until(V1, |_| webhook.calls() >= 64).await;
@@ -305,7 +305,7 @@ async fn a_webhook_that_hangs_does_not_hold_up_others() {
 async fn services_are_called_by_their_names() {
     let webhook = Webhook::start().await;
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     let service = json!({ "namespace": "default", "name": "converter", "path": "/convert", "port": webhook.address.port() });
     let config = json!({ "service": service, "caBundle": webhook.ca_bundle });
     client.define(definition(&config, &json!(["v1beta1", "v1"]))).await;

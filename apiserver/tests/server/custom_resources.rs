@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Client(pub Connection);
 
 impl Client {
-    pub async fn of(server: &TestServer) -> Self {
+    pub async fn connect(server: &TestServer) -> Self {
         Self(Connection::open(server, Protocol::Http2).await)
     }
 
@@ -126,7 +126,7 @@ fn widget(name: &str, spec: &Value) -> Value {
 #[tokio::test]
 async fn a_defined_kind_is_served_as_any_other() {
     let server = TestServer::start().await;
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     assert_eq!(client.send("GET", WIDGETS, &Value::Null).await.status, 404);
     client.define(widgets()).await;
 
@@ -180,7 +180,7 @@ async fn a_defined_kind_is_served_as_any_other() {
 #[tokio::test]
 async fn a_deleted_definition_takes_its_objects_with_it() {
     let server = TestServer::start().await;
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(widgets()).await;
     let mut held = widget("held", &json!({ "replicas": 1 }));
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
@@ -206,11 +206,11 @@ async fn a_deleted_definition_takes_its_objects_with_it() {
 #[tokio::test]
 async fn a_changed_schema_ends_watches_and_shows_on_old_objects() {
     let server = TestServer::start().await;
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(widgets()).await;
     let old = widget("a", &json!({ "replicas": 1, "color": "red" }));
     client.expect(201, "POST", WIDGETS, old).await;
-    let Connection::Http2(mut sender) = Client::of(&server).await.0 else {
+    let Connection::Http2(mut sender) = Client::connect(&server).await.0 else {
         unreachable!("HTTP/2 was asked for")
     };
     let watch = Request::get(format!("https://localhost{WIDGETS}?watch=1&resourceVersion=0"));
@@ -240,7 +240,7 @@ async fn a_changed_schema_ends_watches_and_shows_on_old_objects() {
 #[tokio::test]
 async fn objects_that_no_version_serves_are_deleted_with_their_definition() {
     let server = TestServer::start().await;
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(widgets()).await;
     client.expect(201, "POST", WIDGETS, widget("a", &json!({ "replicas": 1 }))).await;
     let definition = format!("{DEFINITIONS}/widgets.example.com");
@@ -257,9 +257,9 @@ async fn objects_that_no_version_serves_are_deleted_with_their_definition() {
 }
 
 #[tokio::test]
-async fn of_two_definitions_with_one_kind_the_second_waits() {
+async fn the_second_of_two_definitions_with_one_kind_waits() {
     let server = TestServer::start().await;
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(widgets()).await;
     let mut other = widgets();
     other["metadata"]["name"] = json!("gadgets.example.com");
@@ -280,13 +280,13 @@ async fn of_two_definitions_with_one_kind_the_second_waits() {
 #[tokio::test]
 async fn a_restarted_server_serves_what_was_defined_before() {
     let server = TestServer::start().await;
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(widgets()).await;
     client.expect(201, "POST", WIDGETS, widget("a", &json!({ "replicas": 1 }))).await;
     let directory = server.directory().clone();
     server.stop().await;
     let again = TestServer::builder().directory(&directory).start().await.unwrap();
-    let mut client = Client::of(&again).await;
+    let mut client = Client::connect(&again).await;
     assert_eq!(client.get(&format!("{WIDGETS}/a")).await["spec"]["replicas"], 1);
     again.stop().await;
 }
@@ -300,8 +300,8 @@ async fn a_kind_defined_through_one_server_is_served_by_the_other_at_once() {
     let etcd = Etcd::start().await.unwrap();
     let first = over(&etcd).start().await.unwrap();
     let second = over(&etcd).start().await.unwrap();
-    let mut first_client = Client::of(&first).await;
-    let mut other = Client::of(&second).await;
+    let mut first_client = Client::connect(&first).await;
+    let mut other = Client::connect(&second).await;
     for round in 0..10 {
         let mut definition = widgets();
         let group = format!("g{round}.example.com");

@@ -56,7 +56,7 @@ struct Policies(Client);
 
 impl Policies {
     async fn on(server: &TestServer) -> Self {
-        Self(Client::of(server).await)
+        Self(Client::connect(server).await)
     }
 
     async fn add(&mut self, policy: Value, binding: Value) {
@@ -452,13 +452,13 @@ async fn a_short_request_is_answered_beside_policies_that_take_long() {
     policies.until_denied(&config_map("c"), "cost").await;
     let mut writes = tokio::task::JoinSet::new();
     for number in 0..4 {
-        let mut client = Client::of(&server).await;
+        let mut client = Client::connect(&server).await;
         writes.spawn(async move {
             let object = config_map(&format!("c{number}"));
             client.send("POST", &format!("{CONFIG_MAPS}?dryRun=All"), &object).await.status
         });
     }
-    let mut quiet = Client::of(&server).await;
+    let mut quiet = Client::connect(&server).await;
     for _ in 0..5 {
         assert_eq!(quiet.send("GET", "/readyz", &Value::Null).await.status, 200);
     }

@@ -31,7 +31,7 @@ pub fn customize(server: ServerBuilder, ZooFlags { keeper }: ZooFlags) -> Server
 
 /// Proves that the cluster can be asked before the server is ready.
 async fn greet(context: ServerContext) -> Result<(), String> {
-    let namespaces = context.cluster().of::<k8s_openapi::api::core::v1::Namespace>("");
+    let namespaces = context.cluster().in_namespace::<k8s_openapi::api::core::v1::Namespace>("");
     let own = namespaces.get(context.namespace()).await.map_err(|failure| failure.to_string())?;
     own.map(drop).ok_or_else(|| format!("there is no namespace {}", context.namespace()))
 }

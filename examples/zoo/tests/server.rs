@@ -119,7 +119,7 @@ async fn enclosures_are_handed_over() {
 // ANCHOR: own
 /// Keeps a ConfigMap for each enclosure, with its species. The ConfigMap is owned by the enclosure, and removed after it.
 async fn make_signs(context: ServerContext) {
-    let enclosures = context.own().of::<Enclosure>("").cached();
+    let enclosures = context.own().in_namespace::<Enclosure>("").cached();
     let mut changes = enclosures.changes();
     enclosures.listed().await;
     loop {
@@ -142,7 +142,7 @@ async fn make_signs(context: ServerContext) {
                 data: Some([("species".to_owned(), enclosure.spec.species.clone())].into()),
                 ..ConfigMap::default()
             };
-            let signs = context.cluster().of(metadata.namespace.as_deref().unwrap_or_default());
+            let signs = context.cluster().in_namespace(metadata.namespace.as_deref().unwrap_or_default());
             match signs.create(&sign).await {
                 Err(failure) if !failure.is_already_exists() => tracing::warn!("no sign: {failure}"),
                 _ => {}

@@ -92,7 +92,7 @@ impl Prepared {
             api_version: "v1",
             subresource: "",
             schema: self.schema.clone(),
-            reset: Reset::Fields(FieldSet::of_paths([&["status"][..]])),
+            reset: Reset::Fields(FieldSet::from_paths([&["status"][..]])),
             blank: &self.blank,
             versions: None,
             conversions: Conversions::default(),

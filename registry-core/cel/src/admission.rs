@@ -103,7 +103,7 @@ static NEW: LazyLock<Environment> = LazyLock::new(|| base(35));
 
 fn base(minor: u32) -> Environment {
     let authorizer = |name: &str| Type::Object(Arc::new(ObjectType::without_fields(name)));
-    Environment::new(Libraries::of_kubernetes(minor))
+    Environment::new(Libraries::for_kubernetes(minor))
         .with_variable(OBJECT, Type::Dyn)
         .with_variable(OLD_OBJECT, Type::Dyn)
         .with_variable(REQUEST, declared::request().cel_type().clone())
@@ -207,7 +207,7 @@ impl ExpressionCompiler {
     /// Declares a variable of a type, without an expression for it.
     pub fn declare_variable(&mut self, name: &str, of: &Type) {
         let Some(variables) = &self.variables else { return };
-        let variables = Arc::new(variables.with_further_field(name, DeclType::of_type(kept_type(of))));
+        let variables = Arc::new(variables.with_further_field(name, DeclType::from_type(kept_type(of))));
         for environment in self.stored.iter_mut().chain(&mut self.new).flatten() {
             environment.set_type(VARIABLES, Type::Object(Arc::clone(&variables)));
         }

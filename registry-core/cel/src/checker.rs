@@ -126,7 +126,8 @@ impl Checker<'_> {
             self.truncated += 1;
             return;
         }
-        self.errors.push(CompileError { location: Location::of(self.source, offset as usize), message });
+        self.errors
+            .push(CompileError { location: Location::from_offset(self.source, offset as usize), message });
     }
 
     fn error_at(&mut self, id: ExprId, message: String) {

@@ -90,7 +90,7 @@ pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
 
 impl Libraries {
     /// The libraries that Kubernetes 1.`minor` lets new expressions use.
-    pub fn of_kubernetes(minor: u32) -> Self {
+    pub fn for_kubernetes(minor: u32) -> Self {
         let introduced = [
             (Library::Standard, 0),
             (Library::KubernetesLists, 0),

@@ -47,7 +47,7 @@ pub enum CompileFailure {
 impl Environment {
     /// An environment without variables, with the libraries of Kubernetes 1.36.
     pub fn kubernetes() -> Self {
-        Self::new(Libraries::of_kubernetes(36))
+        Self::new(Libraries::for_kubernetes(36))
     }
 
     /// An environment without variables.

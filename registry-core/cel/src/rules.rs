@@ -59,7 +59,7 @@ impl ValidationRules {
             return None;
         }
         let declared = declare(schema, tree::SELF_TYPE, is_resource_root);
-        Some(Self { root: Node::new(schema, Declared::of(declared.as_ref())) })
+        Some(Self { root: Node::new(schema, Declared::from_declaration(declared.as_ref())) })
     }
 
     /// Evaluates the rules for an object that is created, or that replaces `old`.

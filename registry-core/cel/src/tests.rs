@@ -9,7 +9,7 @@ use registry_meta::budget::Budget;
 fn evaluate(source: &str) -> String {
     let object = json!({"n": 3, "s": "text", "l": [1, 2, 3], "m": {"a": 1, "b": {"c": null}}, "d": 1.5});
     let environment =
-        Environment::new(Libraries::of_kubernetes(36).with(Library::JsonPatch).with(Library::Bindings))
+        Environment::new(Libraries::for_kubernetes(36).with(Library::JsonPatch).with(Library::Bindings))
             .with_variable("self", Type::Dyn)
             .with_open_object_types("Object");
     let program = match environment.compile(source, &Budget::default()) {

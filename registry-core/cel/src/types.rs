@@ -407,7 +407,7 @@ impl DeclType {
     }
 
     /// Declares a value that is read by what it is, of a type that is known otherwise.
-    pub(crate) fn of_type(cel_type: Type) -> Self {
+    pub(crate) fn from_type(cel_type: Type) -> Self {
         Self { cel_type, nullable: true, ..Self::new(Shape::Dyn) }
     }
 

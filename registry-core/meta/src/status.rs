@@ -158,7 +158,7 @@ impl Reason {
     ];
 
     /// Returns the reason with this name.
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == name)
     }
 
@@ -229,7 +229,7 @@ impl StatusError {
 
     /// Sets the reason by its name, which may be unknown to this server. The code stays.
     pub fn with_reason(mut self, name: &str) -> Self {
-        self.reason = Reason::of(name).unwrap_or(Reason::Unknown);
+        self.reason = Reason::from_name(name).unwrap_or(Reason::Unknown);
         let is_foreign = self.reason == Reason::Unknown && !name.is_empty();
         self.foreign_reason = is_foreign.then(|| name.into());
         self

@@ -51,7 +51,7 @@ impl Descriptions {
     }
 
     /// Returns the description of a field of the type with this OpenAPI name.
-    pub fn of_field(&self, type_name: &str, field: &str) -> Option<&str> {
+    pub fn field(&self, type_name: &str, field: &str) -> Option<&str> {
         self.0.get(type_name)?.field(field)
     }
 

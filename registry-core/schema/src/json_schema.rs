@@ -65,7 +65,7 @@ impl Schema {
         reader.table.kinds.clear();
         let root = reader.root(schema, kind);
         let definition = schema.is_object().then(|| Definition::new(schema));
-        Self { definition, ..Self::of_type(Arc::new(reader.table.finish()), root) }
+        Self { definition, ..Self::with_root(Arc::new(reader.table.finish()), root) }
     }
 }
 

@@ -107,7 +107,7 @@ pub struct ConformError {
 
 impl ConformError {
     /// Returns the message for a map that does not match the kind's struct.
-    pub fn of_map(&self) -> &str {
+    pub fn map_message(&self) -> &str {
         self.of_map.as_deref().unwrap_or(&self.text)
     }
 }
@@ -116,7 +116,7 @@ impl ConformError {
 
 impl Schema {
     /// Creates the schema with this root type.
-    fn of_type(table: Arc<TypeTable>, root: types::TypeId) -> Self {
+    fn with_root(table: Arc<TypeTable>, root: types::TypeId) -> Self {
         Self { table, root, typed_check: None, structural: None, definition: None, fields_by_name: false }
     }
 

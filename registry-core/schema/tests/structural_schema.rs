@@ -118,7 +118,7 @@ fn check(case: &Value) -> Result<(), String> {
     let objects: Vec<&Value> = steps.iter().skip(1).filter(|step| step.get("b").is_some()).collect();
     let Some(step) = objects.last() else { return Ok(()) };
     let json = schema_json(&steps[0]["b"], step);
-    let schema = Schema::of_custom_resource(json, false, KIND);
+    let schema = Schema::for_custom_resource(json, false, KIND);
     let old = (objects.len() > 1).then(|| &objects[0]["b"]);
     let mut expected = recorded(case["expect"].as_array().unwrap().last().unwrap());
     let mut found = answer(&schema, &step["b"], old);
@@ -146,7 +146,7 @@ fn custom_resources_are_handled_as_recorded() {
 
 #[test]
 fn an_empty_schema_keeps_only_the_metadata() {
-    let schema = Schema::of_custom_resource(&json!({"type": "object"}), false, KIND);
+    let schema = Schema::for_custom_resource(&json!({"type": "object"}), false, KIND);
     let object = json!({"kind": "Thing", "metadata": {"name": "a"}, "spec": {"b": 1}});
     let found = answer(&schema, &object, None);
     assert_eq!(found.object, Some(json!({"kind": "Thing"})));

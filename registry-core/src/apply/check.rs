@@ -37,14 +37,14 @@ enum Path<'p> {
 
 impl Mismatches {
     /// Checks an object of this type.
-    pub(super) fn of(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
+    pub(super) fn find(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
         let mut mismatches = Self::default();
         mismatches.check_fields(ty, fields, Path::Root);
         mismatches
     }
 
     /// Checks a value that an expression made: its nulls are values for Kubernetes.
-    pub(super) fn of_expression(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
+    pub(super) fn find_in_expression(ty: TypeRef<'_>, fields: &Map<String, Value>) -> Self {
         let mut mismatches = Self { refuses_null: true, ..Self::default() };
         mismatches.check_fields(ty, fields, Path::Root);
         mismatches

@@ -13,12 +13,12 @@ use super::shape::{ValueShape, list_element};
 impl<'a> FieldSet<'a> {
     /// Returns the fields that a value of this type sets: every leaf, every list element, and every key of a map. Omits
     /// list elements without an identity.
-    pub fn of(value: &'a Value, ty: TypeRef<'a>) -> Self {
-        collect(ValueShape::of(ty), value).1
+    pub fn from_value(value: &'a Value, ty: TypeRef<'a>) -> Self {
+        collect(ValueShape::from_type(ty), value).1
     }
 
     /// Returns the fields that an object of this type sets.
-    pub(super) fn of_fields(fields: &'a Map<String, Value>, shape: ValueShape<'a>) -> Self {
+    pub(super) fn from_fields(fields: &'a Map<String, Value>, shape: ValueShape<'a>) -> Self {
         collect_map(shape, fields)
     }
 }

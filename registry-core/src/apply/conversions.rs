@@ -85,7 +85,7 @@ impl Unconverted {
     async fn convert(&self) -> Converted {
         let object = typed(&self.fields, &self.from);
         let stored = self.from.to_stored(vec![object]).await.and_then(only)?;
-        Ok(self.to.of_stored(vec![stored]).await.and_then(only)?.0)
+        Ok(self.to.convert_stored(vec![stored]).await.and_then(only)?.0)
     }
 }
 

@@ -80,7 +80,7 @@ impl<'a> WrittenSet<'a> {
     /// # Errors
     /// Fails if an element is malformed.
     pub(super) fn claimed(fields_v1: &Value) -> Result<Self, ElementError> {
-        FieldSet::from_fields_v1(fields_v1).map(|set| Self::of(&set))
+        FieldSet::from_fields_v1(fields_v1).map(|set| Self::from_set(&set))
     }
 
     /// Wraps a stored set, which this type wrote before.
@@ -93,7 +93,7 @@ impl<'a> WrittenSet<'a> {
     }
 
     /// Converts a field set.
-    pub(super) fn of(set: &FieldSet<'_>) -> Self {
+    pub(super) fn from_set(set: &FieldSet<'_>) -> Self {
         Self(Cow::Owned(write(set, false)))
     }
 
@@ -136,7 +136,7 @@ impl<'a> WrittenSet<'a> {
     /// Adds the members of the other set.
     pub(super) fn add(&mut self, other: &FieldSet<'_>) {
         if self.0.is_empty() {
-            *self = Self::of(other);
+            *self = Self::from_set(other);
         } else if !other.is_empty() {
             add(self.0.to_mut(), other);
         }

@@ -25,7 +25,8 @@ impl FieldManager<'_> {
         let Some(last) = self.last_applied(live) else { return conflicts };
         let Changes { changed, removed } =
             Changes::between(self.shape(), &last.0, &live.0, &FieldSet::default());
-        let unchanged = FieldSet::of_fields(&last.0, self.shape()).difference(&changed).difference(&removed);
+        let unchanged =
+            FieldSet::from_fields(&last.0, self.shape()).difference(&changed).difference(&removed);
         conflicts.into_iter().filter(|conflict| !unchanged.has(&conflict.path)).collect()
     }
 

@@ -50,7 +50,7 @@ pub(super) fn merge_maps(shape: ValueShape<'_>, live: &mut Map<String, Value>, a
 /// Merges two lists: elements of the applied list in its order, elements of the live list only at their previous
 /// position.
 fn merge_lists(list: TypeRef<'_>, shape: ValueShape<'_>, live: Vec<Value>, applied: &[Value]) -> Vec<Value> {
-    let order = Interleaving::of(list, &live, applied);
+    let order = Interleaving::steps(list, &live, applied);
     let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
     let steps = order.into_iter().filter_map(|step| {
         let mut take = |place: usize| live.get_mut(place).and_then(Option::take);
@@ -91,7 +91,7 @@ struct Interleaving<'a> {
 // === impl Interleaving ===
 
 impl<'a> Interleaving<'a> {
-    fn of(list: TypeRef<'a>, live: &'a [Value], applied: &'a [Value]) -> Vec<MergeStep> {
+    fn steps(list: TypeRef<'a>, live: &'a [Value], applied: &'a [Value]) -> Vec<MergeStep> {
         // Elements without an identity were rejected before, so indexes and elements correspond.
         let elements = |items: &'a [Value]| {
             items.iter().filter_map(|item| list_element(list, item).ok()).collect::<Vec<_>>()

@@ -24,7 +24,7 @@ pub fn merge_configuration(
     configuration: &Map<String, Value>,
 ) -> Result<Object, String> {
     let root = schema.root();
-    let mismatches = Mismatches::of_expression(root, configuration);
+    let mismatches = Mismatches::find_in_expression(root, configuration);
     if !mismatches.is_empty() {
         return Err(format!("failed to convert patch object to typed object: {mismatches}"));
     }

@@ -24,7 +24,7 @@ pub fn managers_of_scale(parent: &Object, replicas: &[&str], scale_api_version: 
     let owners = managers.0.into_iter().filter(|entry| entry.fields.has(&path));
     let entries = owners.map(|entry| Entry {
         manager: Manager { api_version: Cow::Borrowed(scale_api_version), ..entry.manager },
-        fields: WrittenSet::of(&FieldSet::of_paths([REPLICAS])),
+        fields: WrittenSet::from_set(&FieldSet::from_paths([REPLICAS])),
         ..entry
     });
     Managers(entries.collect()).write()
@@ -39,7 +39,7 @@ pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&
     let scale = of_scale.cloned().map_or_else(|| Ok(Managers::default()), Managers::claimed);
     let (Ok(managers), Ok(mut scale)) = (managers, scale) else { return before.cloned() };
     let path = path_of(replicas);
-    let count = FieldSet::of_paths([replicas]);
+    let count = FieldSet::from_paths([replicas]);
     scale.0.retain(|entry| entry.fields.has(&path_of(REPLICAS)));
     let mut result = Managers::default();
     for mut entry in managers.0 {
@@ -62,7 +62,7 @@ pub fn managers_of_parent(parent: &Object, replicas: &[&str], of_scale: Option<&
     result.0.extend(scale.0.into_iter().map(|entry| Entry {
         manager: Manager { api_version: Cow::Borrowed(api_version), ..entry.manager },
         time: None,
-        fields: WrittenSet::of(&count),
+        fields: WrittenSet::from_set(&count),
     }));
     result.drop_empty();
     result.write()

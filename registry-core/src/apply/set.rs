@@ -31,7 +31,7 @@ pub(super) struct Node<'a> {
 
 impl<'a> FieldSet<'a> {
     /// Creates a set from paths of field names.
-    pub fn of_paths<'p: 'a>(paths: impl IntoIterator<Item = &'p [&'p str]>) -> Self {
+    pub fn from_paths<'p: 'a>(paths: impl IntoIterator<Item = &'p [&'p str]>) -> Self {
         let mut set = Self::default();
         for path in paths {
             let path: Vec<_> = path.iter().map(|name| PathElement::field(name)).collect();
@@ -191,7 +191,7 @@ impl<'a> FieldSet<'a> {
     /// Returns the set extended by the struct fields above members. (`EnsureNamedFieldsAreMembers`.)
     #[must_use]
     pub fn with_named_fields(self, ty: TypeRef<'_>) -> Self {
-        self.with_named(ValueShape::of(ty))
+        self.with_named(ValueShape::from_type(ty))
     }
 
     fn with_named(mut self, shape: ValueShape<'_>) -> Self {

@@ -27,7 +27,7 @@ pub(super) enum ValueShape<'s> {
 
 impl<'s> ValueShape<'s> {
     /// Returns the shape of a type.
-    pub(super) fn of(ty: TypeRef<'s>) -> Self {
+    pub(super) fn from_type(ty: TypeRef<'s>) -> Self {
         if ty.is_open() {
             return Self::Open;
         }
@@ -47,10 +47,10 @@ impl<'s> ValueShape<'s> {
     pub(super) fn member(self, name: &str) -> Self {
         match self {
             Self::Struct(ty) => match ty.field(name) {
-                Some(field) => Self::of(field.ty()),
+                Some(field) => Self::from_type(field.ty()),
                 None => Self::Open,
             },
-            Self::Map(value) => Self::of(value),
+            Self::Map(value) => Self::from_type(value),
             Self::Open => Self::Open,
             Self::Leaf | Self::List(_) => Self::Leaf,
         }
@@ -60,7 +60,7 @@ impl<'s> ValueShape<'s> {
     pub(super) fn next_member(self, name: &str, place: &mut usize) -> Self {
         match self {
             Self::Struct(ty) => match ty.next_field(name, place) {
-                Some(field) => Self::of(field.ty()),
+                Some(field) => Self::from_type(field.ty()),
                 None => Self::Open,
             },
             other => other.member(name),
@@ -75,7 +75,7 @@ impl<'s> ValueShape<'s> {
     /// Returns the shape of a list's elements.
     pub(super) fn element(self) -> Self {
         match self {
-            Self::List(ty) => ty.element().map_or(Self::Leaf, Self::of),
+            Self::List(ty) => ty.element().map_or(Self::Leaf, Self::from_type),
             _ => Self::Leaf,
         }
     }

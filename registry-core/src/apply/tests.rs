@@ -81,7 +81,7 @@ fn manager() -> FieldManager<'static> {
         api_version: "zoo.example.dev/v1",
         subresource: "",
         schema: SCHEMA.clone(),
-        reset: Reset::Fields(FieldSet::of_paths([["status"].as_slice()])),
+        reset: Reset::Fields(FieldSet::from_paths([["status"].as_slice()])),
         blank: &BLANK,
         versions: None,
         conversions: Conversions::default(),

@@ -160,7 +160,7 @@ impl FieldManager<'_> {
     {
         // Only names are borrowed from the schema; the set owns them afterwards.
         let set =
-            FieldSet::of_fields(fields, ValueShape::Struct(self.schema_of(version).root())).into_owned();
+            FieldSet::from_fields(fields, ValueShape::Struct(self.schema_of(version).root())).into_owned();
         self.named(set, version)
     }
 

@@ -141,7 +141,7 @@ impl VersionAdapter {
 
     /// Converts an object of the hub, stored or about to be, to the spoke.
     async fn to_spoke(&self, object: Object) -> Result<Object, StatusError> {
-        let converted = self.spoke.of_stored(vec![object]).await.and_then(only);
+        let converted = self.spoke.convert_stored(vec![object]).await.and_then(only);
         converted.map_err(|error| self.conversion_failed(&error))
     }
 

@@ -231,7 +231,7 @@ impl<H: InformerHandler> Informer<H> {
                     let key = &object.key;
                     return Err(Ended::Lost(format!("a change of {key} came before the initial state")));
                 }
-                Some(Err(error)) => return Err(Ended::of_watch(&error)),
+                Some(Err(error)) => return Err(Ended::from_watch(&error)),
                 None => return Err(Ended::closed()),
             }
             if objects.len().is_multiple_of(INITIAL_BATCH) {

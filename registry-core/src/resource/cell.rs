@@ -69,7 +69,7 @@ impl std::fmt::Debug for Cell {
 
 impl Cell {
     /// Returns the cell of an object.
-    pub fn of(&self, object: &Object) -> CellValue {
+    pub fn value(&self, object: &Object) -> CellValue {
         match self {
             Self::Path(path) => object.get(path).cloned().unwrap_or_default().into(),
             Self::Text(path) => match object.get(path) {
@@ -90,9 +90,9 @@ impl Cell {
 
 impl TableCell {
     /// Returns the cell of an object.
-    pub fn of(&self, object: &Object) -> CellValue {
+    pub fn value(&self, object: &Object) -> CellValue {
         match self {
-            Self::Declared(cell) => cell.of(object),
+            Self::Declared(cell) => cell.value(object),
             Self::Computed(make) => make(object),
         }
     }

@@ -170,7 +170,7 @@ impl ResourceType {
     ///
     /// # Errors
     /// Fails as [`Spoke::from_hub`] does, or as the remote converter does.
-    pub async fn of_stored(&self, stored: Vec<Object>) -> Result<Vec<Object>, ConversionError> {
+    pub async fn convert_stored(&self, stored: Vec<Object>) -> Result<Vec<Object>, ConversionError> {
         match self.remote() {
             Some((_, remote)) => {
                 let converted = remote.convert(stored, &self.group_version().api_version()).await?;

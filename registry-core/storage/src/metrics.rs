@@ -72,12 +72,12 @@ impl StorageMetrics {
 
     /// Returns the metrics of a resource's watch cache.
     pub fn cache(&self, resource: GroupResource) -> CacheMetrics {
-        self.cache.of(resource)
+        self.cache.for_resource(resource)
     }
 
     /// Returns the metrics of engine requests for a resource.
     pub fn engine(&self, resource: GroupResource) -> EngineMetrics {
-        self.engine.of(resource)
+        self.engine.for_resource(resource)
     }
 
     /// Returns the metrics of the embedded engine's commits.

@@ -57,7 +57,7 @@ struct KeyRange {
 // === impl KeyRange ===
 
 impl KeyRange {
-    fn of(prefix: &str) -> Self {
+    fn with_prefix(prefix: &str) -> Self {
         if prefix.ends_with('/') {
             Self { start: prefix.to_owned(), end: prefix_end(prefix), exact: false }
         } else {
@@ -172,7 +172,7 @@ impl Interface for VersionedStore {
     }
 
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
-        let range = KeyRange::of(prefix);
+        let range = KeyRange::with_prefix(prefix);
         Ok(self.engine.count(&range.start, &range.end).await?)
     }
 
@@ -244,9 +244,9 @@ mod tests {
 
     #[test]
     fn a_trailing_slash_makes_a_range() {
-        let range = KeyRange::of("/r/pods/");
+        let range = KeyRange::with_prefix("/r/pods/");
         assert_eq!((range.start.as_str(), range.end.as_str(), range.exact), ("/r/pods/", "/r/pods0", false));
-        let key = KeyRange::of("/r/pods/a");
+        let key = KeyRange::with_prefix("/r/pods/a");
         assert_eq!((key.start.as_str(), key.end.as_str(), key.exact), ("/r/pods/a", "/r/pods/a\0", true));
     }
 }

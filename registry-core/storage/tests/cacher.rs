@@ -88,7 +88,7 @@ async fn settle(cacher: &Cacher) {
     cacher.get(PREFIX, None).await.unwrap();
 }
 
-fn of_color(color: &str) -> WatchRequest {
+fn watch_color(color: &str) -> WatchRequest {
     let fields = FieldSelector::parse(&format!("spec.color={color}")).unwrap();
     WatchRequest {
         predicate: Predicate { fields, ..Predicate::default() },
@@ -122,7 +122,7 @@ async fn an_event_wakes_only_the_watchers_of_its_bucket() {
     let cacher = cache(&Embedded::in_memory(), 1000, 1 << 20).await;
     let mut watches = Vec::new();
     for number in 0..50 {
-        let mut watch = cacher.watch(PREFIX, &of_color(&format!("color-{number}"))).await.unwrap();
+        let mut watch = cacher.watch(PREFIX, &watch_color(&format!("color-{number}"))).await.unwrap();
         let count = Arc::new(WakeCount::default());
         assert!(drain(&mut watch, &count).is_empty());
         watches.push((watch, count));
@@ -206,7 +206,7 @@ async fn beyond_the_budget_objects_are_read_from_the_store_and_watches_go_on() {
     let engine = Embedded::in_memory();
     let budget = Arc::new(CacheBudget::new(50_000));
     let cacher = cache_within(&engine, 1000, &budget).await;
-    let mut reds = cacher.watch(PREFIX, &of_color("red")).await.unwrap();
+    let mut reds = cacher.watch(PREFIX, &watch_color("red")).await.unwrap();
     let big = |name: &str, color: &str| Widget::named(name).color(color).text("x".repeat(10_000));
     for name in ["a", "b", "c", "d", "e", "f"] {
         create(&cacher, big(name, "red")).await;
@@ -252,7 +252,7 @@ async fn the_largest_cache_lets_go_and_holds_its_objects_again_once_they_fit() {
     let small = Cacher::new(widget_store(engine.clone()), small);
     let gadget = Widget::named("g").text("x".repeat(10_000)).value();
     small.create("/registry/gadgets/g", gadget, None).await.unwrap();
-    let mut watch = large.watch(PREFIX, &of_color("red")).await.unwrap();
+    let mut watch = large.watch(PREFIX, &watch_color("red")).await.unwrap();
     let names: Vec<_> = (0..10).map(|number| format!("w{number}")).collect();
     for name in &names {
         create(&large, Widget::named(name).color("red").text("x".repeat(10_000))).await;
@@ -442,7 +442,7 @@ async fn play(steps: Vec<Step>) {
     let cacher = cache(&engine, 6, 1 << 20).await;
     let bookmarks = true;
     let requests = [
-        WatchRequest { bookmarks, ..of_color("color-1") },
+        WatchRequest { bookmarks, ..watch_color("color-1") },
         WatchRequest { bookmarks, send_initial_events: Some(false), ..WatchRequest::default() },
     ];
     let mut reflectors = Vec::new();

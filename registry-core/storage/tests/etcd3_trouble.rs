@@ -27,7 +27,7 @@ struct Increment;
 #[async_trait]
 impl TryUpdate for Increment {
     async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
-        let widget = Widget::of(current.expect("the widget is there"));
+        let widget = Widget::decode(current.expect("the widget is there"));
         let count = widget.count + 1;
         Ok(widget.count(count).write())
     }
@@ -46,7 +46,7 @@ async fn started() -> Etcd {
 
 async fn increment(store: &dyn Interface, key: &str) -> Result<u64, StorageError> {
     let updated = store.guaranteed_update(key, &Preconditions::default(), &mut Increment, None).await?;
-    Ok(Widget::of(&updated.object).count)
+    Ok(Widget::decode(&updated.object).count)
 }
 
 /// Increments until stopped; only unavailability is tolerated.
@@ -111,7 +111,7 @@ async fn etcd_is_killed_and_comes_back() {
     let mut total = 0;
     for (key, told, task) in writers {
         task.await.unwrap();
-        let found = Widget::of(&store.get(&key, None).await.unwrap().unwrap()).count;
+        let found = Widget::decode(&store.get(&key, None).await.unwrap().unwrap()).count;
         let acknowledged = told.acknowledged.load(Ordering::Relaxed);
         let tried = told.tried.load(Ordering::Relaxed);
         assert!((acknowledged..=tried).contains(&found), "{acknowledged} <= {found} <= {tried}");

@@ -255,7 +255,7 @@ fn schema(model: &ResourceModel) -> TokenStream {
                 }
             }
         }
-        (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::of(#group, #version, #kind)),
+        (None, ObjectKind::Foreign(_)) => quote!(|| crate::schema::built_in(#group, #version, #kind)),
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct ClaimResize {
 impl ClaimResize {
     /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { classes: Lookup::of::<StorageClasses>(installed)? })
+        Some(Self { classes: Lookup::for_resource::<StorageClasses>(installed)? })
     }
 
     async fn may_grow(&self, new: &Object, old: &Object) -> Result<bool, StatusError> {

@@ -80,7 +80,7 @@ impl AdmissionConfiguration {
     pub fn read(path: &Path) -> Result<Self, String> {
         let value = read_file(path)?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        Self::of(value, directory).map_err(|why| format!("{}: {why}", path.display()))
+        Self::from_value(value, directory).map_err(|why| format!("{}: {why}", path.display()))
     }
 
     /// Returns the names of plug-ins that cannot work without a configuration, and have none.
@@ -97,7 +97,7 @@ impl AdmissionConfiguration {
         self.image_policy.as_ref().map(|settings| &settings.webhook.target)
     }
 
-    fn of(value: Value, directory: &Path) -> Result<Self, String> {
+    fn from_value(value: Value, directory: &Path) -> Result<Self, String> {
         let mut configuration = Self::default();
         // Formerly the file was the configuration of one plug-in.
         for (field, plugin) in
@@ -217,7 +217,7 @@ mod tests {
     fn read(plugins: Value) -> Result<AdmissionConfiguration, String> {
         let mut value = json!({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"});
         value["plugins"] = plugins;
-        AdmissionConfiguration::of(value, Path::new("/etc/kubernetes"))
+        AdmissionConfiguration::from_value(value, Path::new("/etc/kubernetes"))
     }
 
     #[test]
@@ -250,7 +250,7 @@ mod tests {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         let other = json!({"apiVersion": "v1", "kind": "Pod"});
-        let refused = AdmissionConfiguration::of(other, Path::new("")).unwrap_err();
+        let refused = AdmissionConfiguration::from_value(other, Path::new("")).unwrap_err();
         assert!(refused.contains("has to be an AdmissionConfiguration"), "{refused}");
     }
 
@@ -264,6 +264,6 @@ mod tests {
         assert_eq!(found, Path::new("/etc/kubernetes/webhooks.yaml"));
         // The former form of the file.
         let legacy = json!({"podNodeSelectorPluginConfig": {"a": "b=c"}});
-        assert!(AdmissionConfiguration::of(legacy, Path::new("")).is_ok());
+        assert!(AdmissionConfiguration::from_value(legacy, Path::new("")).is_ok());
     }
 }

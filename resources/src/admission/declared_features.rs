@@ -28,7 +28,7 @@ pub(super) struct DeclaredFeatures {
 impl DeclaredFeatures {
     /// Creates the plug-in over the installed nodes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { nodes: Lookup::of::<Nodes>(installed)? })
+        Some(Self { nodes: Lookup::for_resource::<Nodes>(installed)? })
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) struct DefaultIngressClass {
 impl DefaultIngressClass {
     /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { classes: Lookup::of::<IngressClasses>(installed)? })
+        Some(Self { classes: Lookup::for_resource::<IngressClasses>(installed)? })
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct LimitRanger {
 impl LimitRanger {
     /// Creates the plug-in over the installed limit ranges; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        let ranges = Lookup::of::<LimitRanges>(installed)?;
+        let ranges = Lookup::for_resource::<LimitRanges>(installed)?;
         Some(Self { ranges: Decoded::new(ranges, limits_of) })
     }
 }
@@ -94,7 +94,8 @@ impl ValidatingAdmission for LimitRanger {
             return Ok(());
         }
         for limits in self.ranges.all_in(&context.namespace).await? {
-            let complaints = if is_pod { of_pod(new, &limits) } else { of_claim(new, &limits) };
+            let complaints =
+                if is_pod { pod_violations(new, &limits) } else { claim_violations(new, &limits) };
             if let Some(why) = as_text(complaints) {
                 return Err(forbidden(attributes, object, why));
             }
@@ -117,7 +118,7 @@ fn is_going(old: Option<&Object>) -> bool {
 }
 
 /// Returns what in a pod is out of the bounds of a range.
-fn of_pod(pod: &Object, limits: &[Value]) -> Vec<String> {
+fn pod_violations(pod: &Object, limits: &[Value]) -> Vec<String> {
     let mut complaints = Vec::new();
     for limit in limits {
         match kind(limit) {
@@ -134,7 +135,7 @@ fn of_pod(pod: &Object, limits: &[Value]) -> Vec<String> {
 }
 
 /// Returns what in a claim is out of the bounds of a range.
-fn of_claim(claim: &Object, limits: &[Value]) -> Vec<String> {
+fn claim_violations(claim: &Object, limits: &[Value]) -> Vec<String> {
     let mut complaints = Vec::new();
     let requests = totals::read(claim.get(&["spec", "resources", "requests"]));
     for limit in limits.iter().filter(|limit| kind(limit) == "PersistentVolumeClaim") {
@@ -252,12 +253,12 @@ mod tests {
             json!({"type": "Container", "max": {"cpu": "500m"}}),
             json!({"type": "Pod", "max": {"cpu": "2"}}),
         ];
-        let text = as_text(of_pod(&pod, &limits)).unwrap();
+        let text = as_text(pod_violations(&pod, &limits)).unwrap();
         assert_eq!(text, "maximum cpu usage per Container is 500m, but limit is 1");
         let limits =
             [json!({"type": "Pod", "max": {"cpu": "1"}}), json!({"type": "Pod", "min": {"memory": "1"}})];
         assert_eq!(
-            as_text(of_pod(&pod, &limits)).unwrap(),
+            as_text(pod_violations(&pod, &limits)).unwrap(),
             "[maximum cpu usage per Pod is 1, but limit is 2, minimum memory usage per Pod is 1.  No request is specified]"
         );
     }

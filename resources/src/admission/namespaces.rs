@@ -30,15 +30,15 @@ pub(super) struct NamespaceExists {
 impl AutoProvision {
     /// Creates the plug-in over the installed namespaces; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        let writer = SystemWriter::of::<Namespaces>(installed)?;
-        Some(Self { namespaces: Lookup::of::<Namespaces>(installed)?, writer })
+        let writer = SystemWriter::for_resource::<Namespaces>(installed)?;
+        Some(Self { namespaces: Lookup::for_resource::<Namespaces>(installed)?, writer })
     }
 }
 
 impl NamespaceExists {
     /// Creates the plug-in over the installed namespaces; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { namespaces: Lookup::of::<Namespaces>(installed)? })
+        Some(Self { namespaces: Lookup::for_resource::<Namespaces>(installed)? })
     }
 }
 

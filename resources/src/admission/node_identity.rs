@@ -9,7 +9,7 @@ const GROUP: &str = "system:nodes";
 pub(super) const PREFIX: &str = "system:node:";
 
 /// Returns the name of the node that a user is, which may be empty; `None` if it is no node.
-pub(super) fn of(user: &UserInfo) -> Option<&str> {
+pub(super) fn node_name(user: &UserInfo) -> Option<&str> {
     let name = user.name.strip_prefix(PREFIX)?;
     user.groups.iter().any(|group| group == GROUP).then_some(name)
 }

@@ -64,11 +64,11 @@ impl NodeRestriction {
     /// Creates the plug-in over the installed pods and nodes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Option<Self> {
         Some(Self {
-            pods: Lookup::of::<Pods>(installed)?,
-            nodes: Lookup::of::<Nodes>(installed)?,
+            pods: Lookup::for_resource::<Pods>(installed)?,
+            nodes: Lookup::for_resource::<Nodes>(installed)?,
             audiences: Audiences::new(installed, access),
-            accounts_of_pod_certificates: Lookup::of::<PodCertificateRequests>(installed)
-                .and_then(|_| Lookup::of::<ServiceAccounts>(installed)),
+            accounts_of_pod_certificates: Lookup::for_resource::<PodCertificateRequests>(installed)
+                .and_then(|_| Lookup::for_resource::<ServiceAccounts>(installed)),
         })
     }
 
@@ -185,7 +185,7 @@ impl MutatingAdmission for NodeRestriction {
         object: Option<&mut Object>,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
-        let Some(node) = node_identity::of(&context.user) else { return Ok(()) };
+        let Some(node) = node_identity::node_name(&context.user) else { return Ok(()) };
         if attributes.operation == Operation::Connect {
             return Ok(());
         }

@@ -56,7 +56,7 @@ impl NodeSelectorSettings {
 impl NodeSelector {
     /// Creates the plug-in over the installed namespaces; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi, settings: NodeSelectorSettings) -> Option<Self> {
-        Some(Self { namespaces: Lookup::of::<Namespaces>(installed)?, settings })
+        Some(Self { namespaces: Lookup::for_resource::<Namespaces>(installed)?, settings })
     }
 
     /// Returns the selector of the pods of the request's namespace. Fails if it conflicts with that of the pod.
@@ -75,7 +75,7 @@ impl NodeSelector {
             Some(text) => parse(text).map_err(failed)?,
             None => self.settings.0.get(DEFAULT).cloned().unwrap_or_default(),
         };
-        let own = of_pod(pod);
+        let own = pod_selector(pod);
         if selector.iter().any(|(label, value)| own.get(label).is_some_and(|own| own != value)) {
             let why = "pod node label selector conflicts with its namespace node label selector";
             return Err(forbidden(attributes, Some(pod), why));
@@ -92,7 +92,7 @@ impl NodeSelector {
     ) -> Result<(), StatusError> {
         let allowed = self.settings.0.get(&context.namespace).filter(|allowed| !allowed.is_empty());
         let Some(allowed) = allowed else { return Ok(()) };
-        if of_pod(pod).iter().all(|(label, value)| allowed.get(label) == Some(value)) {
+        if pod_selector(pod).iter().all(|(label, value)| allowed.get(label) == Some(value)) {
             return Ok(());
         }
         let why = "pod node label selector labels conflict with its namespace whitelist";
@@ -120,7 +120,7 @@ impl MutatingAdmission for NodeSelector {
             return Ok(());
         }
         let mut selector = self.selector(context, attributes, pod).await?;
-        selector.extend(of_pod(pod));
+        selector.extend(pod_selector(pod));
         if !selector.is_empty() {
             let selector: Map<String, Value> =
                 selector.into_iter().map(|(label, value)| (label, value.into())).collect();
@@ -148,7 +148,7 @@ impl ValidatingAdmission for NodeSelector {
     }
 }
 
-fn of_pod(pod: &Object) -> Selector {
+fn pod_selector(pod: &Object) -> Selector {
     let entries = pod.get(&["spec", "nodeSelector"]).and_then(Value::as_object).into_iter().flatten();
     entries.map(|(label, value)| (label.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }

@@ -25,7 +25,7 @@ pub(super) struct PodResize {
 impl PodResize {
     /// Creates the plug-in over the installed nodes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { nodes: Lookup::of::<Nodes>(installed)? })
+        Some(Self { nodes: Lookup::for_resource::<Nodes>(installed)? })
     }
 }
 
@@ -83,7 +83,7 @@ fn other_system(node: &Object) -> Option<&str> {
 
 /// Returns what a pod requests beyond what a node has in total; `None` if nothing.
 fn exceeding(pod: &Object, node: &Object) -> Option<String> {
-    let requests = totals::of_pod(pod, "requests");
+    let requests = totals::pod_total(pod, "requests");
     let allocatable = totals::read(node.get(&["status", "allocatable"]));
     let mut texts = Vec::new();
     for (name, unit) in [("cpu", MILLI), ("memory", WHOLE)] {

@@ -66,12 +66,12 @@ struct Standards {
 impl PodSecurity {
     /// Creates the plug-in over the installed namespaces and pods; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi, settings: PodSecuritySettings) -> Option<Self> {
-        let namespaces = Lookup::of::<Namespaces>(installed)?;
-        Some(Self { namespaces, pods: Lookup::of::<Pods>(installed)?, settings })
+        let namespaces = Lookup::for_resource::<Namespaces>(installed)?;
+        Some(Self { namespaces, pods: Lookup::for_resource::<Pods>(installed)?, settings })
     }
 
     fn standards_of(&self, namespace: &Object) -> Standards {
-        let (policy, errors) = Policy::of(namespace, self.settings.defaults);
+        let (policy, errors) = Policy::from_namespace(namespace, self.settings.defaults);
         Standards { policy, errors }
     }
 
@@ -204,17 +204,17 @@ impl PodSecurity {
         let mut refusal = None;
         if enforces {
             annotate(context, "enforce-policy", enforce.to_string());
-            let violations = of_pod(pod, enforce);
+            let violations = pod_violations(pod, enforce);
             if !violations.is_empty() {
                 refusal = Some(format!("violates PodSecurity \"{enforce}\": {}", violations.details()));
             }
         }
-        let audited = of_pod(pod, audit);
+        let audited = pod_violations(pod, audit);
         if !audited.is_empty() {
             let text = format!("would violate PodSecurity \"{audit}\": {}", audited.details());
             annotate(context, "audit-violations", text);
         }
-        let warned = of_pod(pod, warn);
+        let warned = pod_violations(pod, warn);
         if refusal.is_none() && !warned.is_empty() {
             context.warn(format!("would violate PodSecurity \"{warn}\": {}", warned.details()));
         }
@@ -268,9 +268,9 @@ impl ValidatingAdmission for PodSecurity {
 }
 
 /// Returns the violations of a level by a pod, or by a pod template.
-fn of_pod(pod: &Object, bar: Bar) -> Violations {
-    let metadata = Field::of(pod, "metadata");
-    let spec = Field::of(pod, "spec");
+fn pod_violations(pod: &Object, bar: Bar) -> Violations {
+    let metadata = Field::top_level(pod, "metadata");
+    let spec = Field::top_level(pod, "spec");
     evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
 }
 

@@ -39,8 +39,8 @@ struct Given {
 impl PriorityAdmission {
     /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        let classes = Lookup::of::<PriorityClasses>(installed)?;
-        Some(Self { classes: Decoded::new(classes, |class| Class::of(&class)) })
+        let classes = Lookup::for_resource::<PriorityClasses>(installed)?;
+        Some(Self { classes: Decoded::new(classes, |class| Class::from_object(&class)) })
     }
 
     async fn given(&self, attributes: &Attributes<'_>, pod: &Object) -> Result<Given, StatusError> {
@@ -64,14 +64,14 @@ impl PriorityAdmission {
 }
 
 impl Class {
-    fn of(class: &Object) -> Self {
+    fn from_object(class: &Object) -> Self {
         let is_default = class.get(&["globalDefault"]).is_some_and(|flag| flag == true);
-        Self { given: Given::of(class), is_default }
+        Self { given: Given::from_class(class), is_default }
     }
 }
 
 impl Given {
-    fn of(class: &Object) -> Self {
+    fn from_class(class: &Object) -> Self {
         Self {
             class: class.name().to_owned(),
             priority: class.get_i64(&["value"]).unwrap_or_default(),

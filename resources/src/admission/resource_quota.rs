@@ -59,9 +59,14 @@ impl ResourceQuota {
     /// Creates the plug-in over the installed quotas; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi, limited: Vec<LimitedResource>) -> Option<Self> {
         let store = installed.store(ResourceQuotas::TYPE)?;
-        let quotas = Lookup::of::<ResourceQuotas>(installed)?;
+        let quotas = Lookup::for_resource::<ResourceQuotas>(installed)?;
         let devices = DeviceLookup::new(installed);
-        Some(Self { quotas: Decoded::new(quotas, |quota| Quota::of(&quota)), store, devices, limited })
+        Some(Self {
+            quotas: Decoded::new(quotas, |quota| Quota::from_object(&quota)),
+            store,
+            devices,
+            limited,
+        })
     }
 
     async fn charge(&self, namespace: &str, name: &str, request: &Request<'_>) -> Result<(), StatusError> {
@@ -105,7 +110,7 @@ impl ValidatingAdmission for ResourceQuota {
         }
         let is_of_devices = attributes.resource.group_resource() == devices::CLAIMS;
         let devices = match self.devices.as_ref().filter(|_| is_of_devices) {
-            Some(lookup) => lookup.of(&context.namespace, new).await?,
+            Some(lookup) => lookup.for_claim(&context.namespace, new).await?,
             None => Devices::default(),
         };
         let request = Request::new(attributes, new, old, &devices);
@@ -123,10 +128,10 @@ impl ValidatingAdmission for ResourceQuota {
 // === impl Quota ===
 
 impl Quota {
-    fn of(quota: &Object) -> Self {
+    fn from_object(quota: &Object) -> Self {
         Self {
             name: quota.name().to_owned(),
-            scopes: scope::of(quota),
+            scopes: scope::scopes(quota),
             hard: totals::read(quota.get(&HARD)),
             used: totals::read(quota.get(&USED)),
         }
@@ -149,7 +154,7 @@ impl UpdatedObject for Charge<'_> {
             return Err(StatusError::new(Reason::NotFound, "the quota is gone"));
         };
         let mut charged = quota.clone();
-        for (resource, amount) in self.request.charged(&Quota::of(quota))? {
+        for (resource, amount) in self.request.charged(&Quota::from_object(quota))? {
             charged.set(&["status", "used", &resource], Value::String(amount.to_string()));
         }
         Ok(charged)

@@ -28,7 +28,7 @@ pub(super) struct RuntimeClassAdmission {
 impl RuntimeClassAdmission {
     /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { classes: Lookup::of::<RuntimeClasses>(installed)? })
+        Some(Self { classes: Lookup::for_resource::<RuntimeClasses>(installed)? })
     }
 
     /// Returns the class that a pod names, if any.

@@ -45,7 +45,7 @@ pub(super) struct ServiceAccountAdmission {
 impl ServiceAccountAdmission {
     /// Creates the plug-in over the installed accounts; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { accounts: Lookup::of::<ServiceAccounts>(installed)? })
+        Some(Self { accounts: Lookup::for_resource::<ServiceAccounts>(installed)? })
     }
 
     /// Returns the account that a pod names. The default one is created soon after the namespace, and waited for.

@@ -24,7 +24,7 @@ pub(super) struct DefaultStorageClass {
 impl DefaultStorageClass {
     /// Creates the plug-in over the installed classes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { classes: Lookup::of::<StorageClasses>(installed)? })
+        Some(Self { classes: Lookup::for_resource::<StorageClasses>(installed)? })
     }
 }
 

@@ -93,7 +93,7 @@ fn check(toleration: &Value) -> Result<(), String> {
 impl TolerationRestriction {
     /// Creates the plug-in over the installed namespaces; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi, settings: TolerationSettings) -> Option<Self> {
-        Some(Self { namespaces: Lookup::of::<Namespaces>(installed)?, settings })
+        Some(Self { namespaces: Lookup::for_resource::<Namespaces>(installed)?, settings })
     }
 
     async fn namespace(&self, name: &str) -> Result<Object, StatusError> {

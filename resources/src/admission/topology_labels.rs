@@ -21,7 +21,7 @@ pub(super) struct TopologyLabels {
 impl TopologyLabels {
     /// Creates the plug-in over the installed nodes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { nodes: Lookup::of::<Nodes>(installed)? })
+        Some(Self { nodes: Lookup::for_resource::<Nodes>(installed)? })
     }
 
     /// Returns the name of the node in a pod, or in a binding of a pod.

@@ -30,7 +30,7 @@ impl ApiServices {
         let mut served: Vec<_> = kinds.map(|kind| (kind.group, kind.version)).collect();
         served.sort_unstable();
         served.dedup();
-        Some(Self { system_writer: SystemWriter::of::<APIServices>(installed)?, served })
+        Some(Self { system_writer: SystemWriter::for_resource::<APIServices>(installed)?, served })
     }
 
     /// Returns an APIService for each served version, with Kubernetes' priority or the priority of custom groups.
@@ -40,7 +40,7 @@ impl ApiServices {
             known.into_iter().map(|object| (object.name().to_owned(), object)).collect();
         let of = |(group, version): &(&str, &str)| {
             let name = format!("{version}.{group}");
-            let other = || LocalSpec::of_map(group, version).object(Automanaged::OnStart);
+            let other = || LocalSpec::for_storage_map(group, version).object(Automanaged::OnStart);
             known.remove(&name).unwrap_or_else(other)
         };
         self.served.iter().map(of).collect()

@@ -110,7 +110,7 @@ impl PublishedAuthentication {
 
 impl ClientAuthorities {
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
-        let config_maps = SystemWriter::of::<ConfigMaps>(installed)?;
+        let config_maps = SystemWriter::for_resource::<ConfigMaps>(installed)?;
         Some(Self { config_maps, published: server.authentication.clone() })
     }
 }

@@ -16,7 +16,7 @@ pub struct DanglingStatus(SystemWriter);
 impl DanglingStatus {
     /// Creates it over an installed API; `None` if flow schemas are not served.
     pub fn new(installed: &InstalledApi) -> Option<Self> {
-        SystemWriter::of::<FlowSchemas>(installed).map(Self)
+        SystemWriter::for_resource::<FlowSchemas>(installed).map(Self)
     }
 
     /// Writes for each schema whether its level was found, unless the condition is up to date.

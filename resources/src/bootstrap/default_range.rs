@@ -38,7 +38,7 @@ impl DefaultRange {
     }
 
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
-        let system_writer = SystemWriter::of::<ServiceCIDRs>(installed)?;
+        let system_writer = SystemWriter::for_resource::<ServiceCIDRs>(installed)?;
         Some(Self {
             system_writer,
             ranges: server.service_ranges.all().map(|range| range.to_string()).collect(),

@@ -33,8 +33,8 @@ pub(super) struct FlowControl {
 
 impl FlowControl {
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        let levels = SystemWriter::of::<PriorityLevelConfigurations>(installed)?;
-        Some(Self { levels, schemas: SystemWriter::of::<FlowSchemas>(installed)? })
+        let levels = SystemWriter::for_resource::<PriorityLevelConfigurations>(installed)?;
+        Some(Self { levels, schemas: SystemWriter::for_resource::<FlowSchemas>(installed)? })
     }
 }
 

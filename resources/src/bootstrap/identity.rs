@@ -55,7 +55,7 @@ impl IdentityLease {
         let host_name = server.host_name.clone()?;
         let name = identity(&host_name);
         let holder = format!("{name}_{}", registry_core::registry::store::new_uid());
-        let leases = SystemWriter::of::<Leases>(installed)?;
+        let leases = SystemWriter::for_resource::<Leases>(installed)?;
         Some(Self { leases, name, host_name, holder, is_own: AtomicBool::new(false) })
     }
 

@@ -74,8 +74,8 @@ impl OwnEndpoints {
     /// Returns `None` if the server has no address to publish. Endpoints must not be loopback addresses.
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
         Some(Self {
-            endpoints: SystemWriter::of::<Endpoints>(installed),
-            slices: SystemWriter::of::<EndpointSlices>(installed),
+            endpoints: SystemWriter::for_resource::<Endpoints>(installed),
+            slices: SystemWriter::for_resource::<EndpointSlices>(installed),
             address: server.advertise_address?,
             port: server.secure_port,
             owner: server.endpoints_owner.clone(),

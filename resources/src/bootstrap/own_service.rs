@@ -38,7 +38,7 @@ pub(super) struct OwnService {
 impl OwnService {
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
         Some(Self {
-            services: SystemWriter::of::<Services>(installed)?,
+            services: SystemWriter::for_resource::<Services>(installed)?,
             endpoints: OwnEndpoints::new(installed, server),
             address: server.service_ranges.primary().first_address(),
             secure_port: server.secure_port,

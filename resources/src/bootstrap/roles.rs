@@ -72,7 +72,11 @@ fn always<R: Resource>(_: &[Feature]) -> Vec<Object> {
 
 impl Kept {
     fn new<R: Resource>(installed: &InstalledApi, wanted: Wanted, features: &[Feature]) -> Option<Self> {
-        Some(Self { writer: SystemWriter::of::<R>(installed)?, wanted, features: features.to_vec() })
+        Some(Self {
+            writer: SystemWriter::for_resource::<R>(installed)?,
+            wanted,
+            features: features.to_vec(),
+        })
     }
 
     fn wanted(&self) -> Vec<Object> {

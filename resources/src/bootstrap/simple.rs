@@ -28,7 +28,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "start-system-namespaces-controller";
     Some(MakeMissing {
         name,
-        system_writer: SystemWriter::of::<Namespaces>(installed)?,
+        system_writer: SystemWriter::for_resource::<Namespaces>(installed)?,
         wanted: bootstrap_objects::<Namespaces>,
         period: Some(CONTROLLER_PERIOD),
     })
@@ -37,7 +37,7 @@ pub(super) fn namespaces(installed: &InstalledApi) -> Option<MakeMissing> {
 /// Creates the priority classes of system-critical pods.
 pub(super) fn priority_classes(installed: &InstalledApi) -> Option<MakeMissing> {
     let name = "scheduling/bootstrap-system-priority-classes";
-    let system_writer = SystemWriter::of::<PriorityClasses>(installed)?;
+    let system_writer = SystemWriter::for_resource::<PriorityClasses>(installed)?;
     Some(MakeMissing { name, system_writer, wanted: bootstrap_objects::<PriorityClasses>, period: None })
 }
 

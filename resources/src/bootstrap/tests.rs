@@ -11,7 +11,7 @@ use crate::api::networking::servicecidrs::ServiceCIDRs;
 use crate::support::system_writer::SystemWriter;
 
 async fn exists<R: Resource>(installed: &InstalledApi, namespace: &str, name: &str) -> bool {
-    SystemWriter::of::<R>(installed).unwrap().get_newest(namespace, name).await.unwrap().is_some()
+    SystemWriter::for_resource::<R>(installed).unwrap().get_newest(namespace, name).await.unwrap().is_some()
 }
 
 #[tokio::test]
@@ -37,10 +37,10 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
     let remove = async |system_writer: Option<SystemWriter>, namespace: &str, name: &str| {
         system_writer.unwrap().remove(namespace, name).await.unwrap();
     };
-    remove(SystemWriter::of::<Services>(&installed), "default", "kubernetes").await;
-    remove(SystemWriter::of::<FlowSchemas>(&installed), "", "catch-all").await;
-    remove(SystemWriter::of::<ServiceCIDRs>(&installed), "", "kubernetes").await;
-    let endpoints = SystemWriter::of::<Endpoints>(&installed).unwrap();
+    remove(SystemWriter::for_resource::<Services>(&installed), "default", "kubernetes").await;
+    remove(SystemWriter::for_resource::<FlowSchemas>(&installed), "", "catch-all").await;
+    remove(SystemWriter::for_resource::<ServiceCIDRs>(&installed), "", "kubernetes").await;
+    let endpoints = SystemWriter::for_resource::<Endpoints>(&installed).unwrap();
     let of_another_server =
         serde_json::json!([{ "addresses": [{ "ip": "192.0.2.8" }], "ports": [{ "port": 1 }] }]);
     endpoints

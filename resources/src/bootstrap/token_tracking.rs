@@ -30,7 +30,7 @@ pub(super) struct TokenTracking {
 
 impl TokenTracking {
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
-        SystemWriter::of::<ConfigMaps>(installed).map(|config_maps| Self { config_maps })
+        SystemWriter::for_resource::<ConfigMaps>(installed).map(|config_maps| Self { config_maps })
     }
 }
 

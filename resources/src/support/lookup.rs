@@ -20,7 +20,7 @@ pub(crate) struct Lookup {
 
 impl Lookup {
     /// Creates a look-up over an installed resource; `None` if it is not served.
-    pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
+    pub(crate) fn for_resource<R: Resource>(installed: &InstalledApi) -> Option<Self> {
         Some(Self { store: installed.store(R::TYPE)? })
     }
 

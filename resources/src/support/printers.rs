@@ -198,7 +198,7 @@ mod tests {
     /// Returns a cell of the row that a resource's printer makes of an object.
     fn cell<R: Resource>(index: usize, object: Value) -> CellValue {
         let object = Object::from_value(object).unwrap();
-        R::TYPE.instantiate().columns[index].cell.of(&object)
+        R::TYPE.instantiate().columns[index].cell.value(&object)
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Present {
 
 impl SystemWriter {
     /// Creates a writer for an installed resource; `None` if it is not served.
-    pub(crate) fn of<R: Resource>(installed: &InstalledApi) -> Option<Self> {
+    pub(crate) fn for_resource<R: Resource>(installed: &InstalledApi) -> Option<Self> {
         installed.store(R::TYPE).map(Self::new)
     }
 

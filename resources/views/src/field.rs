@@ -39,7 +39,7 @@ impl<'v, 'p> From<View<'v, 'p>> for Field<'v, 'p> {
 
 impl<'v, 'p> Field<'v, 'p> {
     /// Returns a top-level field of an object.
-    pub fn of(object: &'v Object, name: &'p str) -> Self {
+    pub fn top_level(object: &'v Object, name: &'p str) -> Self {
         Self::typed(View::top(object, name))
     }
 

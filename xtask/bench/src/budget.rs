@@ -10,7 +10,7 @@ pub(crate) struct Budget {
 }
 
 /// Returns the budget of a workload, if it has one at this size.
-pub(crate) fn of(workload: &str, size: usize) -> Option<Budget> {
+pub(crate) fn budget(workload: &str, size: usize) -> Option<Budget> {
     let budget =
         |reference_cpu_micros, allowed_cpu_micros| Some(Budget { reference_cpu_micros, allowed_cpu_micros });
     match (workload, size) {

@@ -94,7 +94,7 @@ impl Measurement {
 
     /// The measurement as a row of a Markdown table.
     pub(crate) fn row(&self) -> String {
-        let stands = match budget::of(self.workload, self.size) {
+        let stands = match budget::budget(self.workload, self.size) {
             Some(budget) => {
                 let verdict = if self.cpu_micros() <= budget.allowed_cpu_micros { "within" } else { "over" };
                 format!("{:.0} | {:.0} | {verdict}", budget.allowed_cpu_micros, budget.reference_cpu_micros)

@@ -158,7 +158,7 @@ pub(crate) fn bars(label: &str, measurements: &[Measurement]) -> String {
             top + 14,
             measurement.cpu_micros()
         );
-        let Some(budget) = budget::of(measurement.workload, measurement.size) else { continue };
+        let Some(budget) = budget::budget(measurement.workload, measurement.size) else { continue };
         for (micros, colour) in [(budget.allowed_cpu_micros, "#2a7"), (budget.reference_cpu_micros, "#b33")] {
             let x = position(micros);
             let _ = writeln!(

@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
     ) -> Result<(), Failure> {
         for item in items {
             if let Item::Struct(item) = &item {
-                let message = Message::of(item).map_err(|error| self.located(file, &error))?;
+                let message = Message::from_struct(item).map_err(|error| self.located(file, &error))?;
                 self.messages.extend(message);
             }
             match item {
@@ -113,7 +113,7 @@ impl<'a> Walk<'a> {
                 Item::Struct(item) if registry_grammar::is_annotated(&item) => {
                     self.structs.push(Annotated { item, module: module.to_vec(), file: file.to_owned() });
                 }
-                Item::Impl(item) => self.implementations.extend(Implementation::of(&item, module)),
+                Item::Impl(item) => self.implementations.extend(Implementation::from_item(&item, module)),
                 _ => {}
             }
         }

@@ -48,7 +48,7 @@ async fn expressions_see_the_request_and_wait_for_the_authorizer() {
     let program = ExpressionCompiler::new()
         .compile(source, Returns::Bool, (uses, Age::New), &Budget::default())
         .unwrap();
-    let needs = Needs::of([&program]);
+    let needs = Needs::from_programs([&program]);
     assert_eq!(needs, Needs { request: true, namespace: false, authorizer: true });
 
     let user = UserInfo { name: "allowed-one".to_owned(), ..UserInfo::default() };
@@ -102,7 +102,7 @@ fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_au
         let program = ExpressionCompiler::new()
             .compile(&source, Returns::Bool, (uses, Age::New), &Budget::default())
             .unwrap();
-        let needs = Needs::of([&program]);
+        let needs = Needs::from_programs([&program]);
         let context = RequestContext::new(UserInfo::default(), "default");
         let (resource, kind) = config_maps();
         let attributes = Attributes::new(Operation::Create, resource, kind, "c");

@@ -91,16 +91,16 @@ pub(super) fn find(rules: &[Rule], policy: MatchPolicy, target: &Target<'_>) -> 
 impl Rule {
     /// Reads a list of rules.
     pub(super) fn list(rules: Option<&Value>) -> Vec<Self> {
-        rules.and_then(Value::as_array).into_iter().flatten().map(Self::of).collect()
+        rules.and_then(Value::as_array).into_iter().flatten().map(Self::from_value).collect()
     }
 
-    fn of(rule: &Value) -> Self {
+    fn from_value(rule: &Value) -> Self {
         Self {
-            operations: Names::of(rule.get("operations")),
-            groups: Names::of(rule.get("apiGroups")),
-            versions: Names::of(rule.get("apiVersions")),
-            resources: strings(rule.get("resources")).map(ResourcePattern::of).collect(),
-            scope: RuleScope::of(rule.get("scope").and_then(Value::as_str)),
+            operations: Names::from_list(rule.get("operations")),
+            groups: Names::from_list(rule.get("apiGroups")),
+            versions: Names::from_list(rule.get("apiVersions")),
+            resources: strings(rule.get("resources")).map(ResourcePattern::parse).collect(),
+            scope: RuleScope::from_name(rule.get("scope").and_then(Value::as_str)),
             resource_names: strings(rule.get("resourceNames")).map(str::to_owned).collect(),
         }
     }
@@ -133,7 +133,7 @@ impl Default for Names {
 }
 
 impl Names {
-    fn of(list: Option<&Value>) -> Self {
+    fn from_list(list: Option<&Value>) -> Self {
         if strings(list).any(|name| name == "*") {
             return Self::All;
         }
@@ -151,7 +151,7 @@ impl Names {
 // === impl ResourcePattern ===
 
 impl ResourcePattern {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let (resource, subresource) = text.split_once('/').unwrap_or((text, ""));
         let unless_any = |name: &str| (name != "*").then(|| name.to_owned());
         Self { resource: unless_any(resource), subresource: unless_any(subresource) }
@@ -169,7 +169,7 @@ impl ResourcePattern {
 // === impl RuleScope ===
 
 impl RuleScope {
-    fn of(scope: Option<&str>) -> Self {
+    fn from_name(scope: Option<&str>) -> Self {
         match scope {
             None | Some("*") => Self::All,
             Some("Namespaced") => Self::Namespaced,

@@ -79,7 +79,7 @@ impl Fixture {
     }
 
     async fn matches(&self, webhook: Value, write: &Write) -> Result<Option<Matched>, StatusError> {
-        self.matches_criteria(&MatchCriteria::of_webhook(&webhook), write).await
+        self.matches_criteria(&MatchCriteria::from_webhook(&webhook), write).await
     }
 
     async fn matches_criteria(
@@ -272,7 +272,7 @@ async fn excluded_rules_and_names_are_honoured() {
     named["resourceNames"] = json!(["other"]);
     let other = json!({"resourceRules": [named]});
     for (resources, expected) in [(all, true), (excluding, false), (other, false)] {
-        let criteria = MatchCriteria::of_match_resources(&resources);
+        let criteria = MatchCriteria::from_match_resources(&resources);
         let matched = fixture.matches_criteria(&criteria, &Write::new(POD)).await.unwrap();
         assert_eq!(matched.is_some(), expected, "{resources}");
     }

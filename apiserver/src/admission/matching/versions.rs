@@ -149,7 +149,7 @@ async fn convert(
     object: Object,
 ) -> Result<Object, ConversionError> {
     let stored = from.resource.to_stored(vec![object]).await?;
-    let mut converted = to.resource.of_stored(stored).await?;
+    let mut converted = to.resource.convert_stored(stored).await?;
     converted.pop().ok_or_else(|| ConversionError("the conversion returned no object".to_owned()))
 }
 

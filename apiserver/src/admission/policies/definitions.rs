@@ -77,10 +77,12 @@ impl<E> Policy<E> {
     /// Reads a policy. `evaluator` compiles its expressions.
     pub(super) fn new(object: &Object, evaluator: impl FnOnce(&Value, bool) -> E) -> Self {
         let spec = object.0.get("spec").unwrap_or(&Value::Null);
-        let param_kind = spec.get("paramKind").filter(|kind| kind.is_object()).map(ParamKind::of);
+        let param_kind = spec.get("paramKind").filter(|kind| kind.is_object()).map(ParamKind::from_value);
         Self {
             name: object.name().to_owned(),
-            criteria: MatchCriteria::of_match_resources(spec.get("matchConstraints").unwrap_or(&Value::Null)),
+            criteria: MatchCriteria::from_match_resources(
+                spec.get("matchConstraints").unwrap_or(&Value::Null),
+            ),
             ignores_failures: text(object, &["spec", "failurePolicy"]) == "Ignore",
             evaluator: evaluator(spec, param_kind.is_some()),
             param_kind,
@@ -97,11 +99,11 @@ impl<X> Binding<X> {
         Self {
             name: object.name().to_owned(),
             policy: text(object, &["spec", "policyName"]).to_owned(),
-            criteria: resources.map(MatchCriteria::of_match_resources),
+            criteria: resources.map(MatchCriteria::from_match_resources),
             params: object
                 .get(&["spec", "paramRef"])
                 .filter(|reference| reference.is_object())
-                .map(ParamRef::of),
+                .map(ParamRef::from_value),
             extra,
         }
     }
@@ -110,7 +112,7 @@ impl<X> Binding<X> {
 // === impl ParamKind ===
 
 impl ParamKind {
-    fn of(kind: &Value) -> Self {
+    fn from_value(kind: &Value) -> Self {
         let text = |name: &str| kind.get(name).and_then(Value::as_str).unwrap_or_default();
         let api_version = text("apiVersion");
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
@@ -128,7 +130,7 @@ impl fmt::Display for ParamKind {
 // === impl ParamRef ===
 
 impl ParamRef {
-    fn of(reference: &Value) -> Self {
+    fn from_value(reference: &Value) -> Self {
         let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
         let selector = reference.get("selector").filter(|selector| selector.is_object());
         let which = match (text("name"), selector) {

@@ -89,7 +89,9 @@ impl ValidatingPolicies {
         let in_force = InForce::new(
             installed,
             (ValidatingAdmissionPolicies::TYPE, |object| Policy::new(object, Validator::compile)),
-            (ValidatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, Actions::of(object))),
+            (ValidatingAdmissionPolicyBindings::TYPE, |object| {
+                Binding::new(object, Actions::from_binding(object))
+            }),
         )?;
         let type_checking = TypeChecking::new(installed)?;
         let matcher = Matcher::new(installed);
@@ -375,7 +377,7 @@ impl Annotations {
 // === impl Actions ===
 
 impl Actions {
-    fn of(binding: &Object) -> Self {
+    fn from_binding(binding: &Object) -> Self {
         let actions = binding.get(&["spec", "validationActions"]).and_then(Value::as_array);
         Self(actions.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect())
     }

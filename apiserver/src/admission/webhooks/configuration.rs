@@ -102,7 +102,7 @@ pub(super) type WebhookList = Arc<Vec<Arc<Webhook>>>;
 
 impl Configurations {
     /// Creates the webhooks of the configurations in a store.
-    pub(super) fn of(store: Arc<Store>) -> Self {
+    pub(super) fn from_store(store: Arc<Store>) -> Self {
         let compiled = Compiled::new(store.clone(), |object| Some(webhooks_of(&object)));
         let webhooks = Arc::new(Webhooks { compiled, known: ArcSwapOption::empty() });
         let informer = Informer::new(store.clone(), webhooks.clone());
@@ -145,7 +145,7 @@ impl Configurations {
     /// Returns the webhooks of the newest configurations.
     async fn newest(&self) -> Result<WebhookList, StatusError> {
         let page = self.store.list(&RequestContext::system(""), &ListOptions::default()).await?;
-        let compiled = page.items.iter().filter_map(|entry| self.webhooks.compiled.of(entry));
+        let compiled = page.items.iter().filter_map(|entry| self.webhooks.compiled.for_object(entry));
         Ok(Arc::new(compiled.flat_map(|webhooks| webhooks.iter().cloned().collect::<Vec<_>>()).collect()))
     }
 
@@ -226,12 +226,12 @@ impl Webhook {
             configuration: configuration.to_owned(),
             id,
             client: client_config(webhook.get("clientConfig").unwrap_or(&Value::Null)),
-            criteria: has_rules.then(|| MatchCriteria::of_webhook(webhook)),
-            conditions: MatchConditions::of_webhook(webhook.get("matchConditions")),
+            criteria: has_rules.then(|| MatchCriteria::from_webhook(webhook)),
+            conditions: MatchConditions::from_webhook(webhook.get("matchConditions")),
             ignores_failures,
             timeout: Duration::from_secs(seconds.unwrap_or(DEFAULT_TIMEOUT_SECONDS)),
-            side_effects: SideEffects::of(webhook.get("sideEffects").and_then(Value::as_str)),
-            review_version: versions.find_map(ReviewVersion::of),
+            side_effects: SideEffects::from_name(webhook.get("sideEffects").and_then(Value::as_str)),
+            review_version: versions.find_map(ReviewVersion::from_name),
             is_reinvoked: text(webhook, "reinvocationPolicy") == "IfNeeded",
         }
     }
@@ -264,7 +264,7 @@ fn text<'v>(value: &'v Value, field: &str) -> &'v str {
 // === impl SideEffects ===
 
 impl SideEffects {
-    fn of(class: Option<&str>) -> Self {
+    fn from_name(class: Option<&str>) -> Self {
         match class {
             Some("None" | "NoneOnDryRun") => Self::NotOnDryRun,
             Some(_) => Self::Some,

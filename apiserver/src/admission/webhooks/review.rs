@@ -105,7 +105,7 @@ struct User<'a> {
 
 impl ReviewVersion {
     /// Returns a version by its name.
-    pub(super) fn of(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "v1" => Some(Self::V1),
             "v1beta1" => Some(Self::V1Beta1),

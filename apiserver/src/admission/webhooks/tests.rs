@@ -70,7 +70,7 @@ async fn mutating(webhooks: Value, answer: Option<Value>) -> MutatingAdmissionWe
         access: services.access.clone(),
         metrics: crate::metrics::ServerMetrics::new().unwrap().admission().clone(),
     };
-    let plugin = MutatingAdmissionWebhook::new(Configurations::of(store), Arc::new(dependencies));
+    let plugin = MutatingAdmissionWebhook::new(Configurations::from_store(store), Arc::new(dependencies));
     for task in plugin.informers() {
         tokio::spawn(task.run());
     }

@@ -13,7 +13,7 @@ fn level(policy: &Policy, user: &str, groups: &[&str], method: &http::Method, ur
     let info = RequestInfo::parse(method, &url.parse().unwrap());
     let groups = groups.iter().map(|group| (*group).to_owned()).collect();
     let user = UserInfo { name: user.to_owned(), groups, ..UserInfo::default() };
-    policy.evaluate(&Attributes::of(&user, &info)).level
+    policy.evaluate(&Attributes::from_request(&user, &info)).level
 }
 
 /// Returns the level of a GET, with a policy whose only rule has this condition.
@@ -75,7 +75,7 @@ fn the_first_rule_decides_and_without_one_nothing_is_recorded() {
     assert_eq!(level(&policy, "bob", &[], &http::Method::GET, "/a"), AuditLevel::Request);
     assert_eq!(level(&policy, "bob", &[], &http::Method::POST, "/a"), AuditLevel::None);
     let info = RequestInfo::parse(&http::Method::GET, &"/a".parse().unwrap());
-    let verdict = policy.evaluate(&Attributes::of(&UserInfo::default(), &info));
+    let verdict = policy.evaluate(&Attributes::from_request(&UserInfo::default(), &info));
     let recorded: Vec<_> = Stage::ALL.into_iter().filter(|stage| verdict.records(*stage)).collect();
     assert_eq!(recorded, [Stage::ResponseStarted, Stage::ResponseComplete]);
     assert!(!verdict.omits_managed_fields);

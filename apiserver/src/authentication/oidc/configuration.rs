@@ -203,7 +203,7 @@ impl AuthenticationConfiguration {
     ///
     /// # Errors
     /// Fails if a file of them cannot be read.
-    pub(in crate::authentication) fn of_flags(flags: &OidcOptions) -> Result<Option<Self>, String> {
+    pub(in crate::authentication) fn from_flags(flags: &OidcOptions) -> Result<Option<Self>, String> {
         let (Some(url), Some(client)) = (&flags.oidc_issuer_url, &flags.oidc_client_id) else {
             return Ok(None);
         };

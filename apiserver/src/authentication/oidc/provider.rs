@@ -77,7 +77,7 @@ impl Provider {
         let trust = if authority.trim().is_empty() {
             TrustSource::System
         } else {
-            Trust::of_bundle(authority.as_bytes()).map_err(|error| error.to_string())?;
+            Trust::from_bundle(authority.as_bytes()).map_err(|error| error.to_string())?;
             TrustSource::Authorities(Content::Inline(authority.as_bytes().to_vec()))
         };
         let inner = Arc::new(Inner {

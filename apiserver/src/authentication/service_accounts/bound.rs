@@ -108,7 +108,7 @@ impl BoundObjects {
         uid: &str,
     ) -> Result<Option<Identity>, TokenError> {
         let is_wanted = |found: &Identity| found.uid == uid;
-        self.find_as(resource, (namespace, name), Identity::of, is_wanted).await
+        self.find_as(resource, (namespace, name), Identity::from_stored, is_wanted).await
     }
 
     /// Returns an object from the cache, and reads it from storage before it is reported as missing or as a
@@ -155,7 +155,7 @@ impl BoundObjects {
 
 impl Identity {
     /// Reads the identity of a stored object from its metadata; the rest of the object is not decoded.
-    fn of(store: &Store, entry: &StoredObject) -> Result<Self, StatusError> {
+    fn from_stored(store: &Store, entry: &StoredObject) -> Result<Self, StatusError> {
         if let Some(identity) = entry.metadata().and_then(|metadata| serde_json::from_slice(metadata).ok()) {
             return Ok(identity);
         }
@@ -239,7 +239,7 @@ mod tests {
         let offset = if is_canonical { item_offset } else { 0 };
         let entry = Entry::new("/registry/pods/a/b".into(), 7, json, offset, Attributes::default());
         assert_eq!(entry.metadata().is_some(), is_canonical);
-        Identity::of(&store, &Arc::new(entry)).unwrap()
+        Identity::from_stored(&store, &Arc::new(entry)).unwrap()
     }
 
     #[tokio::test]

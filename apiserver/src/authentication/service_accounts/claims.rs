@@ -56,7 +56,7 @@ pub(super) struct Reference {
 
 impl Claims {
     /// Returns the claims of a token of one of these issuers, or `None` when it has another one.
-    pub(super) fn of(token: &Unverified<'_>, issuers: &[String]) -> Option<Self> {
+    pub(super) fn from_token(token: &Unverified<'_>, issuers: &[String]) -> Option<Self> {
         let claims: Self = serde_json::from_slice(&token.claims).ok()?;
         issuers.contains(&claims.iss).then_some(claims)
     }

@@ -47,7 +47,7 @@ pub(super) struct LegacyClaims {
 
 impl LegacyClaims {
     /// Returns the claims of a legacy token, or `None` when it is another type of token.
-    pub(super) fn of(token: &Unverified<'_>) -> Option<Self> {
+    pub(super) fn from_token(token: &Unverified<'_>) -> Option<Self> {
         let claims: Self = serde_json::from_slice(&token.claims).ok()?;
         (claims.iss == ISSUER).then_some(claims)
     }

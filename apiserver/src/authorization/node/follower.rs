@@ -75,9 +75,9 @@ impl NodeFollower {
 
     fn record(&self, reference: Reference, object: &Object) {
         match self.kind {
-            Kind::Volume => self.graph.set_volume(reference, references::of_volume(object)),
-            Kind::Pod => self.graph.set(reference, references::of_pod(object)),
-            _ => self.graph.set(reference, references::of_node_field(object, &["spec", "nodeName"])),
+            Kind::Volume => self.graph.set_volume(reference, references::volume_references(object)),
+            Kind::Pod => self.graph.set(reference, references::pod_references(object)),
+            _ => self.graph.set(reference, references::node_field_references(object, &["spec", "nodeName"])),
         }
     }
 }

@@ -16,7 +16,7 @@ const SOURCES_WITH_SECRET: [&str; 7] =
 /// The secrets of a CSI volume that a kubelet needs.
 const CSI_SECRETS: [&str; 3] = ["nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"];
 
-/// The parts of a pod from which [`of_pod`] is made.
+/// The parts of a pod from which [`pod_references`] is made.
 pub(super) const POD_PARTS: PartPaths = &[
     &["metadata", "name"],
     &["metadata", "namespace"],
@@ -37,7 +37,7 @@ pub(super) const POD_PARTS: PartPaths = &[
 ];
 
 /// Returns what a pod gives to its node, if it has one.
-pub(super) fn of_pod(pod: &Object) -> Option<OnNode> {
+pub(super) fn pod_references(pod: &Object) -> Option<OnNode> {
     let node = pod.get_str(&["spec", "nodeName"]).filter(|node| !node.is_empty())?;
     let mut found = Found { namespace: pod.namespace(), references: Vec::new() };
     // A node must not be able to create a pod that gives it access to other objects.
@@ -48,13 +48,13 @@ pub(super) fn of_pod(pod: &Object) -> Option<OnNode> {
 }
 
 /// Returns what an object gives to the node that a field names.
-pub(super) fn of_node_field(object: &Object, path: &[&str]) -> Option<OnNode> {
+pub(super) fn node_field_references(object: &Object, path: &[&str]) -> Option<OnNode> {
     let node = object.get_str(path).filter(|node| !node.is_empty())?;
     Some(OnNode { node: node.into(), references: Box::default() })
 }
 
 /// Returns the claim and the secrets of a volume, if it has a claim.
-pub(super) fn of_volume(volume: &Object) -> Option<BoundVolume> {
+pub(super) fn volume_references(volume: &Object) -> Option<BoundVolume> {
     let claim = volume.get(&["spec", "claimRef"]).filter(|claim| claim.is_object())?;
     let namespace = text(claim, "namespace");
     let claim = Reference::new(Kind::Claim, namespace, text(claim, "name"));

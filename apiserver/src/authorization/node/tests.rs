@@ -45,7 +45,7 @@ fn node_authorizer() -> NodeAuthorizer {
                      "controllerPublishSecretRef": { "name": "controller", "namespace": "store" } },
         },
     });
-    let volume = references::of_volume(&Object::from_value(volume).unwrap());
+    let volume = references::volume_references(&Object::from_value(volume).unwrap());
     graph.set_volume(Reference::new(Kind::Volume, "", "v"), volume);
     NodeAuthorizer::new(graph, Role::new(&resources::bootstrap::default_rules("system:node", &[])))
 }
@@ -53,7 +53,7 @@ fn node_authorizer() -> NodeAuthorizer {
 fn set_pod(graph: &NodeGraph, name: &str, pod: &Value) {
     let parts = Parts::Only(references::POD_PARTS);
     let pod = stored::decode_parts(pod.to_string().as_bytes(), parts).unwrap();
-    graph.set(Reference::new(Kind::Pod, "a", name), references::of_pod(&pod));
+    graph.set(Reference::new(Kind::Pod, "a", name), references::pod_references(&pod));
 }
 
 fn node(name: &str) -> UserInfo {
@@ -62,7 +62,7 @@ fn node(name: &str) -> UserInfo {
 
 fn decide(node_authorizer: &NodeAuthorizer, user: &UserInfo, method: &str, uri: &str) -> Decision {
     let info = RequestInfo::parse(&method.parse().unwrap(), &uri.parse().unwrap());
-    node_authorizer.authorize(&Attributes::of(user, &info))
+    node_authorizer.authorize(&Attributes::from_request(user, &info))
 }
 
 #[test]

@@ -188,7 +188,7 @@ impl Policy {
     ) -> impl Iterator<Item = &'a Grant> + use<'a> {
         let own = Some(namespace).filter(|namespace| !namespace.is_empty());
         let own = own.and_then(|namespace| self.namespaces.get(namespace));
-        std::iter::once(&self.cluster).chain(own).flat_map(|subjects| subjects.of(user))
+        std::iter::once(&self.cluster).chain(own).flat_map(|subjects| subjects.grants_to(user))
     }
 
     /// Returns the grants to a user in a namespace, each binding once, sorted by name.
@@ -215,7 +215,7 @@ impl Policy {
 // === impl Subjects ===
 
 impl Subjects {
-    fn of<'a>(&'a self, user: &'a UserInfo) -> impl Iterator<Item = &'a Grant> + use<'a> {
+    fn grants_to<'a>(&'a self, user: &'a UserInfo) -> impl Iterator<Item = &'a Grant> + use<'a> {
         let own = self.users.get(user.name.as_str());
         let groups = user.groups.iter().filter_map(|group| self.groups.get(group.as_str()));
         own.into_iter().chain(groups).flat_map(|grants| grants.iter())

@@ -99,14 +99,14 @@ fn verb_bit(verb: &str) -> u16 {
 
 impl<'a> Asked<'a> {
     /// Returns what a request asks for.
-    pub(super) fn of(attributes: &Attributes<'a>) -> Self {
+    pub(super) fn from_attributes(attributes: &Attributes<'a>) -> Self {
         let target = match attributes.resource {
             None => Target::Path(attributes.path),
             Some(resource) if resource.subresource.is_empty() => Target::Resource {
                 group: &resource.group,
                 resource: Cow::Borrowed(&resource.resource),
                 any_resource: String::new(),
-                bits: ResourceBits::of(&resource.resource),
+                bits: ResourceBits::from_resource(&resource.resource),
                 name: &resource.name,
             },
             Some(resource) => {
@@ -114,7 +114,7 @@ impl<'a> Asked<'a> {
                 let any_resource = format!("*/{}", resource.subresource);
                 Target::Resource {
                     group: &resource.group,
-                    bits: ResourceBits::of(&own).with(ResourceBits::of(&any_resource)),
+                    bits: ResourceBits::from_resource(&own).with(ResourceBits::from_resource(&any_resource)),
                     resource: Cow::Owned(own),
                     any_resource,
                     name: &resource.name,
@@ -129,7 +129,7 @@ impl<'a> Asked<'a> {
 
 impl ResourceBits {
     /// Returns the bit of a resource (FNV-1a), or all of them for `*`.
-    fn of(resource: &str) -> Self {
+    fn from_resource(resource: &str) -> Self {
         if resource == ALL {
             return Self(u64::MAX);
         }
@@ -178,7 +178,7 @@ impl Role {
 
     /// Returns whether a rule allows the request. For rules that belong to no role.
     pub(in crate::authorization) fn allows_attributes(&self, attributes: &Attributes<'_>) -> bool {
-        self.allows(&Asked::of(attributes))
+        self.allows(&Asked::from_attributes(attributes))
     }
 
     /// Adds the rules to a list.
@@ -214,21 +214,20 @@ fn by_resource(rules: &[Rule]) -> HashMap<Box<str>, Vec<usize>> {
 
 impl Rule {
     fn new(rule: &Value) -> Self {
-        let verbs = Texts::of(rule, "verbs");
-        let resources = Texts::of(rule, "resources");
+        let verbs = Texts::from_field(rule, "verbs");
+        let resources = Texts::from_field(rule, "resources");
         Self {
             verbs: Verbs {
                 known: verbs.list.iter().fold(0, |known, verb| known | verb_bit(verb)),
                 all: verbs,
             },
-            groups: Texts::of(rule, "apiGroups"),
+            groups: Texts::from_field(rule, "apiGroups"),
             any_resource_of: resources.list.iter().any(|resource| resource.starts_with("*/")),
-            resource_bits: resources
-                .list
-                .iter()
-                .fold(ResourceBits::default(), |all, resource| all.with(ResourceBits::of(resource))),
+            resource_bits: resources.list.iter().fold(ResourceBits::default(), |all, resource| {
+                all.with(ResourceBits::from_resource(resource))
+            }),
             resources,
-            names: Texts::of(rule, "resourceNames"),
+            names: Texts::from_field(rule, "resourceNames"),
             paths: texts(rule, "nonResourceURLs").collect(),
         }
     }
@@ -271,7 +270,7 @@ impl Verbs {
 // === impl Texts ===
 
 impl Texts {
-    fn of(rule: &Value, field: &str) -> Self {
+    fn from_field(rule: &Value, field: &str) -> Self {
         let list: Box<[Box<str>]> = texts(rule, field).collect();
         let set = (list.len() >= MANY_VALUES).then(|| list.iter().cloned().collect());
         let has_all = list.iter().any(|text| &**text == ALL);

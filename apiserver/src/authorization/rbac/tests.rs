@@ -43,7 +43,7 @@ impl Fixture {
 
     fn decide(&self, user: &UserInfo, method: &str, uri: &str) -> Decision {
         let info = RequestInfo::parse(&method.parse().unwrap(), &uri.parse().unwrap());
-        self.rbac.authorize(&Attributes::of(user, &info))
+        self.rbac.authorize(&Attributes::from_request(user, &info))
     }
 
     fn allows(&self, user: &UserInfo, method: &str, uri: &str) -> bool {
@@ -335,7 +335,7 @@ fn a_check_does_not_depend_on_the_size_of_the_policy() {
     let alice = user("user1", &["system:authenticated"]);
     for (uri, allowed) in [("/api/v1/namespaces/n1/pods", true), ("/api/v1/namespaces/n1/secrets", false)] {
         let info = RequestInfo::parse(&http::Method::GET, &uri.parse().unwrap());
-        let attributes = Attributes::of(&alice, &info);
+        let attributes = Attributes::from_request(&alice, &info);
         let started = std::time::Instant::now();
         for _ in 0..ROUNDS {
             assert_eq!(fixture.rbac.authorize(&attributes).is_allow(), allowed);

@@ -59,7 +59,7 @@ impl Queue {
 
     /// Returns the start of the oldest request, less the work that is under way.
     pub(super) fn discounted_start(&self) -> SeatSeconds {
-        self.next_start - SeatSeconds::of(count(self.seats_in_use), ESTIMATED_DURATION)
+        self.next_start - SeatSeconds::new(count(self.seats_in_use), ESTIMATED_DURATION)
     }
 
     /// Adds a request.

@@ -34,7 +34,7 @@ impl Requests {
         Self(metrics())
     }
 
-    fn of(&self, hash: u64, work: WorkEstimate) -> Request {
+    fn request(&self, hash: u64, work: WorkEstimate) -> Request {
         let distinguisher = hash.to_string().into();
         Request {
             schema: "schema".into(),
@@ -47,7 +47,7 @@ impl Requests {
     }
 
     fn narrow(&self, hash: u64) -> Request {
-        self.of(hash, WorkEstimate::seats(1))
+        self.request(hash, WorkEstimate::seats(1))
     }
 }
 
@@ -95,7 +95,7 @@ fn executing(set: &QueueSet) -> usize {
 fn a_flow_with_few_seats_does_not_wait_beside_a_flood() {
     let requests = Requests::new();
     let mut set = set(queues(8, 1, 9), 16);
-    let wide = |hash| requests.of(hash, WorkEstimate::seats(7));
+    let wide = |hash| requests.request(hash, WorkEstimate::seats(7));
     let flood = [(); 4].map(|()| set.arrive(millis(0), wide(1)));
     let [Admission::Executing(first), Admission::Executing(_), ..] = flood else { panic!("{flood:?}") };
     assert!(matches!(flood[2], Admission::Waiting(_)), "14 seats are shared, 2 are reserved: {flood:?}");
@@ -123,7 +123,7 @@ fn many_flows_with_few_seats_do_not_delay_a_wide_request_for_ever() {
     for number in 0..200 {
         now += 1;
         if number == 50 {
-            let wide_one = requests.of(60, WorkEstimate::seats(10));
+            let wide_one = requests.request(60, WorkEstimate::seats(10));
             let Admission::Waiting(id) = set.arrive(millis(now), wide_one) else { panic!("it is full") };
             wide = Some(id);
         }
@@ -159,7 +159,7 @@ fn without_queues_what_finds_no_seat_is_refused() {
     let requests = Requests::new();
     let mut set = set(Response::Reject, 2);
     let Admission::Executing(first) = set.arrive(millis(0), requests.narrow(0)) else { panic!("it is free") };
-    let wide = || requests.of(1, WorkEstimate::seats(2));
+    let wide = || requests.request(1, WorkEstimate::seats(2));
     assert_eq!(set.arrive(millis(0), wide()), Admission::Refused(Refusal::ConcurrencyLimit));
     assert!(matches!(set.arrive(millis(0), requests.narrow(1)), Admission::Executing(_)));
     assert_eq!(set.arrive(millis(0), requests.narrow(2)), Admission::Refused(Refusal::ConcurrencyLimit));
@@ -183,7 +183,7 @@ fn a_request_wider_than_the_level_executes_alone() {
     let Admission::Executing(narrow) = set.arrive(millis(0), requests.narrow(0)) else {
         panic!("it is free")
     };
-    let wide = requests.of(1, WorkEstimate::seats(10));
+    let wide = requests.request(1, WorkEstimate::seats(10));
     let Admission::Waiting(wide) = set.arrive(millis(0), wide) else { panic!("it is not alone") };
     set.leave(millis(1), narrow);
     assert_eq!(executing(&set), wide);
@@ -197,7 +197,9 @@ fn seats_are_kept_while_watchers_are_informed() {
     let requests = Requests::new();
     let mut set = set(queues(4, 1, 9), 3);
     let work = WorkEstimate { initial_seats: 1, final_seats: 3, additional_latency: millis(5) };
-    let Admission::Executing(write) = set.arrive(millis(0), requests.of(0, work)) else { panic!("free") };
+    let Admission::Executing(write) = set.arrive(millis(0), requests.request(0, work)) else {
+        panic!("free")
+    };
     let Admission::Waiting(next) = set.arrive(millis(1), requests.narrow(1)) else {
         panic!("three are taken")
     };
@@ -301,7 +303,7 @@ impl Simulation {
 
     fn send(&mut self, flow: usize) {
         let (seats, _) = self.flows[flow];
-        let request = self.requests.of(flow as u64, WorkEstimate::seats(seats));
+        let request = self.requests.request(flow as u64, WorkEstimate::seats(seats));
         let admission = self.set.arrive(self.now, request);
         assert!(!matches!(admission, Admission::Refused(_)), "{admission:?}");
     }
@@ -414,7 +416,7 @@ proptest! {
                     let additional_latency = if lingers { millis(5) } else { Duration::ZERO };
                     let final_seats = if lingers { seats } else { 0 };
                     let work = WorkEstimate { initial_seats: 1, final_seats, additional_latency };
-                    match set.arrive(now, requests.of(flow, work)) {
+                    match set.arrive(now, requests.request(flow, work)) {
                         Admission::Executing(id) => {
                             let taken = set.entries.get(id).and_then(|entry| entry.taken).unwrap();
                             if taken.is_reserved {

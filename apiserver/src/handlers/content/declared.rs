@@ -29,7 +29,7 @@ impl Declared {
     ///
     /// # Errors
     /// Returns the reason why they declare none.
-    pub(super) fn of(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
+    pub(super) fn from_fields(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
         Ok(Self::new(declared_text(fields, "apiVersion")?, declared_text(fields, "kind")?, call))
     }
 

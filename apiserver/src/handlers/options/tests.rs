@@ -5,7 +5,7 @@ use super::*;
 
 fn with_query<T>(text: &str, read: impl Fn(Query<'_>) -> T) -> T {
     let uri: http::Uri = format!("/x?{text}").parse().unwrap();
-    read(Query::of(&uri))
+    read(Query::from_uri(&uri))
 }
 
 #[test]

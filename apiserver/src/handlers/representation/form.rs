@@ -29,16 +29,16 @@ impl ItemForm {
     /// Returns the form of a list's items in the shape that the client requests.
     ///
     /// # Errors
-    /// 406: the requested shape is not a list. 400: see [`Table::of_request`].
-    pub(crate) fn of_list(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
+    /// 406: the requested shape is not a list. 400: see [`Table::from_request`].
+    pub(crate) fn for_list(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
         Ok(match output.shape {
             // Items of Kubernetes' typed lists omit kind and version, which the list implies.
             ResponseShape::Whole if call.route.path.resource.is_builtin => Self::Tail,
             ResponseShape::Whole => Self::Whole,
             ResponseShape::PartialList(version) => {
-                Self::Partial(Partial::of(&call.route.path.resource, version))
+                Self::Partial(Partial::for_resource(&call.route.path.resource, version))
             }
-            ResponseShape::Table(version) => Self::Row(Table::of_request(call, version)?),
+            ResponseShape::Table(version) => Self::Row(Table::from_request(call, version)?),
             ResponseShape::Partial(_) => {
                 let list_kind =
                     call.route.path.capabilities.lister.as_ref().map_or("", |lister| lister.list_kind());
@@ -56,14 +56,14 @@ impl ItemForm {
     /// Returns the form of a watch's objects in the shape that the client requests.
     ///
     /// # Errors
-    /// See [`Table::of_request`].
-    pub(crate) fn of_watch(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
+    /// See [`Table::from_request`].
+    pub(crate) fn for_watch(call: &Call<'_>, output: &Output) -> Result<Self, StatusError> {
         Ok(match output.shape {
             ResponseShape::Whole => Self::Whole,
             ResponseShape::Partial(version) | ResponseShape::PartialList(version) => {
-                Self::Partial(Partial::of(&call.route.path.resource, version))
+                Self::Partial(Partial::for_resource(&call.route.path.resource, version))
             }
-            ResponseShape::Table(version) => Self::Row(Table::of_request(call, version)?),
+            ResponseShape::Table(version) => Self::Row(Table::from_request(call, version)?),
         })
     }
 

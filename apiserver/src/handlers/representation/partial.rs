@@ -24,7 +24,7 @@ pub(crate) struct Partial {
 
 impl Partial {
     /// Returns the form of a resource's objects.
-    pub(crate) fn of(resource: &ResourceType, version: MetaVersion) -> Self {
+    pub(crate) fn for_resource(resource: &ResourceType, version: MetaVersion) -> Self {
         Self { version, left_out: resource.strategy.field_annotations() }
     }
 

@@ -37,7 +37,7 @@ impl Messages {
         let budget = call.api.config.encodings.clone();
         match shape {
             ResponseShape::Partial(version) | ResponseShape::PartialList(version) => {
-                Self::of_metadata(version, budget)
+                Self::for_metadata(version, budget)
             }
             ResponseShape::Whole if call.formats().protobuf => Ok(Self {
                 api_version: call.route.api_version.clone(),
@@ -54,7 +54,7 @@ impl Messages {
     ///
     /// # Errors
     /// 406 if the type is missing, which all servers have.
-    pub(crate) fn of_metadata(
+    pub(crate) fn for_metadata(
         version: MetaVersion,
         budget: Arc<EncodingBudget>,
     ) -> Result<Self, StatusError> {

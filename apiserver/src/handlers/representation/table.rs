@@ -83,14 +83,14 @@ impl Table {
     ///
     /// # Errors
     /// 400 for an invalid `includeObject`.
-    pub(crate) fn of_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
+    pub(crate) fn from_request(call: &Call<'_>, version: MetaVersion) -> Result<Self, StatusError> {
         let storage = &call.route.path.capabilities.storage;
         let budget = call.api.config.encodings.clone();
         let table = Self::new(storage.columns(), storage.schema(), call.query, version, budget)?;
         // A resource's row conditions apply to its own kind only: a scale is never completed.
         let resource = &call.route.path.resource;
         let row_conditions = resource.row_conditions.filter(|_| call.route.kind == resource.kind);
-        Ok(Self { row_conditions, form: Partial::of(resource, version), ..table })
+        Ok(Self { row_conditions, form: Partial::for_resource(resource, version), ..table })
     }
 
     fn new(
@@ -215,7 +215,7 @@ impl Table {
                 row.text(b",");
             }
             if row.len() < MAX_CELLS_BYTES {
-                row.cell(column.cell.of(object));
+                row.cell(column.cell.value(object));
             } else {
                 row.text(b"null");
             }

@@ -94,10 +94,10 @@ impl Served {
         groups.sort_by_key(|group| group.order());
         let mut groups: Vec<_> = groups.into_iter().map(|group| group.discovery()).collect();
         for name in self.remote.groups().into_iter().filter(|name| is_wanted(name)) {
-            let remote: Vec<_> = self.remote.versions_of(name).map(discovery::Version::of_remote).collect();
+            let remote: Vec<_> = self.remote.versions_of(name).map(discovery::Version::from_remote).collect();
             match groups.iter_mut().find(|group| group.name == name) {
                 Some(group) => group.merge(remote),
-                None => groups.push(discovery::Group::of_remote(name, remote)),
+                None => groups.push(discovery::Group::from_remote(name, remote)),
             }
         }
         groups

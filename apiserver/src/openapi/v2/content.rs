@@ -80,7 +80,7 @@ impl<'a> Content<'a> {
             give(&path, item)?;
         }
         for version in &self.versions {
-            for (path, item) in paths::of_version(version.id, &version.paths) {
+            for (path, item) in paths::version_paths(version.id, &version.paths) {
                 give(&path, convert::path_item(item))?;
             }
         }
@@ -95,7 +95,7 @@ impl<'a> Content<'a> {
             documents.iter().any(|document| document.paths.keys().any(|path| path.starts_with(&root)))
         };
         let claimed = self.versions.iter().filter(is_claimed);
-        let own = claimed.flat_map(|version| paths::of_version(version.id, &version.paths));
+        let own = claimed.flat_map(|version| paths::version_paths(version.id, &version.paths));
         let own: BTreeSet<String> = own.map(|(path, _)| path).collect();
         Merging::new(documents, &own)
     }
@@ -111,7 +111,7 @@ impl<'a> Content<'a> {
         let mut shared = Map::new();
         let descriptions = self.descriptions.as_ref();
         for version in own {
-            let schemas = components::of_version(version.id, &version.paths, descriptions, Target::V2);
+            let schemas = components::version_schemas(version.id, &version.paths, descriptions, Target::V2);
             add_definitions(&mut shared, schemas);
         }
         if !custom.is_empty() {

@@ -108,7 +108,7 @@ impl Format {
     ///
     /// # Errors
     /// 415 if the server does not support it.
-    pub(crate) fn of_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
+    pub(crate) fn from_body(headers: &HeaderMap, formats: Formats) -> Result<Self, StatusError> {
         // Media types are case-insensitive, and their parameters must have values.
         let mut parameters = content_type(headers).split(';').skip(1).map(str::trim);
         let has_value = |parameter: &str| {

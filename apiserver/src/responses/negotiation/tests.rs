@@ -74,33 +74,33 @@ fn refuses_what_it_does_not_give() {
         negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", Endpoint::Document).unwrap_err().code,
         406
     );
-    let errors = Output::of_errors(&headers(&["application/yaml"]), Query::default(), false);
+    let errors = Output::for_errors(&headers(&["application/yaml"]), Query::default(), false);
     assert_eq!(errors.format, Format::Yaml);
     // Errors have no transformation, so that what is accepted with one only is not accepted for them.
     let partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
     for (accepted, format) in
         [(vec![partial], Format::Json), (vec![partial, "application/yaml"], Format::Yaml)]
     {
-        assert_eq!(Output::of_errors(&headers(&accepted), Query::default(), false).format, format);
+        assert_eq!(Output::for_errors(&headers(&accepted), Query::default(), false).format, format);
     }
 }
 
 #[test]
 fn reads_body_types_and_encodings() {
     let mut headers = HeaderMap::new();
-    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Json));
+    assert_eq!(Format::from_body(&headers, PROTOBUF), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/yaml; charset=utf-8".parse().unwrap());
-    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Yaml));
+    assert_eq!(Format::from_body(&headers, PROTOBUF), Ok(Format::Yaml));
     headers.insert(http::header::CONTENT_TYPE, "Application/JSON; charset=utf-8;".parse().unwrap());
-    assert_eq!(Format::of_body(&headers, PROTOBUF), Ok(Format::Json));
+    assert_eq!(Format::from_body(&headers, PROTOBUF), Ok(Format::Json));
     headers.insert(http::header::CONTENT_TYPE, "application/json; charset".parse().unwrap());
-    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
+    assert_eq!(Format::from_body(&headers, PROTOBUF).unwrap_err().code, 415);
     headers.insert(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap());
-    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
+    assert_eq!(Format::from_body(&headers, PROTOBUF).unwrap_err().code, 415);
 
     let unreadable = || http::HeaderValue::from_bytes(b"application/json;\xff=1").unwrap();
     headers.insert(http::header::CONTENT_TYPE, unreadable());
-    assert_eq!(Format::of_body(&headers, PROTOBUF).unwrap_err().code, 415);
+    assert_eq!(Format::from_body(&headers, PROTOBUF).unwrap_err().code, 415);
     headers.insert(ACCEPT, unreadable());
     let refused = Output::negotiate(&headers, Query::default(), Endpoint::Object, PROTOBUF).unwrap_err();
     assert_eq!(refused.code, 406);
@@ -147,8 +147,8 @@ fn gives_protobuf_of_what_has_it() {
     let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
     assert_eq!(negotiate(table, Endpoint::Collection, true), Err(406));
     let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, protobuf.parse().unwrap())]);
-    assert_eq!(Format::of_body(&body, PROTOBUF), Ok(Format::Protobuf));
-    assert_eq!(Format::of_body(&body, TEXT).unwrap_err().code, 415);
+    assert_eq!(Format::from_body(&body, PROTOBUF), Ok(Format::Protobuf));
+    assert_eq!(Format::from_body(&body, TEXT).unwrap_err().code, 415);
 }
 
 #[test]
@@ -176,12 +176,12 @@ fn speaks_cbor_when_it_is_switched_on() {
     );
     assert!(refused.ends_with(", application/cbor-seq"));
     let body = HeaderMap::from_iter([(http::header::CONTENT_TYPE, "application/cbor".parse().unwrap())]);
-    assert_eq!(Format::of_body(&body, ALL), Ok(Format::Cbor));
+    assert_eq!(Format::from_body(&body, ALL), Ok(Format::Cbor));
 
     assert_eq!(negotiate(preferred, Endpoint::Object, PROTOBUF), Ok((Format::Json, ResponseShape::Whole)));
     assert!(negotiate("application/cbor", Endpoint::Object, PROTOBUF).is_err());
     for (cbor, format) in [(true, Format::Cbor), (false, Format::Json)] {
-        let errors = Output::of_errors(&headers(&[preferred]), Query::default(), cbor);
+        let errors = Output::for_errors(&headers(&[preferred]), Query::default(), cbor);
         assert_eq!(errors.format, format);
     }
 }

@@ -145,7 +145,7 @@ async fn lies_in_discovery_reach_nobody() {
     let extension = Extension::start("wardle").await;
     extension.set(Behavior::Lie);
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.expect(201, "POST", SERVICES, local_service("wardle")).await;
     client.expect(201, "POST", API_SERVICES, api_service(&extension, "wardle")).await;
     let is_listed = |found: &Value| {

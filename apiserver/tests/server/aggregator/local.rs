@@ -27,7 +27,7 @@ fn definition(group: &str) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn custom_group_versions_have_api_services() {
     let server = TestServer::builder().memory().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     client.define(definition("zoo.example.com")).await;
     let path = |version: &str| format!("{API_SERVICES}/{version}.zoo.example.com");
     let is_there = |found: &Value| found["kind"] == "APIService";

@@ -30,7 +30,7 @@ async fn a_loopback_address_is_refused_and_the_condition_names_address_rule_and_
     ] {
         let builder = TestServer::builder().memory().flag(format!("--allow-loopback-backends={flag}"));
         let server = builder.start().await.unwrap();
-        let mut client = Client::of(&server).await;
+        let mut client = Client::connect(&server).await;
         let (reason, message) = available(&mut client, &extension, host).await;
         assert_eq!(reason, "FailedDiscoveryCheck");
         assert!(message.contains(expected), "{message}");
@@ -45,7 +45,7 @@ async fn a_loopback_address_is_refused_and_the_condition_names_address_rule_and_
 async fn with_the_flag_an_extension_server_on_this_machine_is_reached() {
     let extension = Extension::start("wardle").await;
     let server = TestServer::builder().memory().flag("--allow-loopback-backends").start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     available(&mut client, &extension, "localhost").await;
     client.until(&api_service_path(), |found| condition(found, "Available") == "True").await;
     assert_eq!(client.get(&flunders()).await["target"], flunders());
@@ -67,7 +67,7 @@ async fn webhooks_at_services_follow_the_same_rule() {
     for (is_allowed, expected) in [(false, "--allow-loopback-backends"), (true, "connection refused")] {
         let flag = format!("--allow-loopback-backends={is_allowed}");
         let server = TestServer::builder().memory().flag(flag).start().await.unwrap();
-        let mut client = Client::of(&server).await;
+        let mut client = Client::connect(&server).await;
         client.expect(201, "POST", SERVICES, local_service("hook")).await;
         let webhook = json!({
             "metadata": { "name": "hook" },

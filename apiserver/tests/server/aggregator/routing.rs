@@ -26,7 +26,7 @@ async fn requests_are_spread_over_ready_endpoints() {
     let first = Extension::start_at("wardle", own_address(), None).await;
     let second = Extension::start_at("wardle", own_address(), None).await;
     let server = TestServer::builder().memory().flag("--enable-aggregator-routing").start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     let service =
         json!({ "metadata": { "name": "wardle" }, "spec": { "ports": [{ "name": "https", "port": 443 }] } });
     client.expect(201, "POST", SERVICES, service).await;
@@ -75,7 +75,7 @@ async fn requests_are_spread_over_ready_endpoints() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn extension_servers_can_verify_who_names_the_user() {
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     let path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
     let published = client.until(path, |found| found["kind"] == "ConfigMap").await;
     let data = |key: &str| published["data"][key].as_str().unwrap_or_default().to_owned();

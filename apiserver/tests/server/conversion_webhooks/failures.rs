@@ -35,7 +35,7 @@ fn requests(object: &Value) -> Vec<(&'static str, String, Value)> {
 async fn started() -> (TestServer, Client, Webhook) {
     let webhook = Webhook::start().await;
     let server = TestServer::builder().memory().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     let mut scaled = definition(&webhook.client_config(), &json!(["v1"]));
     for version in scaled["spec"]["versions"].as_array_mut().unwrap() {
         // Only one of the versions has the number where the scale is.

@@ -22,7 +22,7 @@ struct Watch {
 
 impl Watch {
     async fn start(server: &TestServer, query: &str) -> Self {
-        let mut connection = Client::of(server).await.0;
+        let mut connection = Client::connect(server).await.0;
         let Connection::Http2(sender) = &mut connection else { unreachable!("HTTP/2 was asked for") };
         let watch = Request::get(format!("https://localhost{V2}?watch=1{query}"));
         let watch = watch.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
@@ -55,7 +55,7 @@ impl Watch {
 async fn started() -> (TestServer, Client, Webhook) {
     let webhook = Webhook::start().await;
     let server = TestServer::builder().memory().start().await.unwrap();
-    let mut client = Client::of(&server).await;
+    let mut client = Client::connect(&server).await;
     let mut selectable = definition(&webhook.client_config(), &json!(["v1"]));
     selectable["spec"]["versions"][0]["selectableFields"] = json!([{ "jsonPath": ".spec.hostPort" }]);
     selectable["spec"]["versions"][1]["selectableFields"] = json!([{ "jsonPath": ".spec.host" }]);

@@ -21,7 +21,7 @@ pub(crate) struct ClosedNamespaces {
 impl ClosedNamespaces {
     /// Creates the plug-in.
     pub(crate) fn new(context: &ServerContext) -> Self {
-        Self { namespaces: context.cluster().of("").cached() }
+        Self { namespaces: context.cluster().in_namespace("").cached() }
     }
 }
 

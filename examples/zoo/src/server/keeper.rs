@@ -13,7 +13,7 @@ const RETRY_PERIOD: Duration = Duration::from_secs(1);
 // ANCHOR: run
 /// Runs until it is dropped.
 pub(crate) async fn run(context: ServerContext) {
-    let enclosures = context.own().of::<Enclosure>("").cached();
+    let enclosures = context.own().in_namespace::<Enclosure>("").cached();
     let mut changes = enclosures.changes();
     enclosures.listed().await;
     loop {
@@ -43,6 +43,6 @@ async fn report(context: &ServerContext, enclosure: &Enclosure) -> Result<(), ()
         return Ok(());
     };
     let status = json!({ "status": { "animals": animals, "phase": phase } });
-    let written = context.own().of::<Enclosure>(namespace).merge_status(name, &status).await;
+    let written = context.own().in_namespace::<Enclosure>(namespace).merge_status(name, &status).await;
     written.map(drop).map_err(|failure| tracing::warn!("cannot report {namespace}/{name}: {failure}"))
 }

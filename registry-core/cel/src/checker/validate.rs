@@ -28,7 +28,7 @@ struct Validator<'c> {
 
 impl Validator<'_> {
     fn error(&mut self, id: ExprId, message: String) {
-        let location = Location::of(self.source, self.checked.ast.offset(id) as usize);
+        let location = Location::from_offset(self.source, self.checked.ast.offset(id) as usize);
         self.errors.push(CompileError { location, message });
     }
 

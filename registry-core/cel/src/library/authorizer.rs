@@ -86,7 +86,7 @@ impl fmt::Debug for AuthorizerValue {
 
 impl AuthorizerValue {
     /// The value of the variable `authorizer`.
-    pub fn of(authorizer: Arc<dyn Authorizer>) -> Value<'static> {
+    pub fn new_value(authorizer: Arc<dyn Authorizer>) -> Value<'static> {
         let stage = Stage::Authorizer(None);
         Value::Foreign(Arc::new(Foreign::Authorizer(Self { authorizer, stage })))
     }

@@ -6,8 +6,8 @@ use crate::value::{Evaluated, Value, fail};
 pub(super) fn native(name: &str) -> Option<Native> {
     Some(match name {
         "optional.none" => none,
-        "optional.of" => of,
-        "optional.ofNonZeroValue" => of_non_zero,
+        "optional.of" => optional_of,
+        "optional.ofNonZeroValue" => optional_of_non_zero,
         "optional.unwrap" | "unwrapOpt" => unwrap,
         "hasValue" => has_value,
         "value" => value,
@@ -19,14 +19,14 @@ fn none<'a>(_call: &mut Call<'a, '_>) -> Evaluated<'a> {
     Ok(Value::Optional(None))
 }
 
-fn of<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+fn optional_of<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     match call.args {
         [value] => Ok(Value::some(value.clone())),
         _ => call.no_such_overload(),
     }
 }
 
-fn of_non_zero<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
+fn optional_of_non_zero<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let [value] = call.args else {
         return call.no_such_overload();
     };

@@ -90,7 +90,7 @@ impl<'a> Machine<'a, '_> {
                 let (left, right) = self.operands(*operands, *cost)?;
                 self.visit_texts([&left, &right])?;
                 let result = super::operators::binary(*operator, &left, &right, self.budget);
-                let charge = cost.of_two(&left, &right);
+                let charge = cost.compute_operator(&left, &right);
                 self.budget.charge(charge)?;
                 self.charge_made(result.as_ref().ok(), cost.is_fixed())?;
                 result
@@ -153,14 +153,14 @@ impl<'a> Machine<'a, '_> {
                 let args = self.arguments(args, *cost)?;
                 self.visit_texts(&args)?;
                 if cost.is_known_before() {
-                    self.budget.charge(cost.of(&args, None, self.budget)?)?;
+                    self.budget.charge(cost.compute(&args, None, self.budget)?)?;
                 }
                 let mut call =
                     Call { function, args: &args, pattern: pattern.as_deref(), budget: self.budget };
                 let result = native(&mut call);
                 self.visit_texts(result.as_ref().ok())?;
                 if !cost.is_known_before() {
-                    self.budget.charge(cost.of(&args, result.as_ref().ok(), self.budget)?)?;
+                    self.budget.charge(cost.compute(&args, result.as_ref().ok(), self.budget)?)?;
                 }
                 result
             }
@@ -209,7 +209,7 @@ impl<'a> Machine<'a, '_> {
         let Some(failure) = failure else {
             return Ok(values);
         };
-        self.budget.charge(cost.of(&values, None, self.budget)?)?;
+        self.budget.charge(cost.compute(&values, None, self.budget)?)?;
         Err(failure)
     }
 
@@ -230,7 +230,7 @@ impl<'a> Machine<'a, '_> {
             (_, Err(error)) if is_final(&error) => return Err(error),
             (Err(error), _) | (Ok(_), Err(error)) => error,
         };
-        self.budget.charge(cost.of_two(&Value::Null, &Value::Null))?;
+        self.budget.charge(cost.compute_operator(&Value::Null, &Value::Null))?;
         Err(failure)
     }
 

@@ -92,11 +92,11 @@ impl CallCost {
             "flatten" => Self::Flatten,
             "distinct" | "sort" => Self::SelfCompare { arg: 0 },
             "@sortByAssociatedKeys" => Self::SelfCompare { arg: 1 },
-            _ => Self::of_overload(overload.unwrap_or_default()),
+            _ => Self::for_overload(overload.unwrap_or_default()),
         }
     }
 
-    fn of_overload(overload: &str) -> Self {
+    fn for_overload(overload: &str) -> Self {
         match overload {
             "starts_with_string" | "ends_with_string" | "string_to_bytes" | "bytes_to_string"
             | "strings_quote" | "string_format" => Self::Traversal { factor: 1 },
@@ -123,7 +123,7 @@ impl CallCost {
     }
 
     /// The cost of an operator.
-    pub(super) fn of_two(self, first: &Value<'_>, second: &Value<'_>) -> u64 {
+    pub(super) fn compute_operator(self, first: &Value<'_>, second: &Value<'_>) -> u64 {
         match self {
             Self::Fixed(cost) => cost,
             Self::Equal if matches!(first, Value::Foreign(_)) => 1,
@@ -143,7 +143,7 @@ impl CallCost {
     }
 
     /// The cost of a call. The work of counting is taken from the budget.
-    pub(super) fn of(
+    pub(super) fn compute(
         self,
         args: &[Value<'_>],
         result: Option<&Value<'_>>,
@@ -151,11 +151,11 @@ impl CallCost {
     ) -> Result<u64, Box<EvaluationError>> {
         match (self, args.first()) {
             (Self::Elements, Some(list)) => traversal(list, budget),
-            _ => Ok(self.of_sizes(args, result)),
+            _ => Ok(self.compute_sizes(args, result)),
         }
     }
 
-    fn of_sizes(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
+    fn compute_sizes(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
         let size = |index: usize| args.get(index).map_or(1, Value::cost_size);
         match self {
             Self::Traversal { factor: 1 } => ceil_factor(size(0), 0.1),
@@ -200,7 +200,7 @@ impl CallCost {
                 (compared as u64).saturating_add(LIST_CALL_COST)
             }
             other => match args {
-                [first, second, ..] => other.of_two(first, second),
+                [first, second, ..] => other.compute_operator(first, second),
                 _ => 1,
             },
         }

@@ -66,9 +66,9 @@ pub(super) struct Environments<'d> {
 }
 
 /// The variables of rules with all libraries; their types are set for each schema. The names are shared by all programs.
-static STORED: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::of_kubernetes(36)));
+static STORED: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::for_kubernetes(36)));
 /// The libraries that the previous version has too, so that it can read what is written now.
-static NEW: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::of_kubernetes(35)));
+static NEW: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::for_kubernetes(35)));
 
 fn variables(libraries: Libraries) -> Environment {
     Environment::new(libraries).with_variable("self", Type::Dyn).with_variable("oldSelf", Type::Dyn)
@@ -84,7 +84,7 @@ pub(super) fn compile(
     if rule.expression.trim().is_empty() {
         return CompiledRule::Empty;
     }
-    let program = match rules.of(rule).compile(&rule.expression, budget) {
+    let program = match rules.for_rule(rule).compile(&rule.expression, budget) {
         Ok(program) => program,
         Err(failure) => return CompiledRule::Failed(failure.to_string()),
     };
@@ -92,7 +92,7 @@ pub(super) fn compile(
         return CompiledRule::Failed("cel expression must evaluate to a bool".to_owned());
     }
     let has_message = !rule.message_expression.is_empty();
-    let message = has_message.then(|| compile_message(rule, messages.of(rule), budget));
+    let message = has_message.then(|| compile_message(rule, messages.for_rule(rule), budget));
     let uses_old_self = program.references("oldSelf");
     CompiledRule::Compiled(Box::new(RulePrograms { rule: program, uses_old_self, message }))
 }
@@ -163,7 +163,7 @@ impl<'d> Environments<'d> {
         Self { libraries: &NEW, ..Self::for_stored(declared) }
     }
 
-    fn of(&self, rule: &Rule) -> &Environment {
+    fn for_rule(&self, rule: &Rule) -> &Environment {
         let of = self.declared.cel_type();
         if rule.is_optional_old_self {
             self.optional.get_or_init(|| self.with_types(of.clone(), Type::optional(of.clone())))

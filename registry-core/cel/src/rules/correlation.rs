@@ -147,7 +147,7 @@ impl<'a> MapList<'a> {
     pub(super) fn new(names: &'a [String], items: &'a [Value]) -> Self {
         let mut indexed = HashMap::with_capacity(items.len());
         for item in items {
-            if let Some(key) = ItemKey::of(names, item) {
+            if let Some(key) = ItemKey::from_item(names, item) {
                 indexed.entry(key).or_insert(item);
             }
         }
@@ -156,7 +156,7 @@ impl<'a> MapList<'a> {
 
     /// The item with the same keys as another one.
     pub(super) fn get(&self, item: &Value) -> Option<&'a Value> {
-        let key = ItemKey::of(self.names, item)?;
+        let key = ItemKey::from_item(self.names, item)?;
         self.items.get(&key).copied()
     }
 }
@@ -165,13 +165,13 @@ impl<'a> MapList<'a> {
 
 impl<'v> ItemKey<'v> {
     /// The key of an item; `None` if a key field is missing or no scalar.
-    fn of(names: &[String], item: &'v Value) -> Option<Self> {
+    fn from_item(names: &[String], item: &'v Value) -> Option<Self> {
         let item = item.as_object()?;
         match names {
             [] => None,
-            [name] => KeyPart::of(item.get(name)?, false).map(Self::One),
+            [name] => KeyPart::from_value(item.get(name)?, false).map(Self::One),
             many => {
-                let parts = many.iter().map(|name| KeyPart::of(item.get(name)?, true));
+                let parts = many.iter().map(|name| KeyPart::from_value(item.get(name)?, true));
                 parts.collect::<Option<_>>().map(Self::Many)
             }
         }
@@ -179,7 +179,7 @@ impl<'v> ItemKey<'v> {
 }
 
 impl<'v> KeyPart<'v> {
-    fn of(value: &'v Value, is_one_of_many: bool) -> Option<Self> {
+    fn from_value(value: &'v Value, is_one_of_many: bool) -> Option<Self> {
         match value {
             Value::Bool(value) => Some(Self::Bool(*value)),
             Value::String(text) => Some(Self::String(text)),

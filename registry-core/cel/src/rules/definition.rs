@@ -80,7 +80,7 @@ struct Findings<'b> {
 pub fn check_definition(schema: &Value, path: &FieldPath, stored: Option<&Value>) -> ErrorList {
     let mut check = DefinitionCheck::default();
     if let Some(stored) = stored {
-        let expressions = Arc::new(StoredExpressions::of([stored]));
+        let expressions = Arc::new(StoredExpressions::from_schemas([stored]));
         check = check.with_stored_expressions(expressions).with_unchanged_schema(stored == schema);
     }
     check.check(schema, path, &Budget::unlimited())
@@ -90,7 +90,7 @@ pub fn check_definition(schema: &Value, path: &FieldPath, stored: Option<&Value>
 
 impl<'a> StoredExpressions<'a> {
     /// Returns the expressions in schemas: a definition with several versions has several.
-    pub fn of(schemas: impl IntoIterator<Item = &'a Value>) -> Self {
+    pub fn from_schemas(schemas: impl IntoIterator<Item = &'a Value>) -> Self {
         let mut expressions = Self::default();
         for schema in schemas {
             expressions.collect(schema);

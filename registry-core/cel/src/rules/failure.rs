@@ -7,7 +7,7 @@ use serde_json::Value;
 use registry_meta::validation::{FieldError, FieldErrorKind, FieldPath};
 
 /// The error of a rule that does not hold. Objects and arrays are not shown.
-pub(super) fn of_rule(
+pub(super) fn rule_failure(
     field: FieldPath,
     value: &Value,
     type_name: &str,

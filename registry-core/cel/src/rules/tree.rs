@@ -74,7 +74,7 @@ pub(super) fn is_embedded(schema: &Value) -> bool {
 // === impl Declared ===
 
 impl<'d> Declared<'d> {
-    pub(super) fn of(declared: Option<&'d DeclType>) -> Self {
+    pub(super) fn from_declaration(declared: Option<&'d DeclType>) -> Self {
         declared.map_or(Self::Unknown, Self::Type)
     }
 

@@ -148,7 +148,7 @@ impl<'b, 'r> Walk<'b, 'r> {
                 CompiledRule::Compiled(programs)
                     if programs.uses_old_self && old.is_none() && !rule.is_optional_old_self => {}
                 CompiledRule::Compiled(programs) => {
-                    let activation = variables.of(rule, &subject);
+                    let activation = variables.for_rule(rule, &subject);
                     self.evaluate(&subject, rule, programs, activation)?;
                 }
             }
@@ -223,11 +223,11 @@ impl<'b, 'r> Walk<'b, 'r> {
                 (FieldError::invalid(path, type_name, detail), Err(Exhausted))
             }
             Message::Text(text) => {
-                (failure::of_rule(path, subject.new, type_name, text, rule.reason), Ok(()))
+                (failure::rule_failure(path, subject.new, type_name, text, rule.reason), Ok(()))
             }
             Message::Unusable => {
                 let text = default_message(rule);
-                (failure::of_rule(path, subject.new, type_name, text, rule.reason), Ok(()))
+                (failure::rule_failure(path, subject.new, type_name, text, rule.reason), Ok(()))
             }
         };
         if !programs.uses_old_self && subject.ratchet.is_unchanged() {
@@ -317,7 +317,7 @@ impl<'a> Variables<'a> {
     }
 
     /// The variables of a rule.
-    fn of(&mut self, rule: &Rule, subject: &Subject<'_, 'a>) -> &Activation<'a> {
+    fn for_rule(&mut self, rule: &Rule, subject: &Subject<'_, 'a>) -> &Activation<'a> {
         if !rule.is_optional_old_self {
             return &self.plain;
         }

@@ -45,7 +45,7 @@ impl Location {
     pub const NONE: Self = Self { line: -1, column: -1 };
 
     /// Returns the position of a byte offset in a source text.
-    pub(crate) fn of(source: &str, offset: usize) -> Self {
+    pub(crate) fn from_offset(source: &str, offset: usize) -> Self {
         if source.is_empty() {
             // The end of an empty text is before its first column.
             return Self { line: 1, column: -1 };
@@ -146,7 +146,7 @@ mod tests {
     fn wide_characters_get_wide_dots_and_carets() {
         let source = "a\n 😁 && in.😁";
         let offset = source.rfind('😁').unwrap();
-        let location = Location::of(source, offset);
+        let location = Location::from_offset(source, offset);
         let errors = CompileErrors::new(source, vec![CompileError { location, message: "no".to_owned() }]);
         assert_eq!(
             errors.to_string(),

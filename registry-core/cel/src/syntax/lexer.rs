@@ -142,13 +142,13 @@ pub(crate) fn tokenize(source: &str) -> Tokens {
                 let end = lexer.after_character(stop);
                 let text = source.get(at..end).unwrap_or_default();
                 found.errors.push(CompileError {
-                    location: Location::of(source, at),
+                    location: Location::from_offset(source, at),
                     message: format!("Syntax error: token recognition error at: '{text}'"),
                 });
                 found.unread.push((at, end));
                 if found.errors.len() >= MAX_ERRORS {
                     let message = format!("Syntax error: More than {MAX_ERRORS} syntax errors");
-                    found.errors.push(CompileError { location: Location::of(source, at), message });
+                    found.errors.push(CompileError { location: Location::from_offset(source, at), message });
                     break;
                 }
                 end

@@ -45,8 +45,8 @@ const RESERVED: [&str; 21] = [
 use TokenKind as T;
 
 const LITERAL: TokenSet =
-    TokenSet::of(&[T::True, T::False, T::Null, T::Float, T::Int, T::Uint, T::String, T::Bytes]);
-const MEMBER: TokenSet = LITERAL.with(TokenSet::of(&[
+    TokenSet::from_kinds(&[T::True, T::False, T::Null, T::Float, T::Int, T::Uint, T::String, T::Bytes]);
+const MEMBER: TokenSet = LITERAL.with(TokenSet::from_kinds(&[
     T::LeftBracket,
     T::LeftBrace,
     T::LeftParen,
@@ -55,12 +55,19 @@ const MEMBER: TokenSet = LITERAL.with(TokenSet::of(&[
     T::Identifier,
 ]));
 /// The tokens that an expression starts with.
-const EXPR: TokenSet = MEMBER.with(TokenSet::of(&[T::Exclamation]));
-const RELATIONS: TokenSet =
-    TokenSet::of(&[T::Less, T::LessEquals, T::GreaterEquals, T::Greater, T::Equals, T::NotEquals, T::In]);
-const CALCULATIONS: TokenSet = TokenSet::of(&[T::Star, T::Slash, T::Percent, T::Plus, T::Minus]);
-const IDENTIFIERS: TokenSet = TokenSet::of(&[T::Identifier, T::EscapedIdentifier]);
-const AFTER_MEMBER: TokenSet = TokenSet::of(&[T::Dot, T::LeftBracket]).with(TokenSet::END);
+const EXPR: TokenSet = MEMBER.with(TokenSet::from_kinds(&[T::Exclamation]));
+const RELATIONS: TokenSet = TokenSet::from_kinds(&[
+    T::Less,
+    T::LessEquals,
+    T::GreaterEquals,
+    T::Greater,
+    T::Equals,
+    T::NotEquals,
+    T::In,
+]);
+const CALCULATIONS: TokenSet = TokenSet::from_kinds(&[T::Star, T::Slash, T::Percent, T::Plus, T::Minus]);
+const IDENTIFIERS: TokenSet = TokenSet::from_kinds(&[T::Identifier, T::EscapedIdentifier]);
+const AFTER_MEMBER: TokenSet = TokenSet::from_kinds(&[T::Dot, T::LeftBracket]).with(TokenSet::END);
 
 /// Parses one expression.
 pub(crate) struct Parser<'s> {
@@ -131,7 +138,7 @@ pub(crate) fn parse(source: &str, macros: Macros) -> Result<Parsed, CompileError
 
 impl Parser<'_> {
     fn start(&mut self) -> Parse {
-        let root = self.expr(TokenSet::of(&[T::Eof]))?;
+        let root = self.expr(TokenSet::from_kinds(&[T::Eof]))?;
         if let Err(fault) = self.reader.expect(T::Eof, TokenSet::END) {
             self.recover(fault, 1)?;
         }
@@ -173,13 +180,13 @@ impl Parser<'_> {
     }
 
     fn conditional(&mut self) -> Parse {
-        let after = TokenSet::of(&[T::QuestionMark]).with(TokenSet::END);
+        let after = TokenSet::from_kinds(&[T::QuestionMark]).with(TokenSet::END);
         let condition = self.rule(after, 3, Self::conditional_or)?;
         if self.reader.kind() != T::QuestionMark {
             return Ok(condition);
         }
         let operator = self.reader.expect(T::QuestionMark, EXPR)?;
-        let if_true = self.rule(TokenSet::of(&[T::Colon]), 4, Self::conditional_or)?;
+        let if_true = self.rule(TokenSet::from_kinds(&[T::Colon]), 4, Self::conditional_or)?;
         self.reader.expect(T::Colon, EXPR)?;
         let if_false = self.expr(TokenSet::END)?;
         Ok(self.call(operator.start, operators::CONDITIONAL, vec![condition, if_true, if_false]))
@@ -195,7 +202,7 @@ impl Parser<'_> {
 
     /// Terms joined by one logical operator, as a balanced tree.
     fn logic(&mut self, operator: TokenKind, function: &'static str, term: fn(&mut Self) -> Parse) -> Parse {
-        let after = TokenSet::of(&[operator]).with(TokenSet::END);
+        let after = TokenSet::from_kinds(&[operator]).with(TokenSet::END);
         let first = self.rule(after, 5, term)?;
         if self.reader.kind() != operator {
             return Ok(first);
@@ -293,7 +300,7 @@ impl Parser<'_> {
         while self.reader.kind() == operator {
             self.reader.expect(operator, MEMBER)?;
             count += 1;
-            self.reader.sync_repetition(MEMBER.with(TokenSet::of(&[operator])))?;
+            self.reader.sync_repetition(MEMBER.with(TokenSet::from_kinds(&[operator])))?;
         }
         let operand = self.rule(TokenSet::END, 10, Self::member)?;
         if count.is_multiple_of(2) {
@@ -318,14 +325,14 @@ impl Parser<'_> {
     }
 
     fn index(&mut self, operand: ExprId) -> Parse {
-        let optional = TokenSet::of(&[T::QuestionMark]);
+        let optional = TokenSet::from_kinds(&[T::QuestionMark]);
         let open = self.reader.expect(T::LeftBracket, EXPR.with(optional))?;
         self.reader.sync(EXPR.with(optional))?;
         let is_optional = self.reader.kind() == T::QuestionMark;
         if is_optional {
             self.reader.expect(T::QuestionMark, EXPR)?;
         }
-        let index = self.expr(TokenSet::of(&[T::RightBracket]))?;
+        let index = self.expr(TokenSet::from_kinds(&[T::RightBracket]))?;
         self.reader.expect(T::RightBracket, AFTER_MEMBER)?;
         let function = if is_optional { operators::OPTIONAL_INDEX } else { operators::INDEX };
         Ok(self.call(open.start, function, vec![operand, index]))
@@ -379,7 +386,7 @@ impl Parser<'_> {
 
     fn member_call(&mut self, target: ExprId) -> Parse {
         self.reader.expect(T::Dot, IDENTIFIERS)?;
-        let name = self.reader.expect(T::Identifier, TokenSet::of(&[T::LeftParen]))?;
+        let name = self.reader.expect(T::Identifier, TokenSet::from_kinds(&[T::LeftParen]))?;
         let (open, args) = self.arguments(AFTER_MEMBER)?;
         let function = Name::from(self.reader.text(name));
         Ok(self.call_or_macro(open, function, Some(target), args))
@@ -387,13 +394,13 @@ impl Parser<'_> {
 
     /// The arguments of a call with their parentheses, and where these open.
     fn arguments(&mut self, next: TokenSet) -> Result<(u32, Vec<ExprId>), Fault> {
-        let close = TokenSet::of(&[T::RightParen]);
+        let close = TokenSet::from_kinds(&[T::RightParen]);
         let open = self.reader.expect(T::LeftParen, EXPR.with(close))?;
         self.reader.sync(EXPR.with(close))?;
         let mut args = Vec::new();
         if EXPR.contains(self.reader.kind()) {
             self.reader.enter(close);
-            let after = TokenSet::of(&[T::Comma]).with(TokenSet::END);
+            let after = TokenSet::from_kinds(&[T::Comma]).with(TokenSet::END);
             args.push(self.expr(after)?);
             while self.reader.kind() == T::Comma {
                 self.reader.expect(T::Comma, EXPR)?;

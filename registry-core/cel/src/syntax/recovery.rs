@@ -56,7 +56,7 @@ impl TokenSet {
     /// The rule may end here.
     pub(crate) const END: Self = Self(Self::END_BIT);
 
-    pub(crate) const fn of(kinds: &[TokenKind]) -> Self {
+    pub(crate) const fn from_kinds(kinds: &[TokenKind]) -> Self {
         let mut bits = 0;
         let mut index = 0;
         while index < kinds.len() {
@@ -105,7 +105,7 @@ impl<'s> TokenReader<'s> {
             tokens: read.read,
             unread: read.unread,
             at: 0,
-            follow: vec![TokenSet::of(&[TokenKind::Eof])],
+            follow: vec![TokenSet::from_kinds(&[TokenKind::Eof])],
             recovering: false,
             last_error: None,
             last_error_states: Vec::new(),
@@ -153,7 +153,7 @@ impl<'s> TokenReader<'s> {
             return Ok(token);
         }
         self.check_attempts()?;
-        let expected = TokenSet::of(&[kind]);
+        let expected = TokenSet::from_kinds(&[kind]);
         if self.delete_single_token(expected)? {
             let token = self.peek(0);
             self.consume();
@@ -332,7 +332,7 @@ impl TokenReader<'_> {
     }
 
     fn report(&mut self, token: Token, message: &str) -> Result<(), Fault> {
-        let location = Location::of(self.source, token.start as usize);
+        let location = Location::from_offset(self.source, token.start as usize);
         if self.errors.len() > MAX_SYNTAX_ERRORS {
             return Err(Fault::Limit(String::new()));
         }

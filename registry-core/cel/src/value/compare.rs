@@ -63,11 +63,11 @@ fn equal_lists<'a>(
             Ok(true)
         }
         ListKind::Set => {
-            let others = Members::of(second, &ListKind::Set, budget)?;
+            let others = Members::collect(second, &ListKind::Set, budget)?;
             all(first, |element| others.contains(element, budget))
         }
         kind @ ListKind::Map(_) => {
-            let others = Members::of(second, kind, budget)?;
+            let others = Members::collect(second, kind, budget)?;
             all(first, |element| match others.same(element, budget)? {
                 Some(other) => equal(element, other, budget),
                 None => Ok(false),
@@ -95,7 +95,7 @@ struct Members<'a, 'k> {
 }
 
 impl<'a, 'k> Members<'a, 'k> {
-    fn of(
+    fn collect(
         list: &List<'a>,
         kind: &'k ListKind,
         budget: &CostBudget<'_>,
@@ -154,7 +154,7 @@ pub(crate) fn concatenate<'a>(first: &List<'a>, second: &List<'a>, budget: &Cost
     match first.kind() {
         ListKind::Atomic => joined.extend(second.to_vec()?),
         ListKind::Set => {
-            let mut members = Members::of(first, &ListKind::Set, budget)?;
+            let mut members = Members::collect(first, &ListKind::Set, budget)?;
             for element in second.iter() {
                 let element = element?;
                 if !members.contains(&element, budget)? {

@@ -180,7 +180,7 @@ fn deny(spec: &Json, object: &Json) -> Option<String> {
     activation.bind_dynamic("oldObject", &Json::Null);
     activation.bind_dynamic("request", &request);
     activation.bind_dynamic("namespaceObject", &namespace);
-    activation.bind_value("authorizer", AuthorizerValue::of(Arc::new(AllowUsers)));
+    activation.bind_value("authorizer", AuthorizerValue::new_value(Arc::new(AllowUsers)));
     let resource = Check { resource: "configmaps".to_owned(), ..Check::default() };
     let resource = AuthorizerValue::request_resource(Arc::new(AllowUsers), resource);
     activation.bind_value("authorizer.requestResource", resource);

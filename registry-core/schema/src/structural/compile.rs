@@ -215,7 +215,7 @@ fn flags(schema: &JsonMap, list_kind: Option<ListKind>) -> Flags {
 /// Returns the format if it is supported for the type; other formats are ignored.
 fn format_rule(schema: &JsonMap, kind: Kind) -> Option<FormatRule> {
     let name = text(schema, "format")?;
-    let format = Format::of(kind, name)?;
+    let format = Format::for_kind(kind, name)?;
     Some(FormatRule { name: name.into(), format })
 }
 

@@ -78,9 +78,9 @@ const SSN: &str = r"^\d{3}[- ]?\d{2}[- ]?\d{4}$";
 
 impl Format {
     /// Returns the format of this name if it is supported for values of a type.
-    pub(super) fn of(kind: Kind, name: &str) -> Option<Self> {
+    pub(super) fn for_kind(kind: Kind, name: &str) -> Option<Self> {
         match kind {
-            Kind::Any | Kind::String | Kind::IntOrString => Self::of_text(&name.replace('-', "")),
+            Kind::Any | Kind::String | Kind::IntOrString => Self::for_text(&name.replace('-', "")),
             Kind::Integer => match name {
                 "int32" => Some(Self::Int32),
                 "int64" => Some(Self::Int64),
@@ -95,7 +95,7 @@ impl Format {
         }
     }
 
-    fn of_text(name: &str) -> Option<Self> {
+    fn for_text(name: &str) -> Option<Self> {
         Some(match name {
             "bsonobjectid" => Self::BsonObjectId,
             "uri" => Self::Uri,

@@ -296,7 +296,7 @@ fn objects_are_normalised() {
             "closed": {"type": "object", "additionalProperties": true},
         }},
     }));
-    let schema = Schema::of_custom_resource(&schema, false, KIND);
+    let schema = Schema::for_custom_resource(&schema, false, KIND);
     let mut value = json!({
         "apiVersion": "example.dev/v1", "kind": "Thing", "zork": 1,
         "metadata": {"name": "a", "labels": {}, "creationTimestamp": null, "zork": 1},
@@ -371,7 +371,7 @@ fn types_tell_how_parts_are_managed() {
         "when": {"type": "string", "format": "date-time"},
         "pod": {"type": "object", "x-kubernetes-embedded-resource": true},
     }}}));
-    let schema = Schema::of_custom_resource(&schema, false, KIND);
+    let schema = Schema::for_custom_resource(&schema, false, KIND);
     let root = schema.root();
     assert_eq!(
         root.field("metadata").unwrap().ty().field("labels").unwrap().ty().value().unwrap().scalar(),

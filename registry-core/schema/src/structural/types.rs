@@ -48,7 +48,11 @@ impl Schema {
     ///
     /// Conforming an object coerces its metadata and prunes it, and never fails for a wrong type elsewhere. Validation
     /// is left to the kind's strategy, which calls the [`StructuralSchema`] itself because it orders several validations.
-    pub fn of_custom_resource(schema: &Value, preserve_unknown_fields: bool, kind: GroupVersionKind) -> Self {
+    pub fn for_custom_resource(
+        schema: &Value,
+        preserve_unknown_fields: bool,
+        kind: GroupVersionKind,
+    ) -> Self {
         let structural = StructuralSchema::compile(schema, preserve_unknown_fields);
         let names = Names { list: "[]".into(), map: "map[string]".into(), structure: "struct {}".into() };
         let meta = TypeTable::meta();
@@ -60,7 +64,7 @@ impl Schema {
         table.types.shrink_to_fit();
         let structural = Some(Arc::new(structural));
         // In kube-apiserver, custom resources are maps, whose keys are written by name.
-        Self { structural, fields_by_name: true, ..Self::of_type(Arc::new(table), root) }
+        Self { structural, fields_by_name: true, ..Self::with_root(Arc::new(table), root) }
     }
 
     /// Returns the structural schema of a custom kind; `None` for other kinds.

@@ -40,7 +40,7 @@ fn schema_of(table: &Arc<TypeTable>, object: &Value) -> Option<Schema> {
     let entry = table.kinds.iter().find(|entry| {
         *entry.group == *group && *entry.version == *version && object["kind"].as_str() == Some(&entry.kind)
     })?;
-    Some(Schema::of_type(Arc::clone(table), entry.ty))
+    Some(Schema::with_root(Arc::clone(table), entry.ty))
 }
 
 #[test]

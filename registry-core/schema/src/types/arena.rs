@@ -28,12 +28,12 @@ impl TypeTable {
             .kinds
             .iter()
             .find(|entry| *entry.kind == *kind && *entry.group == *group && *entry.version == *version)?;
-        Some(Schema::of_type(Arc::clone(self), entry.ty))
+        Some(Schema::with_root(Arc::clone(self), entry.ty))
     }
 
     /// Returns the schema of a type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
     pub fn schema_named(self: &Arc<Self>, name: &str) -> Option<Schema> {
-        Some(Schema::of_type(Arc::clone(self), *self.names.get(name)?))
+        Some(Schema::with_root(Arc::clone(self), *self.names.get(name)?))
     }
 
     /// Returns the OpenAPI names of all named types, sorted.
@@ -95,7 +95,7 @@ impl TypeTable {
 
     /// Precomputes the fields that are always present in JSON, and the types with defaults.
     pub(crate) fn finish(mut self) -> Self {
-        let kinds: Vec<AbsenceClass> = self.types.iter().map(AbsenceClass::of).collect();
+        let kinds: Vec<AbsenceClass> = self.types.iter().map(AbsenceClass::from_type).collect();
         for ty in &mut self.types {
             let TypeShape::Struct(shape) = &mut ty.shape else { continue };
             for field in &mut shape.fields {
@@ -220,7 +220,7 @@ enum AbsenceClass {
 }
 
 impl AbsenceClass {
-    fn of(ty: &Type) -> Self {
+    fn from_type(ty: &Type) -> Self {
         match &ty.shape {
             TypeShape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Raw) => Self::NullStruct,
             TypeShape::Scalar(scalar) if scalar.is_go_struct() => Self::Struct,

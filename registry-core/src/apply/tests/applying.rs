@@ -202,7 +202,7 @@ fn objects_that_do_not_fit_are_refused_in_kubernetes_words() {
 fn resets_are_nobodys_however_applied() {
     let status = FieldManager {
         subresource: "status",
-        reset: Reset::Fields(FieldSet::of_paths([["spec"].as_slice()])),
+        reset: Reset::Fields(FieldSet::from_paths([["spec"].as_slice()])),
         ..manager()
     };
     let live = applied(None, json!({"count": 1}), "one");
@@ -302,9 +302,9 @@ proptest! {
         let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND).unwrap().expect("forced");
         let there = forced.into_value();
         let wanted = thing(second).into_value();
-        let there = FieldSet::of(&there, SCHEMA.root());
-        let missing = FieldSet::of(&wanted, SCHEMA.root()).leaves().difference(&there);
-        let bare = FieldSet::of_paths([["spec", "labels"].as_slice()]);
+        let there = FieldSet::from_value(&there, SCHEMA.root());
+        let missing = FieldSet::from_value(&wanted, SCHEMA.root()).leaves().difference(&there);
+        let bare = FieldSet::from_paths([["spec", "labels"].as_slice()]);
         prop_assert!(missing.clone().difference(&bare).is_empty(), "{missing}");
     }
 
@@ -314,7 +314,7 @@ proptest! {
         let changed = applied(Some(&applied(None, first, "one")), second, "one");
         let sorted = |object: &super::Object| {
             let value = object.clone().into_value();
-            FieldSet::of(&value, SCHEMA.root()).to_fields_v1()
+            FieldSet::from_value(&value, SCHEMA.root()).to_fields_v1()
         };
         prop_assert_eq!(sorted(&changed)["f:spec"].clone(), sorted(&fresh)["f:spec"].clone());
     }

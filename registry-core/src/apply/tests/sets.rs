@@ -24,7 +24,7 @@ fn a_value_sets_its_leaves_elements_and_keys() {
         "text": null,
     }))
     .into_value();
-    let fields = FieldSet::of(&value, SCHEMA.root()).to_fields_v1();
+    let fields = FieldSet::from_value(&value, SCHEMA.root()).to_fields_v1();
     assert_eq!(
         fields["f:spec"],
         json!({
@@ -124,8 +124,8 @@ proptest! {
     /// An operation on the JSON form of a set has the same result as on the set.
     #[test]
     fn a_set_is_changed_in_writing_as_in_mind(a in field_set(), b in field_set()) {
-        let written = WrittenSet::of(&a);
-        let other = WrittenSet::of(&b);
+        let written = WrittenSet::from_set(&a);
+        let other = WrittenSet::from_set(&b);
         let mut changed = written.clone();
         changed.add(&b);
         prop_assert_eq!(changed.clone().into_value(), a.clone().union(b.clone()).to_fields_v1());

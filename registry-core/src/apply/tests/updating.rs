@@ -118,7 +118,7 @@ fn a_subresource_has_entries_of_its_own() {
     new.set(MANAGED_FIELDS, json!([]));
     let status = FieldManager {
         subresource: "status",
-        reset: Reset::Fields(FieldSet::of_paths([["spec"].as_slice()])),
+        reset: Reset::Fields(FieldSet::from_paths([["spec"].as_slice()])),
         ..manager()
     };
     status.track_update(Some(&live), &mut new, "one", SECOND).unwrap();

@@ -175,7 +175,7 @@ impl VersionAdapter {
             let (some, others) = missing.split_at_mut(batch_len(missing));
             missing = others;
             let objects = some.iter().map(|entry| decoded(entry)).collect::<Result<Vec<_>, _>>()?;
-            let converted = self.spoke.of_stored(objects).await?;
+            let converted = self.spoke.convert_stored(objects).await?;
             if converted.len() != some.len() {
                 return Err(ConversionError("the conversion returned another number of objects".to_owned()));
             }

@@ -34,7 +34,7 @@ impl Arrived {
                 match stream.poll_next_unpin(context) {
                     Poll::Ready(Some(Ok(event))) => self.events.push(event),
                     Poll::Ready(Some(Err(error))) => {
-                        self.end = Some(Ended::of_watch(&error));
+                        self.end = Some(Ended::from_watch(&error));
                         return Poll::Ready(());
                     }
                     Poll::Ready(None) => {

@@ -85,7 +85,7 @@ impl<T: Send + Sync + 'static> Compiled<T> {
 
     /// Returns the compiled form of an object in exactly this state: the kept one, or one that is made now. For readers
     /// that read the objects themselves, so that they see the newest, and want them compiled.
-    pub fn of(&self, object: &StoredObject) -> Option<Arc<T>> {
+    pub fn for_object(&self, object: &StoredObject) -> Option<Arc<T>> {
         let published = self.published.load();
         let kept = published.objects.get(&*object.key).filter(|kept| kept.revision == object.revision);
         kept.map(|kept| kept.value.clone()).or_else(|| self.compile(object).map(|compiled| compiled.value))

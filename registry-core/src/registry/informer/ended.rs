@@ -35,7 +35,7 @@ impl Ended {
     }
 
     /// The watch failed.
-    pub(super) fn of_watch(error: &WatchError) -> Self {
+    pub(super) fn from_watch(error: &WatchError) -> Self {
         match error {
             WatchError::Interrupted(_) => Self::Interrupted(error.to_string()),
             WatchError::Compacted { .. } | WatchError::Corrupt { .. } => Self::Lost(error.to_string()),

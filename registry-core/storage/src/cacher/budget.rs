@@ -141,7 +141,7 @@ impl CacheBudget {
 
 impl Share {
     /// Creates the share of another cache.
-    pub(super) fn of(budget: &Arc<CacheBudget>) -> Arc<Self> {
+    pub(super) fn new(budget: &Arc<CacheBudget>) -> Arc<Self> {
         let share = Arc::new(Self {
             budget: budget.clone(),
             object_bytes: AtomicUsize::new(0),

@@ -101,7 +101,7 @@ impl CacheState {
             pages: Pages::default(),
             standing: StandingSnapshots::default(),
             metrics,
-            share: Share::of(&options.budget),
+            share: Share::new(&options.budget),
             holds_objects: AtomicBool::new(true),
             budget: options.budget.clone(),
             history_events: options.history_events,

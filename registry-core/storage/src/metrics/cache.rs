@@ -62,7 +62,7 @@ impl CacheFamilies {
         })
     }
 
-    pub(super) fn of(&self, resource: GroupResource) -> CacheMetrics {
+    pub(super) fn for_resource(&self, resource: GroupResource) -> CacheMetrics {
         let GroupResource { group, resource } = resource;
         let counter = |family| Bound::new(family, [group, resource]);
         CacheMetrics(Some(Arc::new(Counters {

@@ -100,7 +100,7 @@ impl EngineFamilies {
         })
     }
 
-    pub(super) fn of(&self, resource: GroupResource) -> EngineMetrics {
+    pub(super) fn for_resource(&self, resource: GroupResource) -> EngineMetrics {
         let operation = |operation: EngineOperation| {
             let labels = [operation.name(), resource.group, resource.resource];
             OperationCounters {

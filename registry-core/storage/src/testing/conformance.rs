@@ -124,5 +124,5 @@ impl Fixture {
 
 /// Returns the names of a page's widgets.
 fn names(page: &ListPage) -> Vec<String> {
-    page.items.iter().map(|object| Widget::of(object).name).collect()
+    page.items.iter().map(|object| Widget::decode(object).name).collect()
 }

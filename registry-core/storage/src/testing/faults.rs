@@ -46,7 +46,7 @@ pub async fn fault_tolerance(engine: Arc<dyn Mvcc>, prefix: &str, seed: u64) {
     let end = end.expect("the last write succeeds").revision;
     let listed = sound.list(prefix, &ListRequest::default()).await.expect("the list is read");
     let state: BTreeMap<String, Widget> =
-        listed.items.iter().map(|object| (object.key.to_string(), Widget::of(object))).collect();
+        listed.items.iter().map(|object| (object.key.to_string(), Widget::decode(object))).collect();
     for (number, model) in models.iter().enumerate() {
         let found = state.get(&format!("{prefix}w{number}"));
         assert!(
@@ -100,7 +100,7 @@ async fn create(store: &dyn Interface, key: &str, model: &mut Model) {
 async fn count(store: &dyn Interface, key: &str, model: &mut Model) {
     match store.guaranteed_update(key, &Preconditions::default(), &mut increment(), None).await {
         Ok(updated) => {
-            let count = Widget::of(&updated.object).count;
+            let count = Widget::decode(&updated.object).count;
             assert!(model.present != Some(false) && count > model.at_least && count <= model.at_most + 1);
             *model = Model { present: Some(true), at_least: count, at_most: count };
         }
@@ -165,7 +165,7 @@ fn apply(state: &mut BTreeMap<String, Widget>, event: WatchEvent, after: Revisio
     };
     let key = object.key.to_string();
     assert!(object.revision > after, "an event for {key} comes twice or out of order");
-    let before = if exists { state.insert(key.clone(), Widget::of(&object)) } else { state.remove(&key) };
+    let before = if exists { state.insert(key.clone(), Widget::decode(&object)) } else { state.remove(&key) };
     assert_eq!(before.is_some(), existed, "an event for {key} does not fit the state before");
     object.revision
 }

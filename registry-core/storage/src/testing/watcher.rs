@@ -69,9 +69,11 @@ impl Watcher {
     pub(super) async fn change(&mut self) -> Seen {
         loop {
             match self.event().await {
-                WatchEvent::Added(object) => return ("ADDED", Widget::of(&object), object.revision),
-                WatchEvent::Modified(object) => return ("MODIFIED", Widget::of(&object), object.revision),
-                WatchEvent::Deleted(object) => return ("DELETED", Widget::of(&object), object.revision),
+                WatchEvent::Added(object) => return ("ADDED", Widget::decode(&object), object.revision),
+                WatchEvent::Modified(object) => {
+                    return ("MODIFIED", Widget::decode(&object), object.revision);
+                }
+                WatchEvent::Deleted(object) => return ("DELETED", Widget::decode(&object), object.revision),
                 WatchEvent::Bookmark { .. } => {}
             }
         }
@@ -108,7 +110,7 @@ impl Watcher {
         loop {
             match self.event().await {
                 WatchEvent::Added(object) => {
-                    state.insert(object.key.to_string(), Widget::of(&object));
+                    state.insert(object.key.to_string(), Widget::decode(&object));
                 }
                 WatchEvent::Bookmark { revision, initial_events_end: true } => return (state, revision),
                 other => panic!("the initial state is ADDED only, then the bookmark; not {other:?}"),

@@ -84,7 +84,7 @@ impl Widget {
     }
 
     /// Decodes an entry, and checks that it contains its own revision.
-    pub fn of(entry: &Entry) -> Self {
+    pub fn decode(entry: &Entry) -> Self {
         let value: Value = serde_json::from_slice(entry.json()).expect("an entry is JSON");
         assert_eq!(
             value["metadata"]["resourceVersion"],
@@ -171,7 +171,7 @@ where
 {
     async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
         self.calls += 1;
-        (self.decide)(current.map(|object| Widget::of(object)))
+        (self.decide)(current.map(|object| Widget::decode(object)))
     }
 
     fn accepts_absent(&self) -> bool {

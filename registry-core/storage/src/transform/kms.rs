@@ -234,7 +234,7 @@ impl Kms {
         let decrypted = self.service.decrypt(&uid, &key.encrypted).await;
         let decrypted =
             decrypted.map_err(|error| TransformError(format!("failed to decrypt DEK, error: {error}")))?;
-        let source = Arc::new(Source::of_kind(key.kind, &decrypted)?);
+        let source = Arc::new(Source::from_kind(key.kind, &decrypted)?);
         self.keep(key, source.clone());
         Ok(source)
     }

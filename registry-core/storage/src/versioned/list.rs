@@ -53,7 +53,7 @@ pub(super) async fn list(
     prefix: &str,
     request: &ListRequest,
 ) -> Result<ListPage, StorageError> {
-    let range = KeyRange::of(prefix);
+    let range = KeyRange::with_prefix(prefix);
     let position = position(&range, request)?;
     let continued = !range.exact && request.continue_token.is_some();
     let mut listing = Listing {

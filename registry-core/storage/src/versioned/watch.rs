@@ -99,7 +99,7 @@ async fn begin(
     request: &WatchRequest,
     with_previous: bool,
 ) -> Result<Watching, StorageError> {
-    let range = KeyRange::of(prefix);
+    let range = KeyRange::with_prefix(prefix);
     let predicate = request.predicate.clone();
     let subject = Subject { store: store.clone(), range, predicate, with_previous };
     let mut watching =

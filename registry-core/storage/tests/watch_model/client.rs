@@ -99,8 +99,11 @@ impl Client {
         let keys = self.filter.keys();
         let page = insist(|| self.store.list(&keys, &request)).await.unwrap();
         assert!(page.revision >= history.newest, "a list shows every write acknowledged before it");
-        let listed: Objects =
-            page.items.iter().map(|item| (item.key.to_string(), (item.revision, Widget::of(item)))).collect();
+        let listed: Objects = page
+            .items
+            .iter()
+            .map(|item| (item.key.to_string(), (item.revision, Widget::decode(item))))
+            .collect();
         assert_eq!(listed, self.filter.state(history, page.revision), "at {}", page.revision);
         self.revision = page.revision;
         self.watch_from(history, self.revision).await;
@@ -207,7 +210,7 @@ impl Client {
             WatchEvent::Deleted(object) => ("DELETED", object),
         };
         let key = object.key.to_string();
-        let widget = Widget::of(&object);
+        let widget = Widget::decode(&object);
         if let Some(beginning) = &mut self.beginning {
             assert_eq!(kind, "ADDED", "the present state is told before anything else");
             let twice = beginning.insert(key, (object.revision, widget));

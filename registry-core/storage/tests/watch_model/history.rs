@@ -123,7 +123,7 @@ impl Writer {
         } else {
             insist(|| self.store.create(&key, widget.value(), None)).await.unwrap()
         };
-        assert_eq!(Widget::of(&written), widget);
+        assert_eq!(Widget::decode(&written), widget);
         history.happened(written.revision, key, Some(widget));
     }
 
@@ -133,7 +133,10 @@ impl Writer {
             || async { self.store.delete(&key, &Preconditions::default(), &mut AnyDeletion, None).await };
         match insist(delete).await {
             Ok(gone) => {
-                assert_eq!(Some(Widget::of(&gone)), history.objects.get(&key).map(|(_, own)| own.clone()));
+                assert_eq!(
+                    Some(Widget::decode(&gone)),
+                    history.objects.get(&key).map(|(_, own)| own.clone())
+                );
                 history.happened(gone.revision, key, None);
             }
             Err(StorageError::NotFound { .. }) => assert!(!history.objects.contains_key(&key)),

@@ -77,5 +77,5 @@ impl Pager {
 
 fn objects(page: &ListPage) -> Objects {
     let items = page.items.iter();
-    items.map(|item| (item.key.to_string(), (item.revision, Widget::of(item)))).collect()
+    items.map(|item| (item.key.to_string(), (item.revision, Widget::decode(item)))).collect()
 }

@@ -37,9 +37,9 @@ impl Audiences {
     pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Self {
         Self {
             access,
-            drivers: Lookup::of::<CSIDrivers>(installed),
-            claims: Lookup::of::<PersistentVolumeClaims>(installed),
-            volumes: Lookup::of::<PersistentVolumes>(installed),
+            drivers: Lookup::for_resource::<CSIDrivers>(installed),
+            claims: Lookup::for_resource::<PersistentVolumeClaims>(installed),
+            volumes: Lookup::for_resource::<PersistentVolumes>(installed),
         }
     }
 

@@ -34,7 +34,7 @@ fn pod(name: &str, node: &str) -> Value {
 /// Stores a pod of `default`, with defaults.
 async fn create_pod(installed: &InstalledApi, mut pod: Value) {
     pod["metadata"]["namespace"] = "default".into();
-    SystemWriter::of::<Pods>(installed).unwrap().create(object(pod)).await.unwrap();
+    SystemWriter::for_resource::<Pods>(installed).unwrap().create(object(pod)).await.unwrap();
 }
 
 impl Cluster {
@@ -334,9 +334,9 @@ async fn a_user_with_the_name_of_a_node_outside_of_its_group_is_none() {
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
         ..UserInfo::default()
     };
-    assert_eq!(node_identity::of(&user("system:node:a", &["system:nodes"])), Some("a"));
-    assert_eq!(node_identity::of(&user("system:node:a", &["system:masters"])), None);
-    assert_eq!(node_identity::of(&user("alice", &["system:nodes"])), None);
+    assert_eq!(node_identity::node_name(&user("system:node:a", &["system:nodes"])), Some("a"));
+    assert_eq!(node_identity::node_name(&user("system:node:a", &["system:masters"])), None);
+    assert_eq!(node_identity::node_name(&user("alice", &["system:nodes"])), None);
     // A node without a name may do nothing.
     let cluster = Cluster::new().await;
     let context = RequestContext::new(user("system:node:", &["system:nodes"]), "default");

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use registry_core::api::Object;
 use serde_json::Value;
 
-use super::of_pod;
+use super::pod_violations;
 use super::policy::Bar;
 
 /// Maximum number of pods that are checked.
@@ -34,7 +34,7 @@ pub(super) fn warnings(namespace: &str, bar: Bar, pods: &[&Object], deadline: In
     let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut checked = 0;
     for pod in pods.iter().take(MAX_PODS) {
-        let violations = of_pod(pod, bar);
+        let violations = pod_violations(pod, bar);
         if !violations.is_empty() {
             found.entry(violations.reasons()).or_default().push(pod.name());
         }

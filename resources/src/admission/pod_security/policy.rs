@@ -51,7 +51,7 @@ pub(super) struct Policy {
 impl Policy {
     /// Reads the labels of a namespace; what they do not say is as in `defaults`. If a label is invalid, the strictest
     /// level is enforced, and nothing is audited or warned about.
-    pub(super) fn of(namespace: &Object, defaults: Self) -> (Self, ErrorList) {
+    pub(super) fn from_namespace(namespace: &Object, defaults: Self) -> (Self, ErrorList) {
         let mut labels = Labels { namespace, errors: ErrorList::default() };
         let mut policy = Self {
             enforce: labels.bar("enforce", defaults.enforce, Level::Restricted),

@@ -203,7 +203,7 @@ mod tests {
         let settings = PodSecuritySettings::default();
         let labels = json!({"pod-security.kubernetes.io/enforce": "baseline"});
         let namespace = Object::from_value(json!({"metadata": {"name": "n", "labels": labels}})).unwrap();
-        let (policy, _) = Policy::of(&namespace, settings.defaults);
+        let (policy, _) = Policy::from_namespace(&namespace, settings.defaults);
         assert_eq!(
             settings.exemption_warning(&namespace, policy).unwrap(),
             "namespace \"n\" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored"

@@ -5,7 +5,7 @@ use super::*;
 
 fn details(spec: &Value, level: Level) -> String {
     let pod = Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
-    of_pod(&pod, Bar { level, version: Version::Latest }).details()
+    pod_violations(&pod, Bar { level, version: Version::Latest }).details()
 }
 
 #[test]
@@ -72,7 +72,10 @@ fn a_stricter_check_replaces_the_one_it_extends() {
 #[test]
 fn labels_are_read_or_refused() {
     let policy = |labels: Value| {
-        Policy::of(&Object::from_value(json!({"metadata": {"labels": labels}})).unwrap(), Policy::default())
+        Policy::from_namespace(
+            &Object::from_value(json!({"metadata": {"labels": labels}})).unwrap(),
+            Policy::default(),
+        )
     };
     let (found, errors) = policy(json!({
         "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.20",
@@ -91,7 +94,7 @@ fn labels_are_read_or_refused() {
 fn the_enforced_policy_warns_unless_the_namespace_says_otherwise() {
     let warned = |labels: Value| {
         let namespace = Object::from_value(json!({"metadata": {"labels": labels}})).unwrap();
-        Policy::of(&namespace, Policy::default()).0.warn.to_string()
+        Policy::from_namespace(&namespace, Policy::default()).0.warn.to_string()
     };
     let enforce = "pod-security.kubernetes.io/enforce";
     let version = "pod-security.kubernetes.io/enforce-version";
@@ -106,7 +109,8 @@ fn standards_are_those_of_their_version() {
     let found = |spec: Value, level: Level, minor: u32| {
         let annotations = json!({"container.seccomp.security.alpha.kubernetes.io/c": "unconfined"});
         let pod = json!({"metadata": {"name": "p", "annotations": annotations}, "spec": spec});
-        of_pod(&Object::from_value(pod).unwrap(), Bar { level, version: Version::Minor(minor) }).details()
+        pod_violations(&Object::from_value(pod).unwrap(), Bar { level, version: Version::Minor(minor) })
+            .details()
     };
     let plain = json!({"containers": [{"name": "c"}]});
     assert_eq!(

@@ -49,14 +49,14 @@ impl DeviceLookup {
     /// Creates the look-up over the installed resources; `None` if claims of devices are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self {
-            classes: Lookup::of::<DeviceClasses>(installed)?,
-            pods: Lookup::of::<Pods>(installed)?,
-            claims: Lookup::of::<ResourceClaims>(installed)?,
+            classes: Lookup::for_resource::<DeviceClasses>(installed)?,
+            pods: Lookup::for_resource::<Pods>(installed)?,
+            claims: Lookup::for_resource::<ResourceClaims>(installed)?,
         })
     }
 
     /// Returns the data that the usage of a claim depends on.
-    pub(super) async fn of(&self, namespace: &str, claim: &Object) -> Result<Devices, StatusError> {
+    pub(super) async fn for_claim(&self, namespace: &str, claim: &Object) -> Result<Devices, StatusError> {
         let mut extended = BTreeMap::new();
         for class in self.classes.all().await? {
             if let Some(resource) = class.get_str(&["spec", "extendedResourceName"]) {
@@ -64,7 +64,7 @@ impl DeviceLookup {
             }
         }
         let pod = self.pod_of(namespace, claim).await?;
-        let of_pod = pod.map(|pod| usage::of_pod(&pod)).unwrap_or_default();
+        let of_pod = pod.map(|pod| usage::pod_usage(&pod)).unwrap_or_default();
         Ok(Devices { extended, of_pod })
     }
 
@@ -119,7 +119,7 @@ impl Devices {
     }
 
     /// Returns the usage of a claim beside its count.
-    pub(super) fn of_claim(&self, claim: &Object) -> Amounts {
+    pub(super) fn claim_usage(&self, claim: &Object) -> Amounts {
         let mut by_class: BTreeMap<&str, u64> = BTreeMap::new();
         let requests = claim.get(&["spec", "devices", "requests"]).and_then(Value::as_array);
         for request in requests.into_iter().flatten() {
@@ -194,7 +194,7 @@ mod tests {
         let extended = BTreeMap::from([("gpu".to_owned(), "example.com/gpu".to_owned())]);
         let of_pod = Amounts::from([("requests.example.com/gpu".to_owned(), usage::number(1))]);
         let devices = Devices { extended, of_pod };
-        let usage = devices.of_claim(&claim);
+        let usage = devices.claim_usage(&claim);
         let shown: Vec<String> = usage.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
         assert_eq!(
             shown,

@@ -38,8 +38,8 @@ impl<'a> Request<'a> {
         devices: &'a Devices,
     ) -> Self {
         let resource = attributes.resource.group_resource();
-        let usage = usage::of(resource, object, devices);
-        let before = old.map(|old| usage::of(resource, old, devices)).unwrap_or_default();
+        let usage = usage::object_usage(resource, object, devices);
+        let before = old.map(|old| usage::object_usage(resource, old, devices)).unwrap_or_default();
         let mut added = usage::added(&usage, &before);
         added.retain(|_, amount| amount.nanos() != Some(0));
         Self { attributes, resource, object, old, devices, usage, added }

@@ -7,7 +7,7 @@ use super::usage::{CLAIMS, PODS, has_deadline};
 use crate::api::core::pods::quality_of_service;
 
 /// Returns the scopes of a quota and the expressions of its scope selector.
-pub(super) fn of(quota: &Object) -> Vec<Value> {
+pub(super) fn scopes(quota: &Object) -> Vec<Value> {
     let named = quota.get(&["spec", "scopes"]).and_then(Value::as_array).into_iter().flatten();
     let named = named.map(|scope| json!({"scopeName": scope, "operator": "Exists"}));
     let selected = quota.get(&["spec", "scopeSelector", "matchExpressions"]).and_then(Value::as_array);

@@ -32,7 +32,7 @@ fn check(
     let attributes = attributes(resource, operation);
     let devices = Devices::default();
     let request = Request::new(&attributes, new, old, &devices);
-    let quotas: Vec<Quota> = quotas.iter().map(|quota| Quota::of(quota)).collect();
+    let quotas: Vec<Quota> = quotas.iter().map(|quota| Quota::from_object(quota)).collect();
     let charged = request.check(quotas.iter(), limited).map_err(|refused| refused.message)?;
     let shown = charged.into_iter().map(|quota| {
         let used = request.charged(quota).unwrap();
@@ -104,7 +104,7 @@ fn a_change_takes_only_the_difference() {
 
 #[test]
 fn a_quota_is_about_its_scopes() {
-    let scoped = |scope: &str| scope::of(&object(json!({"spec": {"scopes": [scope]}})));
+    let scoped = |scope: &str| scope::scopes(&object(json!({"spec": {"scopes": [scope]}})));
     let plain = object(json!({"spec": {"containers": [{"name": "c"}]}}));
     for (scope, expected) in
         [("BestEffort", true), ("NotBestEffort", false), ("Terminating", false), ("NotTerminating", true)]
@@ -289,7 +289,7 @@ fn resources_limited_by_default_need_a_quota() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_a_hundred_writers_at_once_ten_are_admitted_to_a_quota_of_ten() {
+async fn a_quota_of_ten_admits_ten_of_a_hundred_concurrent_writers() {
     let installed = crate::testing::installed(&["resourcequotas", "configmaps"]);
     let plugin = ResourceQuota::new(&installed, Vec::new()).unwrap();
     crate::testing::create::<ResourceQuotas>(

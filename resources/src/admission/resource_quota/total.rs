@@ -77,7 +77,7 @@ impl QuotaUsage {
         if counted.is_empty() {
             return Ok(counted);
         }
-        let scopes = scope::of(quota);
+        let scopes = scope::scopes(quota);
         let listed = store.list(&RequestContext::system(namespace), &ListOptions::default()).await?;
         for entry in &listed.items {
             let object = store.read(entry)?;
@@ -85,7 +85,7 @@ impl QuotaUsage {
                 continue;
             }
             let devices = self.devices_of(resource, namespace, &object).await?;
-            let mut amounts = usage::of(resource, &object, &devices);
+            let mut amounts = usage::object_usage(resource, &object, &devices);
             amounts.retain(|name, _| counted.contains_key(name));
             totals::add(&mut counted, &amounts);
         }
@@ -100,7 +100,7 @@ impl QuotaUsage {
         object: &Object,
     ) -> Result<Devices, StatusError> {
         match &self.devices {
-            Some(lookup) if resource == devices::CLAIMS => lookup.of(namespace, object).await,
+            Some(lookup) if resource == devices::CLAIMS => lookup.for_claim(namespace, object).await,
             _ => Ok(Devices::default()),
         }
     }

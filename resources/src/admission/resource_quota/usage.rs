@@ -135,30 +135,30 @@ pub(super) fn added(usage: &Amounts, before: &Amounts) -> Amounts {
 }
 
 /// Returns the usage of an object.
-pub(super) fn of(resource: GroupResource, object: &Object, devices: &Devices) -> Amounts {
+pub(super) fn object_usage(resource: GroupResource, object: &Object, devices: &Devices) -> Amounts {
     let mut usage = Amounts::from([(counted(resource), number(1))]);
     if is_by_plural(resource) {
         usage.insert(resource.resource.to_owned(), number(1));
     }
     if resource == PODS {
-        usage.extend(of_pod(object));
+        usage.extend(pod_usage(object));
     } else if resource == SERVICES {
-        usage.extend(of_service(object));
+        usage.extend(service_usage(object));
     } else if resource == CLAIMS {
-        usage.extend(of_claim(object));
+        usage.extend(claim_usage(object));
     } else if resource == devices::CLAIMS {
-        usage.extend(devices.of_claim(object));
+        usage.extend(devices.claim_usage(object));
     }
     usage
 }
 
 /// Returns the usage of a pod beside its count: none if it is over.
-pub(super) fn of_pod(pod: &Object) -> Amounts {
+pub(super) fn pod_usage(pod: &Object) -> Amounts {
     if is_over(pod) {
         return Amounts::new();
     }
-    let requests = totals::of_resizing_pod(pod, "requests");
-    let limits = totals::of_resizing_pod(pod, "limits");
+    let requests = totals::resizing_pod_total(pod, "requests");
+    let limits = totals::resizing_pod_total(pod, "limits");
     let mut usage = computed(&requests, &limits);
     usage.insert("pods".to_owned(), number(1));
     usage
@@ -203,7 +203,7 @@ fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
     usage
 }
 
-fn of_service(service: &Object) -> Amounts {
+fn service_usage(service: &Object) -> Amounts {
     let kind = service.get_str(&["spec", "type"]).unwrap_or_default();
     let ports =
         service.get(&["spec", "ports"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -224,7 +224,7 @@ fn of_service(service: &Object) -> Amounts {
 }
 
 /// Returns the usage of a claim, which also counts under the name of its class.
-fn of_claim(claim: &Object) -> Amounts {
+fn claim_usage(claim: &Object) -> Amounts {
     let mut usage = Amounts::from([("persistentvolumeclaims".to_owned(), number(1))]);
     let class = Some(class_of(claim)).filter(|class| !class.is_empty());
     let of_class = |name: &str| class.map(|class| format!("{class}{STORAGE_CLASS}{name}"));

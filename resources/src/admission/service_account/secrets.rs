@@ -35,14 +35,16 @@ pub(super) fn check(
     match scope {
         Scope::EphemeralContainers => {
             let refused =
-                of_containers(pod, account, &mountable, "ephemeralContainers", "ephemeral container");
+                refused_in_containers(pod, account, &mountable, "ephemeralContainers", "ephemeral container");
             refused.map_or(Ok(()), |why| Err(failed(why)))
         }
         Scope::Pod => {
-            let refused = of_volumes(pod, account, &mountable)
-                .or_else(|| of_containers(pod, account, &mountable, "initContainers", "init container"))
-                .or_else(|| of_containers(pod, account, &mountable, "containers", "container"))
-                .or_else(|| of_images(pod, account));
+            let refused = refused_in_volumes(pod, account, &mountable)
+                .or_else(|| {
+                    refused_in_containers(pod, account, &mountable, "initContainers", "init container")
+                })
+                .or_else(|| refused_in_containers(pod, account, &mountable, "containers", "container"))
+                .or_else(|| refused_image_pull_secrets(pod, account));
             refused.map_or(Ok(()), |why| Err(forbidden(attributes, Some(pod), why)))
         }
     }
@@ -64,14 +66,14 @@ fn refusal(what: &str, secret: &str, account: &Object) -> String {
     )
 }
 
-fn of_volumes(pod: &Object, account: &Object, mountable: &HashSet<&str>) -> Option<String> {
+fn refused_in_volumes(pod: &Object, account: &Object, mountable: &HashSet<&str>) -> Option<String> {
     let mut used = list(pod, "volumes")
         .filter_map(|volume| volume.get("secret").filter(|secret| !secret.is_null()))
         .map(|secret| secret.get("secretName").and_then(Value::as_str).unwrap_or_default());
     used.find(|name| !mountable.contains(name)).map(|name| refusal("volume with", name, account))
 }
 
-fn of_containers(
+fn refused_in_containers(
     pod: &Object,
     account: &Object,
     mountable: &HashSet<&str>,
@@ -96,7 +98,7 @@ fn of_containers(
     })
 }
 
-fn of_images(pod: &Object, account: &Object) -> Option<String> {
+fn refused_image_pull_secrets(pod: &Object, account: &Object) -> Option<String> {
     let allowed = names(account.0.get("imagePullSecrets"));
     let used = list(pod, "imagePullSecrets")
         .map(|secret| secret.get("name").and_then(Value::as_str).unwrap_or_default());

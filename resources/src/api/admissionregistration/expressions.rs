@@ -30,7 +30,7 @@ pub(super) struct Expressions<'o> {
 
 impl<'o> Expressions<'o> {
     /// Checks the expressions of a policy with or without `paramKind`. The expressions of the old policy were accepted before.
-    pub(super) fn of_policy(spec: &Field<'_, '_>, old: Option<&'o Object>, budget: &'o Budget) -> Self {
+    pub(super) fn for_policy(spec: &Field<'_, '_>, old: Option<&'o Object>, budget: &'o Budget) -> Self {
         let mut stored = HashSet::new();
         if let Some(spec) = old.and_then(|old| old.0.get("spec")) {
             collect(spec, &mut stored);
@@ -45,7 +45,7 @@ impl<'o> Expressions<'o> {
     }
 
     /// Checks the expressions of webhooks. The expressions of the old webhooks were accepted before.
-    pub(super) fn of_webhooks(old: Option<&'o Value>, budget: &'o Budget) -> Self {
+    pub(super) fn for_webhooks(old: Option<&'o Value>, budget: &'o Budget) -> Self {
         let mut stored = HashSet::new();
         if let Some(old) = old {
             collect(old, &mut stored);

@@ -69,8 +69,8 @@ pub(super) fn check_webhooks(
     budget: &Budget,
     errors: &mut ErrorList,
 ) {
-    let strictness = Strictness::of(webhooks, old);
-    let mut expressions = Expressions::of_webhooks(strictness.old, budget);
+    let strictness = Strictness::from_webhooks(webhooks, old);
+    let mut expressions = Expressions::for_webhooks(strictness.old, budget);
     let mut seen = HashSet::new();
     for webhook in webhooks.elements() {
         check_webhook(&webhook, &strictness, &mut expressions, errors);
@@ -293,7 +293,7 @@ pub(super) fn check_policy(
         errors.push(constraints.required(""));
     }
     let is_unchanged = |old: &Object| {
-        let old = Field::of(old, "spec");
+        let old = Field::top_level(old, "spec");
         let same = |name: &str| spec.get(name).value() == old.get(name).value();
         same("paramKind") && same("matchConditions")
     };
@@ -374,7 +374,7 @@ fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
 // === impl Strictness ===
 
 impl<'o> Strictness<'o> {
-    fn of(webhooks: &Field<'_, '_>, old: Option<&'o Object>) -> Self {
+    fn from_webhooks(webhooks: &Field<'_, '_>, old: Option<&'o Object>) -> Self {
         let Some(old) = old else {
             let (old, yes) = (None, true);
             return Self {
@@ -385,7 +385,7 @@ impl<'o> Strictness<'o> {
                 conditions: yes,
             };
         };
-        let former = Field::of(old, "webhooks");
+        let former = Field::top_level(old, "webhooks");
         let mut names = HashSet::new();
         let is_known = |webhook: &Field<'_, '_>| {
             let versions = webhook.get("admissionReviewVersions");

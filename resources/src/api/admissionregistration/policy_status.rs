@@ -16,7 +16,7 @@ pub struct PolicyStatus(SystemWriter);
 impl PolicyStatus {
     /// Creates it over an installed API; `None` if policies are not served.
     pub fn new(installed: &InstalledApi) -> Option<Self> {
-        SystemWriter::of::<ValidatingAdmissionPolicies>(installed).map(Self)
+        SystemWriter::for_resource::<ValidatingAdmissionPolicies>(installed).map(Self)
     }
 
     /// Returns whether the types of a policy's expressions are still to be checked, in its present generation.

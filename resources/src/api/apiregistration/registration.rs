@@ -62,11 +62,11 @@ impl CustomRegistration {
     /// Creates the controller of an installed API, and the informer that it needs; `None` if it has no APIServices.
     pub fn new(installed: &InstalledApi, defined: Arc<DefinedVersions>) -> Option<(Self, InformerTask)> {
         let store = installed.store(APIServices::TYPE)?;
-        let (services, informer) = Compiled::informer(store, |object| Some(Registered::of(&object)));
+        let (services, informer) = Compiled::informer(store, |object| Some(Registered::from_object(&object)));
         let task = informer.into_task();
         let kinds = installed.paths.iter().map(|path| path.resource.kind);
         let names = kinds.map(|kind| format!("{}.{}", kind.version, kind.group)).collect();
-        let writer = SystemWriter::of::<APIServices>(installed)?;
+        let writer = SystemWriter::for_resource::<APIServices>(installed)?;
         Some((Self { services, synced: task.synced(), defined, installed: names, writer }, task))
     }
 
@@ -110,7 +110,7 @@ impl CustomRegistration {
         let services = self.services.snapshot();
         let mut actions = Vec::new();
         for (name, version) in versions.iter().filter(|(name, _)| !self.installed.contains(&***name)) {
-            let wanted = LocalSpec::of_custom(&version.group, &version.version);
+            let wanted = LocalSpec::for_custom_resources(&version.group, &version.version);
             match services.get("", name) {
                 None => actions.push(Action::Create(wanted)),
                 Some(present) if present.automanaged == Some(Automanaged::Always) => {
@@ -173,7 +173,7 @@ impl CustomRegistration {
 // === impl Registered ===
 
 impl Registered {
-    fn of(object: &Object) -> Self {
+    fn from_object(object: &Object) -> Self {
         Self {
             name: object.name().to_owned(),
             uid: object.uid().to_owned(),

@@ -77,7 +77,7 @@ fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -
         let why = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(spec.child("user"), "", why));
     }
-    let attributes = Field::of(question, "spec");
+    let attributes = Field::top_level(question, "spec");
     let attributes = attributes.get("resourceAttributes");
     selectors::check(&attributes, &mut errors);
     let what = if namespace.is_some() { "must be empty except for namespace" } else { "must be empty" };

@@ -141,7 +141,7 @@ mod tests {
 
     fn errors(attributes: &Value) -> Vec<String> {
         let review = Object::from_value(json!({ "spec": { "resourceAttributes": attributes } })).unwrap();
-        let spec = Field::of(&review, "spec");
+        let spec = Field::top_level(&review, "spec");
         let mut errors = ErrorList::default();
         check(&spec.get("resourceAttributes"), &mut errors);
         errors.0.iter().map(ToString::to_string).collect()

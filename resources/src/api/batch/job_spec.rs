@@ -170,6 +170,6 @@ pub(crate) fn warn(spec: &JobSpec<'_, '_>) -> Vec<String> {
             spec.path()
         ));
     }
-    warnings.extend(warnings::of_template(&spec.template()));
+    warnings.extend(warnings::template_warnings(&spec.template()));
     warnings
 }

@@ -26,7 +26,7 @@ use columns::Layout;
 )]
 pub struct Events;
 
-static COLUMNS: &[Column] = &columns::of::<Events>();
+static COLUMNS: &[Column] = &columns::columns::<Events>();
 
 impl Layout for Events {
     const FIRST: &'static str = "firstTimestamp";

@@ -24,7 +24,7 @@ impl Kubelet {
     ///
     /// # Errors
     /// 500: the node has no usable address.
-    pub(super) fn of(node: &Object, address_types: &[String]) -> Result<Self, StatusError> {
+    pub(super) fn from_node(node: &Object, address_types: &[String]) -> Result<Self, StatusError> {
         let port = node
             .get_i64(&["status", "daemonEndpoints", "kubeletEndpoint", "Port"])
             .and_then(|port| u16::try_from(port).ok())

@@ -62,7 +62,7 @@ pub(super) const fn connect_spec(options_kind: GroupVersionKind) -> ConnectSpec 
     ConnectSpec {
         verbs: &["create", "delete", "get", "patch", "update"],
         options_kind,
-        schema_of: schema::of_kind,
+        schema_of: schema::built_in_kind,
         read_as: None,
         options: &[("path", OptionType::Text)],
         has_path: true,

@@ -23,7 +23,7 @@ pub(crate) struct Tolerated {
 
 impl Tolerated {
     /// Returns what the spec of an older object has.
-    pub(crate) fn of(spec: &PersistentVolumeClaimSpec<'_, '_>) -> Self {
+    pub(crate) fn from_spec(spec: &PersistentVolumeClaimSpec<'_, '_>) -> Self {
         let selector = spec.selector();
         let mut errors = ErrorList::default();
         label_selector::check(&selector, &mut errors);

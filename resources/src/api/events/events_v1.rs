@@ -33,7 +33,7 @@ use crate::api::core::events::columns::{self, Layout};
 )]
 pub struct EventsV1;
 
-static COLUMNS: &[Column] = &columns::of::<EventsV1>();
+static COLUMNS: &[Column] = &columns::columns::<EventsV1>();
 
 /// Fields with different names: here, and in `v1`.
 const RENAMED: [(&str, &str); 7] = [

@@ -37,7 +37,7 @@ impl RoleAggregation {
     pub fn new(installed: &InstalledApi) -> Option<(Self, InformerTask)> {
         let (roles, informer) = Compiled::informer(installed.store(ClusterRoles::TYPE)?, Some);
         let task = informer.into_task();
-        let writer = SystemWriter::of::<ClusterRoles>(installed)?;
+        let writer = SystemWriter::for_resource::<ClusterRoles>(installed)?;
         Some((Self { roles, synced: task.synced(), writer }, task))
     }
 
@@ -147,7 +147,7 @@ mod tests {
         let installed = crate::testing::installed(&["clusterroles"]);
         let (aggregation, informer) = RoleAggregation::new(&installed).unwrap();
         let running = [tokio::spawn(informer.run()), tokio::spawn(aggregation.run())];
-        let writer = SystemWriter::of::<ClusterRoles>(&installed).unwrap();
+        let writer = SystemWriter::for_resource::<ClusterRoles>(&installed).unwrap();
         let rule = |verb: &str| json!({ "apiGroups": [""], "resources": ["pods"], "verbs": [verb] });
         let mut all = role("all", "x", &Value::Null);
         all.set(&["aggregationRule", "clusterRoleSelectors"], json!([{ "matchLabels": { "view": "true" } }]));

@@ -19,7 +19,7 @@ fn singles(rule: &Value) -> Vec<Value> {
                 let single = |name: Option<&str>| {
                     let mut fields = vec![("apiGroups", group), ("resources", resource), ("verbs", verb)];
                     fields.extend(name.map(|name| ("resourceNames", name)));
-                    of(fields)
+                    single_rule(fields)
                 };
                 let before = found.len();
                 found.extend(texts(rule, "resourceNames").map(|name| single(Some(name))));
@@ -29,13 +29,14 @@ fn singles(rule: &Value) -> Vec<Value> {
             }
         }
         found.extend(
-            texts(rule, "nonResourceURLs").map(|url| of(vec![("nonResourceURLs", url), ("verbs", verb)])),
+            texts(rule, "nonResourceURLs")
+                .map(|url| single_rule(vec![("nonResourceURLs", url), ("verbs", verb)])),
         );
     }
     found
 }
 
-fn of(fields: Vec<(&str, &str)>) -> Value {
+fn single_rule(fields: Vec<(&str, &str)>) -> Value {
     let fields = fields.into_iter().map(|(name, value)| (name.to_owned(), Value::from(vec![value])));
     Value::Object(fields.collect::<Map<_, _>>())
 }

@@ -21,7 +21,7 @@ pub(super) fn default_binding(object: &mut Object) {
 
 /// Checks the rules of a role.
 pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut ErrorList) {
-    for rule in Field::of(object, "rules").elements() {
+    for rule in Field::top_level(object, "rules").elements() {
         let urls = rule.get("nonResourceURLs");
         let resources = rule.get("resources");
         let groups = rule.get("apiGroups");
@@ -50,7 +50,7 @@ pub(super) fn check_rules(object: &Object, is_namespaced: bool, errors: &mut Err
 /// Checks the role and the subjects of a binding.
 pub(super) fn check_binding(object: &Object, role_kinds: &[&str], is_namespaced: bool) -> ErrorList {
     let mut errors = ErrorList::default();
-    let role = Field::of(object, "roleRef");
+    let role = Field::top_level(object, "roleRef");
     let group = role.get("apiGroup");
     let kind = role.get("kind");
     let name = role.get("name");
@@ -63,7 +63,7 @@ pub(super) fn check_binding(object: &Object, role_kinds: &[&str], is_namespaced:
     if name.check_present(&mut errors) {
         name.check(names::path_segment, &mut errors);
     }
-    for subject in Field::of(object, "subjects").elements() {
+    for subject in Field::top_level(object, "subjects").elements() {
         check_subject(&subject, is_namespaced, &mut errors);
     }
     errors
@@ -99,8 +99,8 @@ fn text_unsupported(field: &Field<'_, '_>, accepted: &[&str]) -> registry_core::
 
 /// Checks that a binding's role is unchanged.
 pub(super) fn check_role_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let new = Field::of(new, "roleRef");
-    let old = Field::of(old, "roleRef");
+    let new = Field::top_level(new, "roleRef");
+    let old = Field::top_level(old, "roleRef");
     if new.value() != old.value() {
         errors.push(new.invalid_as("<rbac.RoleRef>", "cannot change roleRef"));
     }

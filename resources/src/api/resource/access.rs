@@ -34,7 +34,7 @@ struct ClaimAccess {
 
 /// Attaches the checks to the stores of claims and their templates.
 pub fn restrict_access(installed: &InstalledApi, services: &Services) {
-    let Some(namespaces) = Lookup::of::<Namespaces>(installed).map(Arc::new) else { return };
+    let Some(namespaces) = Lookup::for_resource::<Namespaces>(installed).map(Arc::new) else { return };
     for (resource, is_template) in [(ResourceClaims::TYPE, false), (ResourceClaimTemplates::TYPE, true)] {
         let Some(store) = installed.store(resource) else { continue };
         let check =
@@ -90,7 +90,7 @@ impl ClaimAccess {
 
     /// Returns the path of the first request for administrators' access. For a template, returns the path in its claims.
     fn requested(&self, object: &Object) -> Option<FieldPath> {
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let inner = spec.get("spec");
         let devices = if self.is_template { inner.get("devices") } else { spec.get("devices") };
         let requests = devices.get("requests");
@@ -105,7 +105,7 @@ impl ClaimAccess {
 
 /// Returns the path of the first device that is allocated for administrators' access.
 fn granted(claim: &Object) -> Option<FieldPath> {
-    let status = Field::of(claim, "status");
+    let status = Field::top_level(claim, "status");
     let allocation = status.get("allocation");
     let devices = allocation.get("devices");
     let results = devices.get("results");

@@ -37,12 +37,12 @@ pub(super) struct DeviceId<'v> {
 
 impl<'v> DeviceId<'v> {
     /// Returns the identifier of an allocated device, or of its status.
-    pub(super) fn of(device: &Field<'v, '_>) -> Self {
+    pub(super) fn from_field(device: &Field<'v, '_>) -> Self {
         let text = |name: &str| device.get(name).text();
         Self { driver: text("driver"), pool: text("pool"), device: text("device"), share: text("shareID") }
     }
 
-    fn of_value(device: &'v Value) -> Self {
+    fn from_value(device: &'v Value) -> Self {
         let text = |name: &str| device.get(name).and_then(Value::as_str).unwrap_or_default();
         Self { driver: text("driver"), pool: text("pool"), device: text("device"), share: text("shareID") }
     }
@@ -63,11 +63,11 @@ pub(super) fn drop_deallocated_devices(new: &mut Object, old: &Object) {
         object.get(&path).and_then(Value::as_array).cloned().unwrap_or_default()
     };
     let (before, after) = (results(old), results(new));
-    let kept: HashSet<_> = after.iter().map(DeviceId::of_value).collect();
-    let gone: HashSet<_> = before.iter().map(DeviceId::of_value).filter(|id| !kept.contains(id)).collect();
+    let kept: HashSet<_> = after.iter().map(DeviceId::from_value).collect();
+    let gone: HashSet<_> = before.iter().map(DeviceId::from_value).filter(|id| !kept.contains(id)).collect();
     let Some(status) = new.0.get_mut("status").and_then(Value::as_object_mut) else { return };
     let Some(devices) = status.get_mut("devices").and_then(Value::as_array_mut) else { return };
-    devices.retain(|device| !gone.contains(&DeviceId::of_value(device)));
+    devices.retain(|device| !gone.contains(&DeviceId::from_value(device)));
     if devices.is_empty() {
         status.remove("devices");
     }
@@ -75,9 +75,9 @@ pub(super) fn drop_deallocated_devices(new: &mut Object, old: &Object) {
 
 /// Checks a change of a claim's status.
 pub(super) fn check_status(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let status = Field::of(new, "status");
-    let before = Field::of(old, "status");
-    let spec = Field::of(new, "spec");
+    let status = Field::top_level(new, "status");
+    let before = Field::top_level(old, "status");
+    let spec = Field::top_level(new, "spec");
     let allocation = status.get("allocation");
     let users = status.get("reservedFor");
     if users.check_count(MAX_USERS, errors) {
@@ -108,7 +108,7 @@ pub(super) fn check_status(new: &Object, old: &Object, errors: &mut ErrorList) {
             allocation.check_immutable_as("<resource.AllocationResult>", &allocated_before, errors);
         }
         (false, true) => {
-            let names = requests::RequestNames::of(&spec.get("devices"));
+            let names = requests::RequestNames::from_devices(&spec.get("devices"));
             check_allocation(&allocation, &names, errors);
         }
         _ => {}
@@ -169,12 +169,12 @@ fn check_devices(status: &Field<'_, '_>, errors: &mut ErrorList) {
     let allocation = status.get("allocation");
     let results = allocation.get("devices");
     let results = results.get("results");
-    let allocated: HashSet<_> = results.elements().map(|result| DeviceId::of(&result)).collect();
+    let allocated: HashSet<_> = results.elements().map(|result| DeviceId::from_field(&result)).collect();
     let devices = status.get("devices");
     for device in devices.elements() {
         check_identity(&device, errors);
         check_share(&device.get("shareID"), errors);
-        let id = DeviceId::of(&device);
+        let id = DeviceId::from_field(&device);
         if !allocated.contains(&id) {
             errors.push(device.invalid("must be an allocated device in the claim").shown_as(id.shown()));
         }
@@ -188,8 +188,8 @@ fn check_devices(status: &Field<'_, '_>, errors: &mut ErrorList) {
         check_network(&device.get("networkData"), errors);
     }
     devices.check_unique(
-        DeviceId::of,
-        |device| device.duplicate().shown_as(DeviceId::of(device).shown()),
+        DeviceId::from_field,
+        |device| device.duplicate().shown_as(DeviceId::from_field(device).shown()),
         errors,
     );
 }

@@ -47,7 +47,7 @@ pub(super) struct RequestNames<'v>(HashMap<&'v str, HashSet<&'v str>>);
 
 impl<'v> RequestNames<'v> {
     /// Collects the names of the requests in `devices`.
-    pub(super) fn of(devices: &Field<'v, '_>) -> Self {
+    pub(super) fn from_devices(devices: &Field<'v, '_>) -> Self {
         let mut requests = HashMap::new();
         for request in devices.get("requests").elements() {
             let alternatives = request.get("firstAvailable");
@@ -100,7 +100,7 @@ pub(super) fn check(devices: &Field<'_, '_>, budget: &Budget, errors: &mut Error
     let requests = devices.get("requests");
     let constraints = devices.get("constraints");
     let configurations = devices.get("config");
-    let names = RequestNames::of(devices);
+    let names = RequestNames::from_devices(devices);
     if requests.check_count(MAX_REQUESTS, errors) {
         for request in requests.elements() {
             check_request(&request, budget, errors);

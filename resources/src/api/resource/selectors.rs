@@ -31,7 +31,7 @@ const MAX_ATTRIBUTE_BYTES: u64 = 64;
 /// Expressions over the variable `device`.
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
     let device = device();
-    Environment::new(Libraries::of_kubernetes(36).with(Library::Bindings))
+    Environment::new(Libraries::for_kubernetes(36).with(Library::Bindings))
         .with_variable("device", device.cel_type().clone())
         .with_sizes_of(device)
 });
@@ -118,7 +118,7 @@ mod tests {
         let errors = |expression: &str| {
             let object = Object::from_value(json!({"s": [{"cel": {"expression": expression}}]})).unwrap();
             let mut errors = ErrorList::default();
-            check(&Field::of(&object, "s"), &Budget::default(), &mut errors);
+            check(&Field::top_level(&object, "s"), &Budget::default(), &mut errors);
             errors.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         for good in [

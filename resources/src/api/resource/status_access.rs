@@ -27,7 +27,7 @@ pub(super) async fn check(
     old: &Object,
 ) -> ErrorList {
     let mut errors = ErrorList::default();
-    let (status, before) = (Field::of(new, "status"), Field::of(old, "status"));
+    let (status, before) = (Field::top_level(new, "status"), Field::top_level(old, "status"));
     let changes = |field: &str| !semantic::equal(status.get(field).value(), before.get(field).value());
     if changes("allocation") || changes("reservedFor") {
         let wanted = wanted(context.verb, "binding", "", "");
@@ -77,9 +77,9 @@ fn changed_drivers<'v>(status: &Field<'v, '_>, before: &Field<'v, '_>) -> BTreeS
     let mut drivers = BTreeSet::new();
     let (devices, devices_before) = (status.get("devices"), before.get("devices"));
     let mut remaining: HashMap<DeviceId<'v>, Option<&Value>> =
-        devices_before.elements().map(|device| (DeviceId::of(&device), device.value())).collect();
+        devices_before.elements().map(|device| (DeviceId::from_field(&device), device.value())).collect();
     for device in devices.elements() {
-        let known = remaining.remove(&DeviceId::of(&device));
+        let known = remaining.remove(&DeviceId::from_field(&device));
         if known.is_none_or(|known| !semantic::equal(known, device.value())) {
             drivers.insert(device.get("driver").text());
         }

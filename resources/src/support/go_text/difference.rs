@@ -22,7 +22,7 @@ pub(crate) fn difference(old: &str, new: &str) -> String {
 }
 
 /// Returns the difference of two values of an internal type.
-pub(crate) fn of(before: Option<&Value>, now: Option<&Value>, shape: &str) -> String {
+pub(crate) fn value_difference(before: Option<&Value>, now: Option<&Value>, shape: &str) -> String {
     difference(&super::text(before, shape), &super::text(now, shape))
 }
 

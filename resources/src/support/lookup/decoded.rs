@@ -38,18 +38,18 @@ impl<T: Send + Sync + 'static> Decoded<T> {
     /// Returns all values of a namespace, from the cache.
     pub(crate) async fn all_in(&self, namespace: &str) -> Result<Vec<Arc<T>>, StatusError> {
         let entries = self.lookup.entries_in(namespace).await?;
-        entries.iter().map(|entry| self.of(entry)).collect()
+        entries.iter().map(|entry| self.decode(entry)).collect()
     }
 
     /// Returns the value of an object from the cache; if it is missing there, reads consistently.
     pub(crate) async fn get(&self, namespace: &str, name: &str) -> Result<Option<Arc<T>>, StatusError> {
-        self.lookup.entry(namespace, name).await?.map(|entry| self.of(&entry)).transpose()
+        self.lookup.entry(namespace, name).await?.map(|entry| self.decode(&entry)).transpose()
     }
 
-    fn of(&self, entry: &StoredObject) -> Result<Arc<T>, StatusError> {
+    fn decode(&self, entry: &StoredObject) -> Result<Arc<T>, StatusError> {
         let unreadable =
             || StatusError::internal(format!("the stored value of {} cannot be read", entry.key));
-        self.compiled.of(entry).ok_or_else(unreadable)
+        self.compiled.for_object(entry).ok_or_else(unreadable)
     }
 }
 

@@ -27,15 +27,15 @@ impl Message {
     ///
     /// # Errors
     /// A rename rule is unknown.
-    pub(crate) fn of(item: &syn::ItemStruct) -> syn::Result<Option<Self>> {
+    pub(crate) fn from_struct(item: &syn::ItemStruct) -> syn::Result<Option<Self>> {
         let syn::Fields::Named(fields) = &item.fields else { return Ok(None) };
         if !derives_json_schema(&item.attrs) {
             return Ok(None);
         }
-        let naming = Naming::of(&item.attrs)?;
+        let naming = Naming::from_attributes(&item.attrs)?;
         let mut names = Vec::new();
         for field in &fields.named {
-            let own = Naming::of(&field.attrs)?;
+            let own = Naming::from_attributes(&field.attrs)?;
             let Some(ident) = field.ident.as_ref().filter(|_| !own.left_out) else { continue };
             names.push(match own.rename {
                 Some(name) => name,
@@ -63,7 +63,7 @@ fn derives_json_schema(attributes: &[syn::Attribute]) -> bool {
 // === impl Naming ===
 
 impl Naming {
-    fn of(attributes: &[syn::Attribute]) -> syn::Result<Self> {
+    fn from_attributes(attributes: &[syn::Attribute]) -> syn::Result<Self> {
         let mut naming = Self::default();
         // schemars attributes take precedence over serde attributes.
         for tool in ["serde", "schemars"] {
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn fields_are_named_as_json_has_them() {
-        let message = Message::of(&parse_quote! {
+        let message = Message::from_struct(&parse_quote! {
             #[derive(Serialize, schemars::JsonSchema)]
             #[serde(rename_all = "camelCase")]
             struct Pen {
@@ -158,7 +158,7 @@ mod tests {
         let fields = ["podIp", "type", "where", "url"].map(str::to_owned).to_vec();
         assert_eq!(message.unwrap(), Some(Message { name: "Pen".to_owned(), fields }));
         assert_eq!(
-            Message::of(&parse_quote!(
+            Message::from_struct(&parse_quote!(
                 #[derive(Debug)]
                 struct Plain {
                     a: u8,

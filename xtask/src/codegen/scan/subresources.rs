@@ -21,7 +21,7 @@ pub(super) struct Implementation {
 
 impl Implementation {
     /// Returns the implementation, if the item is one whose name is a string literal.
-    pub(super) fn of(item: &ItemImpl, module: &[String]) -> Option<Self> {
+    pub(super) fn from_item(item: &ItemImpl, module: &[String]) -> Option<Self> {
         let (implemented, _) = item.trait_.as_ref()?;
         if implemented.segments.last()?.ident != "Subresource" {
             return None;

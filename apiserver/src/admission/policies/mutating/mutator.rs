@@ -101,7 +101,7 @@ impl Mutator {
         let of_mutations = mutations.iter().filter_map(|mutation| mutation.program.as_ref().ok());
         let programs: Vec<&Program> = of_mutations.chain(conditions.programs()).collect();
         let of_variables = variables.selected_by(&programs);
-        let needs = Needs::of(programs.into_iter().chain(of_variables));
+        let needs = Needs::from_programs(programs.into_iter().chain(of_variables));
         let is_reinvoked = spec.get("reinvocationPolicy").and_then(Value::as_str) == Some("IfNeeded");
         Self { conditions, variables, mutations, needs, is_reinvoked }
     }

@@ -144,7 +144,7 @@ impl Validator {
         let programs: Vec<&Program> =
             of_validations.chain(of_annotations).chain(self.conditions.programs()).collect();
         let of_variables = self.variables.selected_by(&programs);
-        Needs::of(programs.into_iter().chain(of_variables))
+        Needs::from_programs(programs.into_iter().chain(of_variables))
     }
 
     /// Evaluates the policy for a write. What fails denies it, unless failures are ignored.

@@ -9,7 +9,7 @@ use crate::responses::negotiation::MetaVersion;
 use super::*;
 
 fn messages(budget: &Arc<EncodingBudget>) -> Messages {
-    Messages::of_metadata(MetaVersion::V1, budget.clone()).unwrap()
+    Messages::for_metadata(MetaVersion::V1, budget.clone()).unwrap()
 }
 
 fn entry(name: &str, annotation_bytes: usize) -> StoredObject {

@@ -15,9 +15,9 @@ static COLUMNS: [Column; 3] = [
 
 fn table(query: &str, columns: &'static [Column]) -> Result<Table, StatusError> {
     let uri: http::Uri = format!("/x?{query}").parse().unwrap();
-    let schema = resources::schema::of("", "v1", "ConfigMap");
+    let schema = resources::schema::built_in("", "v1", "ConfigMap");
     let budget = Arc::new(EncodingBudget::new(1 << 20));
-    Table::new(TableColumns::declared(columns), schema, Query::of(&uri), MetaVersion::V1, budget)
+    Table::new(TableColumns::declared(columns), schema, Query::from_uri(&uri), MetaVersion::V1, budget)
 }
 
 fn rendered(query: &str, columns: &'static [Column], with_columns: bool) -> Value {

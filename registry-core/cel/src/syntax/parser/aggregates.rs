@@ -4,16 +4,16 @@ use super::{AFTER_MEMBER, EXPR, Expr, ExprId, Fault, IDENTIFIERS, Name, Parse, P
 use crate::syntax::ast::{MapEntry, StructField};
 use crate::syntax::lexer::TokenKind;
 
-const COMMA: TokenSet = TokenSet::of(&[T::Comma]);
+const COMMA: TokenSet = TokenSet::from_kinds(&[T::Comma]);
 const COMMA_OR_END: TokenSet = COMMA.with(TokenSet::END);
-const OPTIONAL: TokenSet = TokenSet::of(&[T::QuestionMark]);
+const OPTIONAL: TokenSet = TokenSet::from_kinds(&[T::QuestionMark]);
 const OPTIONAL_EXPR: TokenSet = EXPR.with(OPTIONAL);
 
 // === impl Parser: aggregates ===
 
 impl Parser<'_> {
     pub(super) fn list(&mut self) -> Parse {
-        let close = TokenSet::of(&[T::RightBracket]);
+        let close = TokenSet::from_kinds(&[T::RightBracket]);
         let open = self.reader.expect(T::LeftBracket, OPTIONAL_EXPR.with(COMMA).with(close))?;
         self.reader.sync(OPTIONAL_EXPR.with(COMMA).with(close))?;
         let mut elements = Vec::new();
@@ -38,7 +38,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn map(&mut self) -> Parse {
-        let close = TokenSet::of(&[T::RightBrace]);
+        let close = TokenSet::from_kinds(&[T::RightBrace]);
         let open = self.reader.expect(T::LeftBrace, OPTIONAL_EXPR.with(COMMA).with(close))?;
         self.reader.sync(OPTIONAL_EXPR.with(COMMA).with(close))?;
         let mut entries = Vec::new();
@@ -55,7 +55,7 @@ impl Parser<'_> {
 
     fn map_entries(&mut self, entries: &mut Vec<MapEntry>) -> Result<(), Fault> {
         loop {
-            let (key, optional) = self.optional_expr(TokenSet::of(&[T::Colon]))?;
+            let (key, optional) = self.optional_expr(TokenSet::from_kinds(&[T::Colon]))?;
             self.reader.expect(T::Colon, EXPR)?;
             let value = self.expr(COMMA_OR_END)?;
             entries.push(MapEntry { key, value, optional });
@@ -82,7 +82,7 @@ impl Parser<'_> {
             self.reader.expect(T::Dot, IDENTIFIERS)?;
             name.push('.');
         }
-        let close = TokenSet::of(&[T::RightBrace]);
+        let close = TokenSet::from_kinds(&[T::RightBrace]);
         let fields_start = IDENTIFIERS.with(OPTIONAL);
         let open = self.reader.expect(T::LeftBrace, fields_start.with(COMMA).with(close))?;
         self.reader.sync(fields_start.with(COMMA).with(close))?;
@@ -105,7 +105,7 @@ impl Parser<'_> {
             if optional {
                 self.reader.expect(T::QuestionMark, IDENTIFIERS)?;
             }
-            let name = self.escape_ident(TokenSet::of(&[T::Colon]))?;
+            let name = self.escape_ident(TokenSet::from_kinds(&[T::Colon]))?;
             let offset = self.reader.expect(T::Colon, EXPR)?.start;
             let value = self.expr(COMMA_OR_END)?;
             if let Some(name) = name {
@@ -125,7 +125,7 @@ impl Parser<'_> {
 
     /// An optional comma, and the closing bracket.
     fn end_of_aggregate(&mut self, close: TokenKind) -> Result<(), Fault> {
-        let end = TokenSet::of(&[close]);
+        let end = TokenSet::from_kinds(&[close]);
         self.reader.sync(COMMA.with(end))?;
         if self.reader.kind() == T::Comma {
             self.reader.expect(T::Comma, end)?;

@@ -26,7 +26,7 @@ impl Parser<'_> {
 
     fn nested(&mut self) -> Parse {
         self.reader.expect(T::LeftParen, EXPR)?;
-        let inner = self.expr(TokenSet::of(&[T::RightParen]))?;
+        let inner = self.expr(TokenSet::from_kinds(&[T::RightParen]))?;
         self.reader.expect(T::RightParen, AFTER_MEMBER)?;
         Ok(inner)
     }
@@ -39,7 +39,7 @@ impl Parser<'_> {
         let start = self.reader.peek(0).start;
         let mut name = String::new();
         if ahead == 1 {
-            self.reader.expect(T::Dot, TokenSet::of(&[T::Identifier]))?;
+            self.reader.expect(T::Dot, TokenSet::from_kinds(&[T::Identifier]))?;
             name.push('.');
         }
         let token = self.reader.expect(T::Identifier, AFTER_MEMBER)?;
@@ -66,14 +66,14 @@ impl Parser<'_> {
     }
 
     fn literal(&mut self) -> Parse {
-        self.reader.sync(LITERAL.with(TokenSet::of(&[T::Minus])))?;
+        self.reader.sync(LITERAL.with(TokenSet::from_kinds(&[T::Minus])))?;
         let start = self.reader.peek(0).start;
         let negative = self.reader.kind() == T::Minus;
         if negative {
             if !matches!(self.reader.peek(1).kind, T::Int | T::Float) {
                 return Err(TokenReader::no_viable_alternative(1));
             }
-            self.reader.expect(T::Minus, TokenSet::of(&[T::Int, T::Float]))?;
+            self.reader.expect(T::Minus, TokenSet::from_kinds(&[T::Int, T::Float]))?;
         }
         let token = self.take_literal()?;
         let text = self.reader.text(token);

@@ -19,7 +19,8 @@ impl Parser<'_> {
         if self.errors.len() >= MAX_ERRORS {
             return;
         }
-        self.errors.push(CompileError { location: Location::of(self.source, offset as usize), message });
+        self.errors
+            .push(CompileError { location: Location::from_offset(self.source, offset as usize), message });
     }
 
     pub(super) fn depth(&self, id: ExprId) -> u16 {

@@ -1,7 +1,7 @@
 use super::*;
 
 fn check(name: &str, valid: &[&str], invalid: &[&str]) {
-    let format = Format::of(Kind::String, name).unwrap_or_else(|| panic!("{name} is not known"));
+    let format = Format::for_kind(Kind::String, name).unwrap_or_else(|| panic!("{name} is not known"));
     for text in valid {
         assert!(format.accepts(text), "{text:?} is a valid {name}");
     }
@@ -86,8 +86,11 @@ fn times() {
         &["1h30m", "0", "-1.5h", "22 ns", "5 minutes", ".5s", "1.s", "in 3 weeks", "1µs"],
         &["", "5", "1x", "-", "99999999999999999999s", "h"],
     );
-    assert!(Format::of(Kind::String, "datetime") == Format::of(Kind::Any, "date-time"));
-    assert!(Format::of(Kind::String, "int32").is_none() && Format::of(Kind::Integer, "int-32").is_none());
+    assert!(Format::for_kind(Kind::String, "datetime") == Format::for_kind(Kind::Any, "date-time"));
+    assert!(
+        Format::for_kind(Kind::String, "int32").is_none()
+            && Format::for_kind(Kind::Integer, "int-32").is_none()
+    );
 }
 
 #[test]

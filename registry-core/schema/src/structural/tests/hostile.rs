@@ -24,7 +24,7 @@ fn a_schema_can_have_many_nodes() {
         let properties: Map<String, Value> =
             (0..100_000).map(|place| (format!("p{place}"), text.clone())).collect();
         let schema =
-            Schema::of_custom_resource(&object(&json!({"spec": object(&properties.into())})), false, KIND);
+            Schema::for_custom_resource(&object(&json!({"spec": object(&properties.into())})), false, KIND);
         let mut value = json!({"spec": {}});
         schema.apply_defaults(&mut value, &Budget::unlimited()).unwrap();
         assert_eq!(value["spec"].as_object().unwrap().len(), 100_000);
@@ -161,6 +161,6 @@ fn odd_schemas_accept_anything() {
         for value in [json!(null), json!(1), json!([{}]), json!({"a": [1]})] {
             assert_eq!(errors(&schema, value), none(), "{schema}");
         }
-        Schema::of_custom_resource(&schema, false, KIND);
+        Schema::for_custom_resource(&schema, false, KIND);
     }
 }

@@ -28,7 +28,7 @@ pub(super) enum Num {
 // === impl Num ===
 
 impl Num {
-    fn of(number: &Number) -> Self {
+    fn from_number(number: &Number) -> Self {
         match number.as_i64() {
             Some(number) => Self::Int(number),
             None => Self::Float(number.as_f64().unwrap_or_default()),
@@ -147,7 +147,7 @@ pub(super) fn check_accepted<'a>(
         Value::Null => false,
         Value::String(text) => accepted.has_text(text),
         Value::Number(number) => {
-            let number = Num::of(number);
+            let number = Num::from_number(number);
             accepted.values.iter().any(|candidate| converts_to(number, candidate))
         }
         other => accepted.values.contains(other),
@@ -160,7 +160,7 @@ pub(super) fn check_accepted<'a>(
 /// Whether a number, converted to the type of another value, equals it. Go converts integers to characters.
 fn converts_to(number: Num, wanted: &Value) -> bool {
     match (number, wanted) {
-        (_, Value::Number(wanted)) => match (number, Num::of(wanted)) {
+        (_, Value::Number(wanted)) => match (number, Num::from_number(wanted)) {
             (Num::Int(number), Num::Int(wanted)) => number == wanted,
             (number, Num::Float(wanted)) => number.as_float().total_cmp(&wanted).is_eq(),
             (Num::Float(number), Num::Int(wanted)) => truncated(number) == wanted,
@@ -236,7 +236,7 @@ pub(super) fn check_number<'a>(
     place: &Place<'_>,
     findings: &mut Findings<'a>,
 ) {
-    let value = Num::of(number);
+    let value = Num::from_number(number);
     let rules = rules(node);
     let format = rules.and_then(|rules| rules.format.as_deref()).filter(|rule| !rule.format.is_text());
     let ty = NumberType { kind: node.kind, format: format.map(|rule| (rule.format, &*rule.name)) };

@@ -123,7 +123,7 @@ async fn a_reader_waits_for_the_revision_of_its_write() {
 async fn an_object_in_another_state_is_compiled_for_its_reader_only() {
     let named = Named::new();
     let _watch = named.list(&[("a", "one", 1)], 2);
-    let of = |object| named.compiled.of(&object).map(|name| String::clone(&name));
+    let of = |object| named.compiled.for_object(&object).map(|name| String::clone(&name));
     assert_eq!(of(entry("a", "one", 1)).as_deref(), Some("a/one@1"), "before anything was listed");
     named.compiled.wait_for(2).await;
     assert_eq!(of(entry("a", "one", 1)).as_deref(), Some("a/one@1"));

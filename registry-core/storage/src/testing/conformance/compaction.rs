@@ -66,7 +66,7 @@ pub(super) async fn what_was_compacted_is_refused(fixture: Fixture) {
     }
     // The newest state is unaffected by compaction.
     let object = fixture.get("w000").await.unwrap();
-    assert_eq!(Widget::of(&object).count, 2);
+    assert_eq!(Widget::decode(&object).count, 2);
     let mut watcher = Watcher::after(fixture.store.as_ref(), &fixture.prefix, object.revision).await;
     fixture.update("w000", &mut increment(), None).await.unwrap();
     assert_eq!(watcher.change().await.0, "MODIFIED");

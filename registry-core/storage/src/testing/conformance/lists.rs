@@ -61,7 +61,7 @@ pub(super) async fn a_list_shows_the_revision_asked_for(fixture: Fixture) {
     let last = fixture.replace(&Widget::named("a").count(2)).await.revision;
     let exact = fixture.list(&at(first, Some(ResourceVersionMatch::Exact), 0)).await;
     assert_eq!((names(&exact), exact.revision), (vec!["a".to_owned()], first));
-    assert_eq!(Widget::of(&exact.items[0]).count, 1);
+    assert_eq!(Widget::decode(&exact.items[0]).count, 1);
     for request in [
         at(first, Some(ResourceVersionMatch::NotOlderThan), 0),
         at(first, Some(ResourceVersionMatch::NotOlderThan), 5),
@@ -78,7 +78,7 @@ pub(super) async fn a_list_shows_the_revision_asked_for(fixture: Fixture) {
     let legacy = fixture.list(&at(first, None, 5)).await;
     assert_eq!((names(&legacy), legacy.revision), (vec!["a".to_owned()], first));
     let newest = fixture.list(&ListRequest::default()).await;
-    assert_eq!((names(&newest).len(), Widget::of(&newest.items[0]).count), (2, 2));
+    assert_eq!((names(&newest).len(), Widget::decode(&newest.items[0]).count), (2, 2));
     assert!(newest.revision >= last);
 }
 

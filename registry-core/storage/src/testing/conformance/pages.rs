@@ -34,7 +34,7 @@ pub(super) async fn pages_show_one_revision_while_writes_go_on(fixture: Fixture)
     let all: Vec<_> = [&first, &second, &third].into_iter().flat_map(names).collect();
     assert_eq!(all, (0..10).map(|number| format!("w{number:03}")).collect::<Vec<_>>());
     assert_eq!((second.revision, third.revision), (first.revision, first.revision));
-    assert_eq!(Widget::of(&second.items[2]).count, 6, "what was changed later is shown as it was");
+    assert_eq!(Widget::decode(&second.items[2]).count, 6, "what was changed later is shown as it was");
     assert!(third.continue_token.is_none());
     let anew = fixture.list(&ListRequest::default()).await;
     assert!(anew.revision > first.revision && names(&anew).len() == 10);

@@ -24,7 +24,7 @@ pub(super) async fn no_update_is_lost(fixture: Fixture) {
     for task in tasks {
         task.await.unwrap();
     }
-    assert_eq!(Widget::of(&fixture.get("a").await.unwrap()).count, TASKS as u64 * ROUNDS);
+    assert_eq!(Widget::decode(&fixture.get("a").await.unwrap()).count, TASKS as u64 * ROUNDS);
 }
 
 pub(super) async fn one_creation_wins(fixture: Fixture) {
@@ -77,7 +77,7 @@ pub(super) async fn an_update_and_a_deletion_do_not_both_win(fixture: Fixture) {
         let mut add = increment();
         let (updated, deleted) = tokio::join!(fixture.update(&name, &mut add, None), fixture.delete(&name));
         let deleted = deleted.expect("a deletion of what is there succeeds");
-        let last = Widget::of(&deleted).count;
+        let last = Widget::decode(&deleted).count;
         match updated {
             Ok(updated) => {
                 assert_eq!(last, 1, "the deletion came second and saw the update");

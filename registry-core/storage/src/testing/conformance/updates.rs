@@ -9,7 +9,7 @@ use registry_meta::{Preconditions, StatusError};
 pub(super) async fn an_update_changes_the_newest_state(fixture: Fixture) {
     let created = fixture.create(&Widget::named("a").count(1)).await;
     let updated = fixture.update("a", &mut increment(), None).await.unwrap();
-    assert_eq!((updated.outcome, Widget::of(&updated.object).count), (UpdateOutcome::Changed, 2));
+    assert_eq!((updated.outcome, Widget::decode(&updated.object).count), (UpdateOutcome::Changed, 2));
     assert!(updated.object.revision > created.revision);
     assert_eq!(fixture.get("a").await.unwrap().json(), updated.object.json());
 }
@@ -41,12 +41,12 @@ pub(super) async fn an_absent_object_is_created_only_if_accepted(fixture: Fixtur
     let created = fixture.update("a", &mut upsert(), None).await.unwrap();
     assert_eq!(created.outcome, UpdateOutcome::Created);
     let changed = fixture.update("a", &mut upsert(), None).await.unwrap();
-    assert_eq!((changed.outcome, Widget::of(&changed.object).count), (UpdateOutcome::Changed, 2));
+    assert_eq!((changed.outcome, Widget::decode(&changed.object).count), (UpdateOutcome::Changed, 2));
     // The object of the hint is gone: it is created again, from nothing.
     let hint = fixture.get("a").await;
     fixture.delete("a").await.unwrap();
     let created = fixture.update("a", &mut upsert(), hint).await.unwrap();
-    assert_eq!((created.outcome, Widget::of(&created.object).count), (UpdateOutcome::Created, 1));
+    assert_eq!((created.outcome, Widget::decode(&created.object).count), (UpdateOutcome::Created, 1));
 }
 
 pub(super) async fn an_update_may_delete_or_keep(fixture: Fixture) {
@@ -58,7 +58,7 @@ pub(super) async fn an_update_may_delete_or_keep(fixture: Fixture) {
     let kept = fixture.update("a", &mut keep, Some(created)).await.unwrap();
     assert_eq!(kept.object.revision, changed.revision, "a stale hint is not what is kept");
     let gone = fixture.update("a", &mut Update::new(|_| Ok(UpdateAction::Delete)), None).await.unwrap();
-    assert_eq!((gone.outcome, Widget::of(&gone.object).count), (UpdateOutcome::Deleted, 5));
+    assert_eq!((gone.outcome, Widget::decode(&gone.object).count), (UpdateOutcome::Deleted, 5));
     assert!(gone.object.revision > changed.revision && fixture.get("a").await.is_none());
 }
 
@@ -106,10 +106,10 @@ pub(super) async fn a_good_hint_spares_nothing_but_the_read(fixture: Fixture) {
     let mut update = increment();
     let updated = fixture.update("a", &mut update, Some(created)).await.unwrap();
     assert_eq!((updated.outcome, update.calls), (UpdateOutcome::Changed, 1));
-    assert_eq!(Widget::of(&updated.object).count, 2);
+    assert_eq!(Widget::decode(&updated.object).count, 2);
     let mut update = increment();
     let again = fixture.update("a", &mut update, Some(updated.object)).await.unwrap();
-    assert_eq!((Widget::of(&again.object).count, update.calls), (3, 1));
+    assert_eq!((Widget::decode(&again.object).count, update.calls), (3, 1));
 }
 
 /// A refusal, a conflict or an unchanged result is never based on a stale hint alone.
@@ -119,7 +119,7 @@ pub(super) async fn a_stale_hint_never_decides(fixture: Fixture) {
     let mut update = increment();
     let updated = fixture.update("a", &mut update, Some(stale.clone())).await.unwrap();
     assert_eq!(
-        (Widget::of(&updated.object).count, update.calls),
+        (Widget::decode(&updated.object).count, update.calls),
         (3, 2),
         "a conflict: again from the newest"
     );
@@ -132,12 +132,12 @@ pub(super) async fn a_stale_hint_never_decides(fixture: Fixture) {
         }
     });
     let updated = fixture.update("a", &mut picky, Some(stale.clone())).await.unwrap();
-    assert_eq!(Widget::of(&updated.object).count, 9, "a refusal: again from the newest");
-    let old = Widget::of(&stale);
+    assert_eq!(Widget::decode(&updated.object).count, 9, "a refusal: again from the newest");
+    let old = Widget::decode(&stale);
     let mut back = Update::new(|_| Ok(old.write()));
     let updated = fixture.update("a", &mut back, Some(stale.clone())).await.unwrap();
     assert_eq!(updated.outcome, UpdateOutcome::Changed, "equal to the hint, but not to the newest");
-    assert_eq!(Widget::of(&fixture.get("a").await.unwrap()).count, 1);
+    assert_eq!(Widget::decode(&fixture.get("a").await.unwrap()).count, 1);
     fixture.delete("a").await.unwrap();
     let gone = fixture.update("a", &mut increment(), Some(stale)).await;
     assert!(matches!(gone, Err(StorageError::NotFound { .. })), "{gone:?}");

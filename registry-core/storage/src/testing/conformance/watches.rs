@@ -144,7 +144,7 @@ pub(super) async fn a_deletion_shows_the_last_state(fixture: Fixture) {
     watcher.change().await;
     let WatchEvent::Deleted(object) = watcher.event().await else { panic!("the object was deleted") };
     assert_eq!((object.revision, object.json()), (deleted.revision, deleted.json()));
-    assert_eq!(Widget::of(&object).count, 2);
+    assert_eq!(Widget::decode(&object).count, 2);
     assert_eq!(object.attributes.label("app"), Some("web"));
 }
 
@@ -242,7 +242,7 @@ pub(super) async fn every_event_comes_exactly_once(fixture: Fixture) {
     let listed: BTreeMap<_, _> = listed
         .items
         .iter()
-        .map(|object| Widget::of(object))
+        .map(|object| Widget::decode(object))
         .map(|widget| (widget.name.clone(), widget))
         .collect();
     assert_eq!(state, listed);

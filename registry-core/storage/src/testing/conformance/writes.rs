@@ -15,14 +15,18 @@ struct AtLeast(u64);
 #[async_trait::async_trait]
 impl ValidateDeletion for AtLeast {
     async fn validate_deletion(&mut self, current: &StoredObject) -> Result<(), StatusError> {
-        if Widget::of(current).count >= self.0 { Ok(()) } else { Err(StatusError::bad_request("too small")) }
+        if Widget::decode(current).count >= self.0 {
+            Ok(())
+        } else {
+            Err(StatusError::bad_request("too small"))
+        }
     }
 }
 
 pub(super) async fn what_was_created_is_read_back(fixture: Fixture) {
     let widget = Widget::named("a").label("app", "web").color("red").count(3);
     let created = fixture.create(&widget).await;
-    assert_eq!(Widget::of(&created), widget);
+    assert_eq!(Widget::decode(&created), widget);
     assert_eq!((&*created.key, created.attributes.label("app")), (fixture.key("a").as_str(), Some("web")));
     let read = fixture.get("a").await.unwrap();
     assert_eq!((read.json(), read.revision, &read.key), (created.json(), created.revision, &created.key));
@@ -66,7 +70,7 @@ pub(super) async fn values_at_rest_carry_no_revision(fixture: Fixture) {
 pub(super) async fn a_deletion_returns_the_last_state(fixture: Fixture) {
     let created = fixture.create(&Widget::named("a").count(7)).await;
     let deleted = fixture.delete("a").await.unwrap();
-    assert_eq!(Widget::of(&deleted), Widget::named("a").count(7));
+    assert_eq!(Widget::decode(&deleted), Widget::named("a").count(7));
     assert!(deleted.revision > created.revision);
     assert!(fixture.get("a").await.is_none());
     let again = fixture.delete("a").await;
@@ -109,12 +113,12 @@ pub(super) async fn deletions_are_validated_against_the_newest_state(fixture: Fi
     let refused = fixture.store.delete(&key, &none, &mut AtLeast(3), Some(old.clone())).await;
     assert!(matches!(refused, Err(StorageError::Rejected(_))), "{refused:?}");
     let deleted = fixture.store.delete(&key, &none, &mut AtLeast(2), Some(old.clone())).await.unwrap();
-    assert_eq!(Widget::of(&deleted).count, 2, "the newest state is deleted, not the one of the hint");
+    assert_eq!(Widget::decode(&deleted).count, 2, "the newest state is deleted, not the one of the hint");
     let gone = fixture.store.delete(&key, &none, &mut AnyDeletion, Some(old)).await;
     assert!(matches!(gone, Err(StorageError::NotFound { .. })), "{gone:?}");
     let fresh = fixture.create(&Widget::named("a").count(5)).await;
     let deleted = fixture.store.delete(&key, &none, &mut AtLeast(5), Some(fresh.clone())).await.unwrap();
-    assert!(Widget::of(&deleted).count == 5 && deleted.revision > fresh.revision);
+    assert!(Widget::decode(&deleted).count == 5 && deleted.revision > fresh.revision);
 }
 
 pub(super) async fn objects_expire(fixture: Fixture) {
@@ -133,18 +137,18 @@ pub(super) async fn objects_expire(fixture: Fixture) {
 pub(super) async fn large_values_are_kept(fixture: Fixture) {
     let widget = Widget::named("a").text("x".repeat(1_000_000));
     let created = fixture.create(&widget).await;
-    assert!(Widget::of(&created) == widget);
-    assert!(Widget::of(&fixture.get("a").await.unwrap()) == widget);
+    assert!(Widget::decode(&created) == widget);
+    assert!(Widget::decode(&fixture.get("a").await.unwrap()) == widget);
     let listed = fixture.list(&ListRequest::default()).await;
-    assert!(Widget::of(&listed.items[0]) == widget);
+    assert!(Widget::decode(&listed.items[0]) == widget);
 }
 
 pub(super) async fn unicode_is_kept(fixture: Fixture) {
     let widget = Widget::named("日本-ünï").label("größe", "\"ß\"\\\u{1F980}").text("\u{7}\u{2028}\0");
     fixture.create(&widget).await;
-    assert_eq!(Widget::of(&fixture.get("日本-ünï").await.unwrap()), widget);
+    assert_eq!(Widget::decode(&fixture.get("日本-ünï").await.unwrap()), widget);
     fixture.create(&Widget::named("a")).await;
     let page = fixture.list(&ListRequest { limit: 1, ..ListRequest::default() }).await;
     let rest = ListRequest { continue_token: page.continue_token, ..ListRequest::default() };
-    assert_eq!(Widget::of(&fixture.list(&rest).await.items[0]), widget);
+    assert_eq!(Widget::decode(&fixture.list(&rest).await.items[0]), widget);
 }

@@ -25,7 +25,7 @@ pub(super) enum Source {
 
 impl Source {
     /// Returns the source of this type.
-    pub(super) fn of_kind(kind: i32, bytes: &[u8]) -> Result<Self, TransformError> {
+    pub(super) fn from_kind(kind: i32, bytes: &[u8]) -> Result<Self, TransformError> {
         match kind {
             KEY => Gcm::new(bytes).map(Self::Key).map_err(|error| TransformError(error.to_string())),
             _ => Self::seed(bytes),

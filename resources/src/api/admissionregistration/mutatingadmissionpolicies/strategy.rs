@@ -42,8 +42,8 @@ impl ObjectStrategy for MutatingPolicyStrategy {
 
 fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
-    let mut expressions = Expressions::of_policy(&spec, old, budget).with_variables();
+    let spec = Field::top_level(object, "spec");
+    let mut expressions = Expressions::for_policy(&spec, old, budget).with_variables();
     matching::check_policy(&spec, old, &mut expressions, &mut errors);
     matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
     expressions.check_variables(&spec.get("variables"), &mut errors);

@@ -27,7 +27,7 @@ impl ObjectStrategy for MutatingBindingStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         matching::check_binding(&spec, &mut errors);
         matching::check_mutated_operations(&spec.get("matchResources"), &mut errors);
         errors

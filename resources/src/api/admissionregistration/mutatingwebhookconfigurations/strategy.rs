@@ -30,13 +30,13 @@ impl ObjectStrategy for MutatingWebhookStrategy {
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::of(object, "webhooks"), None, &context.budget, &mut errors);
+        matching::check_webhooks(&Field::top_level(object, "webhooks"), None, &context.budget, &mut errors);
         errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::of(new, "webhooks"), Some(old), &context.budget, &mut errors);
+        matching::check_webhooks(&Field::top_level(new, "webhooks"), Some(old), &context.budget, &mut errors);
         errors
     }
 }

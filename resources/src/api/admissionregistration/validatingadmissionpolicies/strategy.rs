@@ -53,7 +53,7 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = Field::top_level(new, "status");
         let type_checking = status.get("typeChecking");
         let warnings = type_checking.get("expressionWarnings");
         for warning in warnings.elements() {
@@ -69,9 +69,9 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
 
 fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
+    let spec = Field::top_level(object, "spec");
     let variables = spec.get("variables");
-    let mut expressions = Expressions::of_policy(&spec, old, budget);
+    let mut expressions = Expressions::for_policy(&spec, old, budget);
     if !variables.is_empty() {
         expressions = expressions.with_variables();
     }

@@ -29,7 +29,7 @@ impl ObjectStrategy for ValidatingBindingStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         matching::check_binding(&spec, &mut errors);
         check_actions(&spec.get("validationActions"), &mut errors);
         errors

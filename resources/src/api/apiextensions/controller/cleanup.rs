@@ -44,7 +44,7 @@ impl CustomResourceController {
         uid: &str,
         instances: Instances,
     ) -> Result<(), StatusError> {
-        let begun = StatusChange::of(conditions::deletion_in_progress());
+        let begun = StatusChange::from_condition(conditions::deletion_in_progress());
         self.change_status(name, uid, |definition| begun.apply(definition)).await?;
         let deleted = match instances {
             Instances::Stored(store) => delete_all(&store).await,
@@ -53,7 +53,7 @@ impl CustomResourceController {
         };
         match deleted {
             Ok(condition) => {
-                let change = StatusChange::of(condition);
+                let change = StatusChange::from_condition(condition);
                 let finish = |definition: &mut _| {
                     change.apply(definition);
                     conditions::release(definition);
@@ -61,7 +61,7 @@ impl CustomResourceController {
                 self.change_status(name, uid, finish).await
             }
             Err((condition, failure)) => {
-                let change = StatusChange::of(condition);
+                let change = StatusChange::from_condition(condition);
                 self.change_status(name, uid, |definition| change.apply(definition)).await?;
                 Err(failure)
             }

@@ -45,7 +45,7 @@ struct OpenLazily(Arc<dyn OpenStorage>);
 
 impl KindIdentity {
     /// Returns the identity of a definition's kinds.
-    pub(super) fn of(definition: &Definition) -> Self {
+    pub(super) fn from_definition(definition: &Definition) -> Self {
         Self {
             uid: definition.uid.clone(),
             generation: definition.generation,
@@ -75,7 +75,7 @@ impl ServedKind {
         let hooks: Arc<dyn StoreHooks> = Arc::new(RefuseNewObjects(is_terminating.clone()));
         store.attach_hooks(&hooks);
         let resources = paths.iter().filter_map(|paths| Some(paths.first()?.resource.resource())).collect();
-        let identity = KindIdentity::of(definition);
+        let identity = KindIdentity::from_definition(definition);
         Ok((Self { identity, resources, store, is_terminating }, paths))
     }
 

@@ -245,7 +245,7 @@ fn serve(
     if controller.is_installed(&parsed.group, &parsed.accepted_names.plural) {
         return;
     }
-    let identity = KindIdentity::of(&parsed);
+    let identity = KindIdentity::from_definition(&parsed);
     if let Some(served) = &known.served
         && served.identity == identity
     {

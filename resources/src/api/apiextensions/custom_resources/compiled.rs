@@ -81,7 +81,7 @@ impl Compiled {
     }
 
     fn compile(&self, schema: &Value, failure: Option<String>) -> CompiledSchema {
-        let compiled = Schema::of_custom_resource(schema, self.preserve_unknown_fields, self.kind);
+        let compiled = Schema::for_custom_resource(schema, self.preserve_unknown_fields, self.kind);
         CompiledSchema {
             rules: SchemaRules::compile(schema, compiled.structural().cloned()),
             schema: compiled,

@@ -14,10 +14,10 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
     for present in old.into_iter().flat_map(Object::finalizers) {
         added.remove(present);
     }
-    added.into_iter().flat_map(of_finalizer).collect()
+    added.into_iter().flat_map(finalizer_warnings).collect()
 }
 
-fn of_finalizer(name: &str) -> Vec<String> {
+fn finalizer_warnings(name: &str) -> Vec<String> {
     let warning = |text: &str| format!("metadata.finalizers: {name:?}: {text}");
     let mut warnings: Vec<String> = qualified_name(name).iter().map(|text| warning(text)).collect();
     if !name.contains('/') && !STANDARD.contains(&name) {

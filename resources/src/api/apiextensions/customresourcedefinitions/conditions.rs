@@ -78,7 +78,7 @@ impl Condition {
 
 impl StatusChange {
     /// Creates a change that sets one condition.
-    pub fn of(condition: Condition) -> Self {
+    pub fn from_condition(condition: Condition) -> Self {
         Self { conditions: vec![condition], ..Self::default() }
     }
 
@@ -143,14 +143,14 @@ pub fn establish(definition: &Object) -> Option<StatusChange> {
         let message = "The conversion webhook CABundle is invalid";
         Condition::new(ESTABLISHED, FALSE, "InvalidCABundle", message)
     };
-    (!condition.is_met(definition)).then(|| StatusChange::of(condition))
+    (!condition.is_met(definition)).then(|| StatusChange::from_condition(condition))
 }
 
 /// Returns the change that says how the schemas are not structural; `None` if nothing is to change.
 pub fn non_structural_schema(definition: &Object) -> Option<StatusChange> {
     match why_not_structural(definition) {
         Some(condition) if condition.is_met(definition) => None,
-        Some(condition) => Some(StatusChange::of(condition)),
+        Some(condition) => Some(StatusChange::from_condition(condition)),
         None => find(definition, NON_STRUCTURAL_SCHEMA)
             .map(|_| StatusChange { removed: vec![NON_STRUCTURAL_SCHEMA], ..StatusChange::default() }),
     }
@@ -158,7 +158,7 @@ pub fn non_structural_schema(definition: &Object) -> Option<StatusChange> {
 
 fn why_not_structural(definition: &Object) -> Option<Condition> {
     let mut violations = Vec::new();
-    if Spec::of(definition).preserves_unknown_fields() {
+    if Spec::from_object(definition).preserves_unknown_fields() {
         violations.push("spec.preserveUnknownFields: Invalid value: true: must be false".to_owned());
     }
     let versions = view::list(definition.0.get("spec"), "versions");
@@ -196,7 +196,7 @@ pub fn api_approval(definition: &Object) -> Option<StatusChange> {
         approval::Approval::Bypassed => (FALSE, "UnapprovedAnnotation"),
     };
     let condition = Condition::new(API_APPROVAL, status, reason, message);
-    (!condition.is_met(definition)).then(|| StatusChange::of(condition))
+    (!condition.is_met(definition)).then(|| StatusChange::from_condition(condition))
 }
 
 /// Whether the custom resources of a definition are to be deleted now.

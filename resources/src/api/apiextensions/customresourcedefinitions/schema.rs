@@ -29,7 +29,7 @@ pub(super) enum Additional<'a> {
 
 impl<'a> Schema<'a> {
     /// Reads a schema; `None` if there is none.
-    pub(super) fn of(value: Option<&'a Value>) -> Option<Self> {
+    pub(super) fn from_value(value: Option<&'a Value>) -> Option<Self> {
         value.and_then(|value| Some(Self { value, fields: value.as_object()? }))
     }
 
@@ -81,7 +81,7 @@ impl<'a> Schema<'a> {
 
     /// Returns the schema in a field.
     pub(super) fn child(self, name: &str) -> Option<Self> {
-        Self::of(self.get(name))
+        Self::from_value(self.get(name))
     }
 
     /// Returns the list in a field; empty if unset.
@@ -92,18 +92,18 @@ impl<'a> Schema<'a> {
     /// Returns the schemas in a list, with their places.
     pub(super) fn schemas(self, name: &str) -> impl Iterator<Item = (usize, Self)> {
         let elements = self.list(name).iter().enumerate();
-        elements.filter_map(|(index, value)| Some((index, Self::of(Some(value))?)))
+        elements.filter_map(|(index, value)| Some((index, Self::from_value(Some(value))?)))
     }
 
     /// Returns the schemas in a map.
     pub(super) fn entries(self, name: &str) -> impl Iterator<Item = (&'a str, Self)> {
         let entries = self.get(name).and_then(Value::as_object).into_iter().flatten();
-        entries.filter_map(|(key, value)| Some((key.as_str(), Self::of(Some(value))?)))
+        entries.filter_map(|(key, value)| Some((key.as_str(), Self::from_value(Some(value))?)))
     }
 
     /// Returns the schema of a property.
     pub(super) fn property(self, name: &str) -> Option<Self> {
-        Self::of(self.get("properties")?.get(name))
+        Self::from_value(self.get("properties")?.get(name))
     }
 
     /// Whether there are properties.
@@ -115,7 +115,7 @@ impl<'a> Schema<'a> {
     pub(super) fn items(self) -> Option<Items<'a>> {
         match self.get("items")? {
             Value::Array(list) => Some(Items::Many(list)),
-            value => Self::of(Some(value)).map(Items::One),
+            value => Self::from_value(Some(value)).map(Items::One),
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Schema<'a> {
     pub(super) fn additional(self, name: &str) -> Option<Additional<'a>> {
         match self.get(name)? {
             Value::Bool(allowed) => Some(Additional::Allowed(*allowed)),
-            value => Self::of(Some(value)).map(Additional::Schema),
+            value => Self::from_value(Some(value)).map(Additional::Schema),
         }
     }
 
@@ -148,7 +148,7 @@ impl<'a> Schema<'a> {
         match self.items() {
             Some(Items::One(schema)) => visit(schema),
             Some(Items::Many(list)) => {
-                list.iter().filter_map(|value| Self::of(Some(value))).for_each(&mut *visit);
+                list.iter().filter_map(|value| Self::from_value(Some(value))).for_each(&mut *visit);
             }
             None => {}
         }
@@ -224,6 +224,6 @@ impl<'a> Items<'a> {
             Self::One(_) => &[],
             Self::Many(list) => list,
         };
-        list.iter().enumerate().filter_map(|(index, value)| Some((index, Schema::of(Some(value))?)))
+        list.iter().enumerate().filter_map(|(index, value)| Some((index, Schema::from_value(Some(value))?)))
     }
 }

@@ -55,11 +55,11 @@ impl ObjectStrategy for DefinitionStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        formats::warnings(&Spec::of(object), None)
+        formats::warnings(&Spec::from_object(object), None)
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        formats::warnings(&Spec::of(new), Some(&Spec::of(old)))
+        formats::warnings(&Spec::from_object(new), Some(&Spec::from_object(old)))
     }
 
     /// A definition is removed after its custom resources: until then its own finalizer holds it, which
@@ -77,7 +77,7 @@ impl ObjectStrategy for DefinitionStrategy {
         object.metadata_mut().remove("deletionGracePeriodSeconds");
         object.set(&["metadata", "generation"], (object.generation() - 1).max(1).into());
         defaulting::add_finalizer(object, conditions::CLEANUP_FINALIZER);
-        StatusChange::of(terminating).apply(object);
+        StatusChange::from_condition(terminating).apply(object);
     }
 }
 

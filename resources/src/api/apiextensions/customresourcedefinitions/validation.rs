@@ -70,11 +70,11 @@ pub(super) fn is_valid_bundle(bundle: &str) -> bool {
 }
 
 fn check(new: &Object, old: Option<&Object>, options: &Options<'_>, findings: &mut Findings<'_>) {
-    let view = Spec::of(new);
+    let view = Spec::from_object(new);
     let place = Place::new("spec");
     spec::check(&view, options, &place, findings);
     if let Some(old) = old {
-        spec::check_unchanged(&view, &Spec::of(old), options, &place, findings);
+        spec::check_unchanged(&view, &Spec::from_object(old), options, &place, findings);
     }
     check_status(new, findings);
     check_stored_versions(new, &view, findings);
@@ -123,7 +123,7 @@ fn check_preserve_unknown_fields(
     place: &Place,
     findings: &mut Findings<'_>,
 ) {
-    let did = old.is_some_and(|old| Spec::of(old).preserves_unknown_fields());
+    let did = old.is_some_and(|old| Spec::from_object(old).preserves_unknown_fields());
     if view.preserves_unknown_fields() && !did {
         let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
                       spec.versions[*].schema instead";

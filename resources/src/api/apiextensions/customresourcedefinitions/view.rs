@@ -85,9 +85,10 @@ fn share<'a, T: Copy + Default + PartialEq>(
 
 impl<'a> Spec<'a> {
     /// Views the spec of a definition.
-    pub(super) fn of(object: &'a Object) -> Self {
+    pub(super) fn from_object(object: &'a Object) -> Self {
         let value = object.0.get("spec");
-        let mut versions: Vec<Version<'a>> = list(value, "versions").iter().map(Version::of).collect();
+        let mut versions: Vec<Version<'a>> =
+            list(value, "versions").iter().map(Version::from_value).collect();
         let shared = Parts {
             validation: share(&mut versions, |parts| &mut parts.validation),
             subresources: share(&mut versions, |parts| &mut parts.subresources),
@@ -151,7 +152,7 @@ impl<'a> Spec<'a> {
 }
 
 impl<'a> Version<'a> {
-    fn of(value: &'a Value) -> Self {
+    fn from_value(value: &'a Value) -> Self {
         let this = Some(value);
         Self {
             value,
@@ -189,7 +190,7 @@ impl<'a> Version<'a> {
 impl<'a> Parts<'a> {
     /// Returns the schema.
     pub(super) fn schema(self) -> Option<Schema<'a>> {
-        Schema::of(get(self.validation, "openAPIV3Schema"))
+        Schema::from_value(get(self.validation, "openAPIV3Schema"))
     }
 
     /// Whether there is a `status` subresource.

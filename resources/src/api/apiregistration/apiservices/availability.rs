@@ -58,7 +58,7 @@ impl Availability {
 impl AvailabilityWriter {
     /// Creates the writer of an installed API; `None` if it has no APIServices.
     pub fn new(installed: &InstalledApi) -> Option<Self> {
-        Some(Self { writer: SystemWriter::of::<APIServices>(installed)? })
+        Some(Self { writer: SystemWriter::for_resource::<APIServices>(installed)? })
     }
 
     /// Writes the condition of the APIService with this name and uid. Writes nothing if the condition says so already, or

@@ -111,16 +111,16 @@ impl Automanaged {
 
 impl LocalSpec {
     /// Returns the specification for a group version that Kubernetes does not have.
-    pub(crate) fn of_custom(group: &str, version: &str) -> Self {
+    pub(crate) fn for_custom_resources(group: &str, version: &str) -> Self {
         let priorities = Priorities { group: CUSTOM_GROUP_PRIORITY, version: CUSTOM_VERSION_PRIORITY };
         Self { group: group.to_owned(), version: version.to_owned(), priorities }
     }
 
     /// Returns the specification for a group version that this server serves by a storage map.
-    pub(crate) fn of_map(group: &str, version: &str) -> Self {
+    pub(crate) fn for_storage_map(group: &str, version: &str) -> Self {
         // The group of APIServices comes before all others whatever its own APIService says.
         if group == OWN_GROUP {
-            return Self::of_custom(group, version);
+            return Self::for_custom_resources(group, version);
         }
         Self { group: group.to_owned(), version: version.to_owned(), priorities: priorities(group, version) }
     }
@@ -168,9 +168,9 @@ mod tests {
         assert_eq!(priorities("resource.k8s.io", "v1beta2"), Priorities { group: 16200, version: 15 });
         let custom = Priorities { group: 1000, version: 100 };
         assert_eq!(priorities("zoo.example.com", "v1"), custom);
-        let object = LocalSpec::of_custom("zoo.example.com", "v1").object(Automanaged::Always);
+        let object = LocalSpec::for_custom_resources("zoo.example.com", "v1").object(Automanaged::Always);
         assert_eq!(object.name(), "v1.zoo.example.com");
         assert_eq!(automanaged(&object), Some(Automanaged::Always));
-        assert_eq!(LocalSpec::read(&object), Some(LocalSpec::of_custom("zoo.example.com", "v1")));
+        assert_eq!(LocalSpec::read(&object), Some(LocalSpec::for_custom_resources("zoo.example.com", "v1")));
     }
 }

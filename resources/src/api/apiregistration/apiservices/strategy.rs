@@ -50,7 +50,7 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         check_name(object, &spec, &mut errors);
         check_group_version(&spec, &mut errors);
         for (field, most) in [("groupPriorityMinimum", 20000), ("versionPriority", 1000)] {
@@ -70,7 +70,7 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        for condition in Field::of(new, "status").get("conditions").elements() {
+        for condition in Field::top_level(new, "status").get("conditions").elements() {
             let status = condition.get("status");
             if !CONDITION_STATUSES.contains(&status.text()) {
                 errors.push(FieldError::not_supported(status.path(), status.text(), &CONDITION_STATUSES));

@@ -45,7 +45,7 @@ fn spec(version: &str) -> Value {
 async fn api_services_follow_what_definitions_serve() {
     let installed = testing::installed(&["apiservices"]);
     let store = installed.store(APIServices::TYPE).unwrap();
-    let writer = SystemWriter::of::<APIServices>(&installed).unwrap();
+    let writer = SystemWriter::for_resource::<APIServices>(&installed).unwrap();
     let service = json!({ "namespace": "n", "name": "s" });
     let mut remote = spec("v3");
     remote["service"] = service.clone();

@@ -67,11 +67,11 @@ impl ObjectStrategy for DaemonSetStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_template(&DaemonSet(object).spec().template())
+        warnings::template_warnings(&DaemonSet(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &DaemonSet(new).spec().template())
+        warnings::changed_workload_warnings(new, old, &DaemonSet(new).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

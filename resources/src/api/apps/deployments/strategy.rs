@@ -55,11 +55,11 @@ impl ObjectStrategy for DeploymentStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &Deployment(object).spec().template())
+        warnings::new_workload_warnings(object, &Deployment(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &Deployment(new).spec().template())
+        warnings::changed_workload_warnings(new, old, &Deployment(new).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

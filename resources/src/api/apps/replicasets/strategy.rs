@@ -32,11 +32,11 @@ impl ObjectStrategy for ReplicaSetStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &ReplicaSet(object).spec().template())
+        warnings::new_workload_warnings(object, &ReplicaSet(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        warnings::of_changed_workload(new, old, &ReplicaSet(new).spec().template())
+        warnings::changed_workload_warnings(new, old, &ReplicaSet(new).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

@@ -89,14 +89,14 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_template(&StatefulSet(object).spec().template());
+        let mut warnings = warnings::template_warnings(&StatefulSet(object).spec().template());
         // The path of these warnings does not name the spec.
         warn_of_claims(object, None, &mut warnings);
         warnings
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_changed_workload(new, old, &StatefulSet(new).spec().template());
+        let mut warnings = warnings::changed_workload_warnings(new, old, &StatefulSet(new).spec().template());
         // The path of these warnings has the Go name of the spec.
         warn_of_claims(new, Some("Spec"), &mut warnings);
         warnings

@@ -28,16 +28,16 @@ impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        validation::check(object, Lenience::of(object, None))
+        validation::check(object, Lenience::new(object, None))
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        validation::check(new, Lenience::of(new, Some(old)))
+        validation::check(new, Lenience::new(new, Some(old)))
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = Field::top_level(new, "status");
         for count in ["currentReplicas", "desiredReplicas"] {
             status.get(count).check_not_negative(&mut errors);
         }

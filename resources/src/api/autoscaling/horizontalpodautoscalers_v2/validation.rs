@@ -40,7 +40,7 @@ pub(super) struct Lenience {
 // === impl Lenience ===
 
 impl Lenience {
-    pub(super) fn of(new: &Object, old: Option<&Object>) -> Self {
+    pub(super) fn new(new: &Object, old: Option<&Object>) -> Self {
         let target = |object: &Object, field| {
             object.get_str(&["spec", "scaleTargetRef", field]).unwrap_or_default().to_owned()
         };
@@ -58,7 +58,7 @@ impl Lenience {
 /// Returns all violations of the spec.
 pub(super) fn check(object: &Object, lenience: Lenience) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
+    let spec = Field::top_level(object, "spec");
     check_replicas(&spec, lenience, &mut errors);
     let target = spec.get("scaleTargetRef");
     check_reference(&target, &mut errors);

@@ -34,7 +34,7 @@ impl ObjectStrategy for CronJobStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_name(object, "Pod names and hostnames");
+        let mut warnings = warnings::name_warnings(object, "Pod names and hostnames");
         warnings.extend(job_spec::warn(&CronJob(object).spec().job_template().spec()));
         warnings
     }

@@ -62,15 +62,15 @@ struct Change<'v> {
 }
 
 impl Change<'_> {
-    fn of(&self, field: &str) -> bool {
+    fn changes_field(&self, field: &str) -> bool {
         !semantic::equal(self.new.get(field), self.old.get(field))
     }
 
-    fn of_condition(&self, kind: &str) -> bool {
+    fn changes_condition(&self, kind: &str) -> bool {
         self.new.is(kind) != self.old.is(kind)
     }
 
-    fn of_finish(&self) -> bool {
+    fn changes_finish(&self) -> bool {
         self.new.is_finished() != self.old.is_finished()
     }
 }
@@ -78,7 +78,7 @@ impl Change<'_> {
 /// Checks a change of the status.
 pub(super) fn check(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let status = Field::of(new, "status");
+    let status = Field::top_level(new, "status");
     for count in ["active", "succeeded", "failed", "ready", "terminating"] {
         status.get(count).check_not_negative(&mut errors);
     }
@@ -113,16 +113,16 @@ fn push_condition(status: &Field<'_, '_>, detail: &str, errors: &mut ErrorList) 
 /// Checks the conditions that end a job against each other and against its times.
 fn check_end(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
     let new = &change.new;
-    let completed = change.of_condition("Complete");
+    let completed = change.changes_condition("Complete");
     let (is_complete, is_failed) = (new.is("Complete"), new.is("Failed"));
-    if (completed || change.of_condition("Failed")) && is_complete && is_failed {
+    if (completed || change.changes_condition("Failed")) && is_complete && is_failed {
         push_condition(status, "cannot set Complete=True and Failed=true conditions", errors);
     }
-    if (completed || change.of_condition("FailureTarget")) && is_complete && new.is("FailureTarget") {
+    if (completed || change.changes_condition("FailureTarget")) && is_complete && new.is("FailureTarget") {
         push_condition(status, "cannot set Complete=True and FailureTarget=true conditions", errors);
     }
     let end = status.get("completionTime");
-    if completed || change.of("completionTime") {
+    if completed || change.changes_field("completionTime") {
         if end.exists() && !is_complete {
             errors.push(end.invalid("cannot set completionTime when there is no Complete=True condition"));
         }
@@ -130,18 +130,18 @@ fn check_end(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList
             errors.push(end.required("completionTime is required for Complete jobs"));
         }
     }
-    if change.of("startTime") || change.of("completionTime") {
+    if change.changes_field("startTime") || change.changes_field("completionTime") {
         let (start, finish) = (time::parse(new.text("startTime")), time::parse(end.text()));
         if start.zip(finish).is_some_and(|(start, finish)| finish < start) {
             errors.push(end.invalid("must be equal to or after `startTime`"));
         }
     }
-    let fails = change.of_condition("Failed") || change.of("failedIndexes");
+    let fails = change.changes_condition("Failed") || change.changes_field("failedIndexes");
     if fails && is_failed && !new.is("FailureTarget") {
         let detail = "cannot set Failed=True condition without the FailureTarget=true condition";
         push_condition(status, detail, errors);
     }
-    let succeeds = completed || change.of_condition("SuccessCriteriaMet");
+    let succeeds = completed || change.changes_condition("SuccessCriteriaMet");
     if succeeds && is_complete && !new.is("SuccessCriteriaMet") {
         let detail = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
         push_condition(status, detail, errors);
@@ -154,20 +154,20 @@ fn check_finished(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut Erro
     if !new.is_finished() {
         return;
     }
-    let ends = change.of_finish();
+    let ends = change.changes_finish();
     let active = status.get("active");
-    if (ends || change.of("active")) && active.number() > 0 {
+    if (ends || change.changes_field("active")) && active.number() > 0 {
         errors.push(active.invalid("active>0 is invalid for finished job"));
     }
     let is_suspended = new.spec("suspend") == Some(&Value::Bool(true));
     let never_starts = is_suspended && new.spec("completions").and_then(Value::as_i64) == Some(0);
     let start = status.get("startTime");
-    if (ends || change.of("startTime")) && !never_starts && !start.exists() {
+    if (ends || change.changes_field("startTime")) && !never_starts && !start.exists() {
         errors.push(start.required("startTime is required for finished job"));
     }
     let uncounted = status.get("uncountedTerminatedPods");
     let count = uncounted.get("failed").len() + uncounted.get("succeeded").len();
-    if (ends || change.of("uncountedTerminatedPods")) && count > 0 {
+    if (ends || change.changes_field("uncountedTerminatedPods")) && count > 0 {
         errors
             .push(uncounted.invalid_as("<batch.UncountedTerminatedPods>", "must be empty for finished job"));
     }
@@ -179,7 +179,8 @@ fn check_indexes(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut Error
     let completed = status.get("completedIndexes");
     let failed = status.get("failedIndexes");
     let has_limit = new.spec("backoffLimitPerIndex").is_some();
-    let (completes, fails) = (change.of("completedIndexes"), change.of("failedIndexes"));
+    let (completes, fails) =
+        (change.changes_field("completedIndexes"), change.changes_field("failedIndexes"));
     let check = |list: &Field<'_, '_>, name: &str, errors: &mut ErrorList| {
         let outcome = completions.map(|completions| indexes::count(list.text(), completions));
         if let Some(Err(complaint)) = outcome {
@@ -209,12 +210,12 @@ fn check_indexes(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut Error
 
 fn check_counts(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
     let terminating = status.get("terminating");
-    let ends = change.of_finish() || change.of("terminating");
+    let ends = change.changes_finish() || change.changes_field("terminating");
     if ends && change.new.is_finished() && terminating.number() > 0 {
         errors.push(terminating.invalid("terminating>0 is invalid for finished job"));
     }
     let ready = status.get("ready");
-    let is_checked = change.of("ready") || change.of("active");
+    let is_checked = change.changes_field("ready") || change.changes_field("active");
     if is_checked && ready.integer().is_some_and(|ready| ready > change.new.number("active")) {
         errors.push(ready.invalid("cannot set more ready pods than active"));
     }
@@ -253,12 +254,12 @@ fn check_kept(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorLis
         }
     }
     let end = status.get("completionTime");
-    if end.exists() && old.get("completionTime").is_some() && change.of("completionTime") {
+    if end.exists() && old.get("completionTime").is_some() && change.changes_field("completionTime") {
         errors.push(end.invalid("field is immutable"));
     }
     let is_resuming = old.is("Suspended") && new.has("Suspended", "False");
     let is_suspended = new.spec("suspend") == Some(&Value::Bool(true));
-    if change.of("startTime") && !is_resuming && old.get("startTime").is_some() && !is_suspended {
+    if change.changes_field("startTime") && !is_resuming && old.get("startTime").is_some() && !is_suspended {
         errors.push(status.get("startTime").invalid("field is immutable for unsuspended job once set"));
     }
     let (was_met, is_met) = (old.is("SuccessCriteriaMet"), new.is("SuccessCriteriaMet"));

@@ -105,7 +105,7 @@ impl ObjectStrategy for JobStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_name(object, "Pod names and hostnames");
+        let mut warnings = warnings::name_warnings(object, "Pod names and hostnames");
         warnings.extend(job_spec::warn(&Job(object).spec()));
         warnings
     }

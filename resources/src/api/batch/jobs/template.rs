@@ -12,7 +12,7 @@ const NODE_AFFINITY: &str = "nodeAffinity";
 
 /// Checks that the template is the same, apart from what a suspended job may change.
 pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let spec = Field::of(new, "spec");
+    let spec = Field::top_level(new, "spec");
     let template = spec.get("template");
     let Some(before) = old.get(&["spec", "template"]) else { return };
     let is_suspended = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true));

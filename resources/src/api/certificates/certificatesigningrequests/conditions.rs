@@ -52,7 +52,7 @@ pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
 
 /// Checks the conditions of a request. A violation that the conditions of the stored request have already is accepted.
 pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    let status = Field::of(request, "status");
+    let status = Field::top_level(request, "status");
     let conditions = status.get("conditions");
     let known = old.map(kinds).unwrap_or_default();
     let had = |kind: &str| known.contains(&kind);
@@ -91,7 +91,7 @@ fn kinds(request: &Object) -> Vec<&str> {
 
 /// Checks that no decision is taken back, and that only approvals make new ones.
 pub(super) fn check_change(new: &Object, old: &Object, is_approval: bool, errors: &mut ErrorList) {
-    let status = Field::of(new, "status");
+    let status = Field::top_level(new, "status");
     let conditions = status.get("conditions");
     let (after, before) = (kinds(new), kinds(old));
     let count = |kinds: &[&str], kind: &str| kinds.iter().filter(|present| **present == kind).count();

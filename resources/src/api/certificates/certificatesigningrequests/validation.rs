@@ -55,13 +55,13 @@ pub(super) enum Scope {
 /// Checks a request; `old` is what it was before an update.
 pub(super) fn check(request: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(request, "spec");
+    let spec = Field::top_level(request, "spec");
     let text = spec.get("request");
     let bytes = STANDARD.decode(text.text()).unwrap_or_default();
     if let Some(complaint) = pem::request_complaint(&bytes) {
         errors.push(text.invalid(complaint));
     }
-    let before = old.map(|old| Field::of(old, "spec"));
+    let before = old.map(|old| Field::top_level(old, "spec"));
     check_usages(&spec.get("usages"), before.as_ref().map(|spec| spec.get("usages")).as_ref(), &mut errors);
     let keeps_legacy_signer =
         before.as_ref().is_some_and(|before| before.get("signerName").text() == LEGACY_SIGNER);
@@ -79,7 +79,7 @@ pub(super) fn check(request: &Object, old: Option<&Object>) -> ErrorList {
 pub(super) fn check_update(new: &Object, old: &Object, scope: Scope) -> ErrorList {
     let mut errors = check(new, Some(old));
     conditions::check_change(new, old, scope == Scope::Approval, &mut errors);
-    let status = Field::of(new, "status");
+    let status = Field::top_level(new, "status");
     let certificate = status.get("certificate");
     let before = old.get_str(&["status", "certificate"]).unwrap_or_default();
     if before != certificate.text() {
@@ -94,7 +94,7 @@ pub(super) fn check_update(new: &Object, old: &Object, scope: Scope) -> ErrorLis
 
 /// Checks the certificate unless it is the one from before, or that one was no certificate either.
 fn check_certificate(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    let status = Field::of(request, "status");
+    let status = Field::top_level(request, "status");
     let certificate = status.get("certificate");
     let complaint = |text: &str| pem::certificate_complaint(&STANDARD.decode(text).unwrap_or_default());
     let before = old.map(|old| old.get_str(&["status", "certificate"]).unwrap_or_default());

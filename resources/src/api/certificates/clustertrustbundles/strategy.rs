@@ -28,15 +28,15 @@ impl ObjectStrategy for ClusterTrustBundleStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(object, &mut errors);
-        check_bundle(&Field::of(object, "spec").get("trustBundle"), &mut errors);
+        check_bundle(&Field::top_level(object, "spec").get("trustBundle"), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(new, &mut errors);
-        let spec = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let spec = Field::top_level(new, "spec");
+        let before = Field::top_level(old, "spec");
         let bundle = spec.get("trustBundle");
         if bundle.text() != before.get("trustBundle").text() {
             check_bundle(&bundle, &mut errors);
@@ -47,7 +47,7 @@ impl ObjectStrategy for ClusterTrustBundleStrategy {
 }
 
 fn check(object: &Object, errors: &mut ErrorList) {
-    let spec = Field::of(object, "spec");
+    let spec = Field::top_level(object, "spec");
     let signer = spec.get("signerName");
     for complaint in name_complaints(object.name(), signer.text()) {
         errors.push(FieldError::invalid(FieldPath::new("metadata").child("name"), object.name(), complaint));

@@ -30,12 +30,12 @@ const REFRESH_MARGIN: SignedDuration = SignedDuration::from_mins(10);
 /// Checks a change of the status.
 pub(super) fn check_status(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let status = Field::of(new, "status");
+    let status = Field::top_level(new, "status");
     check_conditions(&status.get("conditions"), &mut errors);
     if !errors.is_empty() {
         return errors;
     }
-    let is_same = semantic::equal(status.value(), Field::of(old, "status").value());
+    let is_same = semantic::equal(status.value(), Field::top_level(old, "status").value());
     let refused =
         |detail: &str| ErrorList::from(FieldError::invalid(status.path(), "", detail).without_value());
     if FINAL.iter().any(|state| has(old, state)) {
@@ -125,12 +125,12 @@ fn check_issued(status: &Field<'_, '_>, old: &Object) -> Result<(), ErrorList> {
 
 /// Returns the public key that the request is about, encoded.
 fn wanted_key(request: &Object) -> Option<Vec<u8>> {
-    let spec = Field::of(request, "spec");
+    let spec = Field::top_level(request, "spec");
     let stub = spec.get("stubPKCS10Request");
     if stub.text().is_empty() {
         Some(key::bytes(&spec.get("pkixPublicKey")))
     } else {
-        key::of_request(&key::bytes(&stub))
+        key::public_key_in_request(&key::bytes(&stub))
     }
 }
 

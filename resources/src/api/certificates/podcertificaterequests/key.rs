@@ -38,7 +38,7 @@ pub(super) fn bytes(field: &Field<'_, '_>) -> Vec<u8> {
 }
 
 /// Returns the subject's public key in a request of PKCS#10, encoded.
-pub(super) fn of_request(der: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn public_key_in_request(der: &[u8]) -> Option<Vec<u8>> {
     match X509CertificationRequest::from_der(der) {
         Ok(([], request)) => Some(request.certification_request_info.subject_pki.raw.to_vec()),
         _ => None,
@@ -57,7 +57,7 @@ pub(super) fn check_request(field: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(hidden("must be a valid PKCS#10 CSR"));
         return;
     };
-    let Some(kind) = Kind::of(&request.certification_request_info.subject_pki) else {
+    let Some(kind) = Kind::from_info(&request.certification_request_info.subject_pki) else {
         errors.push(hidden(UNKNOWN));
         return;
     };
@@ -85,7 +85,7 @@ pub(super) fn check_proof(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         errors.push(key.invalid("must be a valid PKIX-serialized public key"));
         return;
     };
-    let Some(kind) = Kind::of(&info) else {
+    let Some(kind) = Kind::from_info(&info) else {
         errors.push(key.invalid(UNKNOWN));
         return;
     };
@@ -107,7 +107,7 @@ pub(super) fn check_proof(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 // === impl Kind ===
 
 impl Kind {
-    fn of(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
+    fn from_info(info: &SubjectPublicKeyInfo<'_>) -> Option<Self> {
         if info.algorithm.algorithm == OID_SIG_ED25519 {
             return Some(Self::Ed25519);
         }

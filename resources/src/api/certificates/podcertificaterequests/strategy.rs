@@ -15,14 +15,14 @@ pub(super) struct PodCertificateRequestStrategy;
 impl ObjectStrategy for PodCertificateRequestStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        validation::check(&Field::of(object, "spec"), &mut errors);
+        validation::check(&Field::top_level(object, "spec"), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let before = Field::of(old, "spec");
-        let spec = Field::of(new, "spec");
+        let before = Field::top_level(old, "spec");
+        let spec = Field::top_level(new, "spec");
         spec.check_immutable_as("<certificates.PodCertificateRequestSpec>", &before, &mut errors);
         errors
     }

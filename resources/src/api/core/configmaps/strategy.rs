@@ -15,8 +15,8 @@ pub(super) struct ConfigMapStrategy;
 impl ObjectStrategy for ConfigMapStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let data = Field::of(object, "data");
-        let binary = Field::of(object, "binaryData");
+        let data = Field::top_level(object, "data");
+        let binary = Field::top_level(object, "binaryData");
         config_data::check_keys(&data, &mut errors);
         config_data::check_keys(&binary, &mut errors);
         for (key, field) in data.entries() {

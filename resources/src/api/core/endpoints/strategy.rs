@@ -21,7 +21,7 @@ impl ObjectStrategy for EndpointsStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        for subset in Field::of(object, "subsets").elements() {
+        for subset in Field::top_level(object, "subsets").elements() {
             check_subset(&subset, &mut errors);
         }
         errors

@@ -41,7 +41,7 @@ pub(crate) trait Layout {
 }
 
 /// The columns of a version.
-pub(crate) const fn of<L: Layout>() -> [Column; 10] {
+pub(crate) const fn columns<L: Layout>() -> [Column; 10] {
     [
         Column::dated("Last Seen", last_seen::<L>).described(LAST_SEEN),
         Column::text("Type", |object| printers::text(object, &["type"])).described(TYPE),
@@ -91,10 +91,10 @@ fn source<L: Layout>(object: &Object) -> Value {
 
 /// Returns the number of occurrences: that of the series, or else at least one.
 fn count<L: Layout>(object: &Object) -> Value {
-    let of = |path: &[&str]| object.get_i64(path).unwrap_or_default();
+    let number = |path: &[&str]| object.get_i64(path).unwrap_or_default();
     match object.get(&["series"]) {
-        Some(Value::Object(_)) => of(&["series", "count"]).into(),
-        _ => of(&[L::COUNT]).max(1).into(),
+        Some(Value::Object(_)) => number(&["series", "count"]).into(),
+        _ => number(&[L::COUNT]).max(1).into(),
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
         let cell = |name: &str, event: Value| {
             let object = Object::from_value(event).unwrap();
             let column = Events::TYPE.columns.iter().find(|column| column.name == name).unwrap();
-            column.cell.of(&object).at(jiff::Timestamp::now())
+            column.cell.value(&object).at(jiff::Timestamp::now())
         };
         for (event, source) in [
             (

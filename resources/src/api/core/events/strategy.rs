@@ -143,7 +143,7 @@ fn check_report(context: &RequestContext, object: &Object, errors: &mut ErrorLis
         errors.push(FieldError::invalid(field(), reporter, complaint));
     }
     for name in ["reportingInstance", "action", "reason"] {
-        if Field::of(object, name).check_present(errors) {
+        if Field::top_level(object, name).check_present(errors) {
             check_length(object, name, SHORT_TEXT_BYTES, errors);
         }
     }

@@ -35,7 +35,7 @@ impl ObjectStrategy for LimitRangeStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let limits = spec.get("limits");
         let mut seen = BTreeSet::new();
         for limit in limits.elements() {

@@ -46,7 +46,7 @@ impl UpdateRules for FinalizeRules {
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, _: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
+        let spec = Field::top_level(new, "spec");
         for finalizer in spec.get("finalizers").elements() {
             strategy::check_finalizer(&finalizer.path(), finalizer.text(), &mut errors);
         }

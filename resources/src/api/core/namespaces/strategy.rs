@@ -67,7 +67,7 @@ impl ObjectStrategy for NamespaceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let finalizers = Field::of(object, "spec");
+        let finalizers = Field::top_level(object, "spec");
         let finalizers = finalizers.get("finalizers");
         for finalizer in finalizers.elements() {
             check_finalizer(&finalizers.path(), finalizer.text(), &mut errors);
@@ -81,7 +81,7 @@ impl ObjectStrategy for NamespaceStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = Field::top_level(new, "status");
         let phase = status.get("phase").called("Phase");
         let deleting = new.deletion_timestamp().is_some();
         if deleting && phase.text() != "Terminating" {

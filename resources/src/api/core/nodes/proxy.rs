@@ -50,7 +50,7 @@ impl ConnectRules for NodeProxy {
         let target = Target::parse(name)
             .ok_or_else(|| StatusError::bad_request(format!("invalid node request {name:?}")))?;
         let node = read_newest(nodes, context, target.name).await?;
-        let kubelet = Kubelet::of(&node, &self.address_types)?;
+        let kubelet = Kubelet::from_node(&node, &self.address_types)?;
         if target.port.is_empty() || target.port == kubelet.port.to_string() {
             let kubelet = kubelet.destination(path_of(request), Exchange::Any);
             return Ok(Connection::To(Destination { peer: Peer::ProxiedKubelet, ..kubelet }));

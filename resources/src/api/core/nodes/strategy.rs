@@ -52,7 +52,7 @@ impl ObjectStrategy for NodeStrategy {
         let mut errors = ErrorList::default();
         validation::check_common(object, &mut errors);
         validation::check_swap(object, &mut errors);
-        validation::check_networks(&Field::of(object, "spec").get("podCIDRs"), &mut errors);
+        validation::check_networks(&Field::top_level(object, "spec").get("podCIDRs"), &mut errors);
         errors
     }
 
@@ -86,7 +86,7 @@ impl ObjectStrategy for NodeStrategy {
 
 fn warnings(node: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
-    let spec = Field::of(node, "spec");
+    let spec = Field::top_level(node, "spec");
     if spec.get("configSource").exists() {
         warnings.push("spec.configSource: the feature is removed".to_owned());
     }

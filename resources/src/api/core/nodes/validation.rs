@@ -31,8 +31,8 @@ const KEPT_NETWORKS: &str = "node updates may not change podCIDR except from \"\
 
 /// Checks what holds for new nodes and for changed ones.
 pub(super) fn check_common(node: &Object, errors: &mut ErrorList) {
-    let spec = Field::of(node, "spec");
-    let status = Field::of(node, "status");
+    let spec = Field::top_level(node, "spec");
+    let status = Field::top_level(node, "status");
     check_avoided_pods(node, errors);
     check_taints(&spec.get("taints"), errors);
     for amounts in ["capacity", "allocatable"] {
@@ -43,7 +43,7 @@ pub(super) fn check_common(node: &Object, errors: &mut ErrorList) {
 
 /// Checks the size of the swap space.
 pub(super) fn check_swap(node: &Object, errors: &mut ErrorList) {
-    let status = Field::of(node, "status");
+    let status = Field::top_level(node, "status");
     let info = status.get("nodeInfo");
     let swap = info.get("swap");
     let capacity = swap.get("capacity");
@@ -81,15 +81,15 @@ pub(super) fn check_networks(networks: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Checks what may not change.
 pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let status = Field::of(new, "status");
+    let status = Field::top_level(new, "status");
     let addresses = status.get("addresses");
     addresses.check_unique(
         |address| (address.get("type").text(), address.get("address").text()),
         |address| address.duplicate().shown_as(go_text::text(address.value(), "<core.NodeAddress>")),
         errors,
     );
-    let spec = Field::of(new, "spec");
-    let before = Field::of(old, "spec");
+    let spec = Field::top_level(new, "spec");
+    let before = Field::top_level(old, "spec");
     let (networks, known) = (spec.get("podCIDRs"), before.get("podCIDRs"));
     if !known.is_empty() {
         if networks.len() == known.len() {

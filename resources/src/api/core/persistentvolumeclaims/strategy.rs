@@ -51,7 +51,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = PersistentVolumeClaim(new).spec();
-        let tolerated = Tolerated::of(&PersistentVolumeClaim(old).spec());
+        let tolerated = Tolerated::from_spec(&PersistentVolumeClaim(old).spec());
         volume_claim::check_spec(&spec, tolerated, &mut errors);
         check_spec_kept(new, old, &mut errors);
         check_growth(new, old, &mut errors);

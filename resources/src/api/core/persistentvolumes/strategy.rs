@@ -77,13 +77,13 @@ impl ObjectStrategy for PersistentVolumeStrategy {
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let before = Field::of(old, "spec");
+        let before = Field::top_level(old, "spec");
         let mut errors = check(new, Some(&before));
-        let after = Field::of(new, "spec");
+        let after = Field::top_level(new, "spec");
         // Kubernetes checks the spec with the object and again with the update.
         spec::check(&after, new.name(), Some(&before), &mut errors);
         check_source_kept(new, old, &mut errors);
-        let top = Field::of(new, "spec");
+        let top = Field::top_level(new, "spec");
         check_kept(&top, &before, &mut errors);
         errors
     }
@@ -99,7 +99,7 @@ impl ObjectStrategy for PersistentVolumeStrategy {
 
 fn check(object: &Object, old: Option<&Field<'_, '_>>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let volume = Field::of(object, "spec");
+    let volume = Field::top_level(object, "spec");
     spec::check(&volume, object.name(), old, &mut errors);
     let has_options = object.annotations().any(|(key, _)| key == MOUNT_OPTIONS);
     if has_options && !sources::takes_mount_options(&volume) {
@@ -186,7 +186,7 @@ fn warnings(object: &Object) -> Vec<String> {
             warnings.push(format!("metadata.annotations[{key}]: {text}"));
         }
     }
-    let spec = Field::of(object, "spec");
+    let spec = Field::top_level(object, "spec");
     let policy = spec.get("persistentVolumeReclaimPolicy");
     if policy.text() == "Recycle" {
         warnings.push(format!(

@@ -205,7 +205,7 @@ fn limits_of_pod(pod: &mut Object) {
     if limits.is_empty() && requests.is_empty() {
         return;
     }
-    for (name, amount) in totals::of_containers(&Pod(pod).spec(), "limits") {
+    for (name, amount) in totals::containers_total(&Pod(pod).spec(), "limits") {
         if name.starts_with(HUGE_PAGES) && !requests.contains_key(&name) && !limits.contains_key(&name) {
             limits.insert(name, amount.to_string().into());
         }
@@ -221,7 +221,7 @@ fn requests_of_pod(pod: &mut Object) {
     if limits.is_empty() {
         return;
     }
-    for (name, amount) in totals::of_containers(&Pod(pod).spec(), "requests") {
+    for (name, amount) in totals::containers_total(&Pod(pod).spec(), "requests") {
         if matches!(name.as_str(), "cpu" | "memory") && !requests.contains_key(&name) {
             requests.insert(name, amount.to_string().into());
         }

@@ -75,14 +75,14 @@ fn read_kind(resources: &ResourceRequirements<'_, '_>, kind: &str) -> Amounts {
 
 /// Returns the total of a pod (`requests` or `limits`): the total of its containers, or the amounts that the pod itself
 /// specifies. The overhead is added.
-pub(crate) fn of_pod(pod: &Object, kind: &str) -> Amounts {
+pub(crate) fn pod_total(pod: &Object, kind: &str) -> Amounts {
     let spec = Pod(pod).spec();
-    let total = of_containers(&spec, kind);
+    let total = containers_total(&spec, kind);
     with_overhead(&spec, kind, with_own(&spec, kind, total, is_of_pods))
 }
 
-/// Returns the total of a pod as [`of_pod`] does, with what its containers still have while a resize is under way.
-pub(crate) fn of_resizing_pod(pod: &Object, kind: &str) -> Amounts {
+/// Returns the total of a pod as [`pod_total`] does, with what its containers still have while a resize is under way.
+pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
     let spec = Pod(pod).spec();
     let status = Pod(pod).status();
     let is_infeasible = status.conditions().elements().any(|condition| {
@@ -123,7 +123,7 @@ fn with_state(wanted: Amounts, state: &ContainerStatus<'_, '_>, kind: &str, is_i
 /// Returns the total of a pod without the overhead.
 pub(crate) fn without_overhead(pod: &Object, kind: &str) -> Amounts {
     let spec = Pod(pod).spec();
-    let total = of_containers(&spec, kind);
+    let total = containers_total(&spec, kind);
     with_own(&spec, kind, total, |name| matches!(name, "cpu" | "memory"))
 }
 
@@ -160,7 +160,7 @@ fn with_overhead(spec: &PodSpec<'_, '_>, kind: &str, mut total: Amounts) -> Amou
 
 /// Returns the total of the containers in a pod spec: containers and sidecars run concurrently, other init containers run
 /// sequentially before them.
-pub(crate) fn of_containers(spec: &PodSpec<'_, '_>, kind: &str) -> Amounts {
+pub(crate) fn containers_total(spec: &PodSpec<'_, '_>, kind: &str) -> Amounts {
     sum(spec, |container, _| read_kind(&container.resources(), kind))
 }
 
@@ -201,7 +201,7 @@ mod tests {
         let total = |init: Vec<Value>| {
             let pod =
                 json!({"spec": {"containers": [container("1"), container("500m")], "initContainers": init}});
-            of_pod(&Object::from_value(pod).unwrap(), "requests")["cpu"].to_string()
+            pod_total(&Object::from_value(pod).unwrap(), "requests")["cpu"].to_string()
         };
         assert_eq!(total(vec![]), "1500m");
         assert_eq!(total(vec![container("1")]), "1500m");
@@ -218,10 +218,10 @@ mod tests {
             "containers": [{"resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}}],
         }}))
         .unwrap();
-        assert_eq!(of_pod(&pod, "requests")["cpu"].to_string(), "4");
+        assert_eq!(pod_total(&pod, "requests")["cpu"].to_string(), "4");
         assert_eq!(without_overhead(&pod, "requests")["cpu"].to_string(), "3");
         // The overhead of resources without a limit does not limit them.
-        let limits = of_pod(&pod, "limits");
+        let limits = pod_total(&pod, "limits");
         assert_eq!(limits["cpu"].to_string(), "3");
         assert!(!limits.contains_key("memory") && has_own(&pod));
     }
@@ -238,7 +238,7 @@ mod tests {
             }))
             .unwrap()
         };
-        let total = |pod: &Object| of_resizing_pod(pod, "requests")["cpu"].to_string();
+        let total = |pod: &Object| resizing_pod_total(pod, "requests")["cpu"].to_string();
         assert_eq!(total(&pod("1", "2", json!([]))), "2");
         assert_eq!(total(&pod("3", "2", json!([]))), "3");
         let infeasible = json!([{"type": "PodResizePending", "reason": "Infeasible"}]);

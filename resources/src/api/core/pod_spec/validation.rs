@@ -143,7 +143,7 @@ fn check_spec(spec: &PodSpec<'_, '_>, pod: Option<&Pod<'_>>, options: &Options, 
         spec,
         options,
         volumes: &volumes,
-        claims: &ClaimNames::of(&claims),
+        claims: &ClaimNames::from_claims(&claims),
         uses_host_users: spec.host_users().truth() != Some(false),
     };
     surroundings.check(errors);

@@ -42,7 +42,7 @@ const APPARMOR_FIELD: &str = "deprecated since v1.30; use the \"appArmorProfile\
 const MAX_PORT_COMPARISONS: usize = 10_000;
 
 /// Returns warnings about a name that becomes part of host names but is no valid label.
-pub(crate) fn of_name(object: &Object, used_in: &str) -> Vec<String> {
+pub(crate) fn name_warnings(object: &Object, used_in: &str) -> Vec<String> {
     let complaints = names::dns_label(object.name());
     if complaints.is_empty() {
         return Vec::new();
@@ -54,28 +54,28 @@ pub(crate) fn of_name(object: &Object, used_in: &str) -> Vec<String> {
 }
 
 /// Returns warnings about a new workload: its name, with which its pods' names begin, and its template.
-pub(crate) fn of_new_workload(object: &Object, template: &PodTemplateSpec<'_, '_>) -> Vec<String> {
-    let mut warnings = of_name(object, "Pod names and hostnames");
-    warnings.extend(of_template(template));
+pub(crate) fn new_workload_warnings(object: &Object, template: &PodTemplateSpec<'_, '_>) -> Vec<String> {
+    let mut warnings = name_warnings(object, "Pod names and hostnames");
+    warnings.extend(template_warnings(template));
     warnings
 }
 
 /// Returns warnings about an updated workload: those about its template, if that changed.
-pub(crate) fn of_changed_workload(
+pub(crate) fn changed_workload_warnings(
     new: &Object,
     old: &Object,
     template: &PodTemplateSpec<'_, '_>,
 ) -> Vec<String> {
-    if new.generation() == old.generation() { Vec::new() } else { of_template(template) }
+    if new.generation() == old.generation() { Vec::new() } else { template_warnings(template) }
 }
 
 /// Warnings about a pod.
-pub(crate) fn of_pod(pod: &Object) -> Vec<String> {
+pub(crate) fn pod_warnings(pod: &Object) -> Vec<String> {
     Warnings::default().collect(&Pod(pod).metadata(), &Pod(pod).spec(), false)
 }
 
 /// Warnings about a template of pods.
-pub(crate) fn of_template(template: &PodTemplateSpec<'_, '_>) -> Vec<String> {
+pub(crate) fn template_warnings(template: &PodTemplateSpec<'_, '_>) -> Vec<String> {
     Warnings::default().collect(&template.metadata(), &template.spec(), true)
 }
 
@@ -380,14 +380,14 @@ mod tests {
     use resource_views::core::v1::PodTemplate;
     use serde_json::{Value, json};
 
-    fn of(name: &str, spec: &Value) -> Vec<String> {
-        of_pod(&Object::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap())
+    fn spec_warnings(name: &str, spec: &Value) -> Vec<String> {
+        pod_warnings(&Object::from_value(json!({"metadata": {"name": name}, "spec": spec})).unwrap())
     }
 
     #[test]
     fn hidden_and_overlapping_values_are_told() {
         let environment = |second: &str| {
-            of(
+            spec_warnings(
                 "p",
                 &json!({"containers": [{"env": [{"name": "A", "value": "1"}, {"name": "A", "value": second}]}]}),
             )
@@ -397,18 +397,18 @@ mod tests {
         assert!(environment("$(A)2").is_empty());
         let memory = json!({"containers": [{"resources": {"requests": {"memory": "100m"}, "limits": {"memory": "1Gi"}}}]});
         assert_eq!(
-            of("p", &memory),
+            spec_warnings("p", &memory),
             [
                 "spec.containers[0].resources.requests[memory]: fractional byte value \"100m\" is invalid, must be an integer"
             ]
         );
         let port = json!({"containerPort": 80, "protocol": "TCP"});
         assert_eq!(
-            of("p", &json!({"containers": [{"ports": [port]}, {"ports": [port]}]})),
+            spec_warnings("p", &json!({"containers": [{"ports": [port]}, {"ports": [port]}]})),
             ["spec.containers[1].ports[0]: duplicate port definition with spec.containers[0].ports[0]"]
         );
         assert_eq!(
-            of("p", &json!({"nodeSelector": {"beta.kubernetes.io/os": "linux"}})),
+            spec_warnings("p", &json!({"nodeSelector": {"beta.kubernetes.io/os": "linux"}})),
             [
                 "spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use \"kubernetes.io/os\" instead"
             ]
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn a_dot_in_a_workloads_name_is_told() {
         let object = Object::from_value(json!({"metadata": {"name": "a.b"}})).unwrap();
-        let warnings = of_new_workload(&object, &PodTemplate(&object).template());
+        let warnings = new_workload_warnings(&object, &PodTemplate(&object).template());
         assert!(warnings[0].ends_with("a DNS label is recommended: [must not contain dots]"), "{warnings:?}");
     }
 }

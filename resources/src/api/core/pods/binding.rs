@@ -57,7 +57,7 @@ impl Storage for PodBinding {
     }
 
     fn schema(&self) -> Schema {
-        crate::schema::of_kind(BINDING)
+        crate::schema::built_in_kind(BINDING)
     }
 }
 

@@ -72,7 +72,7 @@ fn sidecars(object: &Object) -> HashSet<&str> {
 /// Returns ready and all containers that keep running: `1/2`.
 fn ready(object: &Object) -> Value {
     let all = printers::length(object, &["spec", "containers"]) + sidecars(object).len();
-    format!("{}/{all}", Progress::of(object, String::new()).ready).into()
+    format!("{}/{all}", Progress::compute(object, String::new()).ready).into()
 }
 
 /// Returns a summary of the pod's state.
@@ -86,7 +86,7 @@ fn status(object: &Object) -> Value {
     }) {
         "SchedulingGated".clone_into(&mut word);
     }
-    let mut word = Progress::of(object, word).word;
+    let mut word = Progress::compute(object, word).word;
     if object.deletion_timestamp().is_some() {
         let lost = object.get_str(&["status", "reason"]) == Some("NodeLost");
         let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
@@ -101,7 +101,7 @@ fn status(object: &Object) -> Value {
 
 /// Returns the number of restarts, and the time since the last one.
 fn restarts(object: &Object) -> CellValue {
-    let Progress { restarts: count, last_restart: last, .. } = Progress::of(object, String::new());
+    let Progress { restarts: count, last_restart: last, .. } = Progress::compute(object, String::new());
     match last {
         Some(since) if count > 0 => CellValue::Age { before: format!("{count} ("), since, after: " ago)" },
         _ => count.to_string().into(),

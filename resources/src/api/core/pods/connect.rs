@@ -66,7 +66,7 @@ impl Kubelets {
             return Ok(None);
         }
         let node = Lookup::within::<Nodes>(&self.stores)?.newest("", node).await?;
-        Ok(Some(Kubelet::of(&node, &self.address_types)?.destination(path, request_shape.exchange)))
+        Ok(Some(Kubelet::from_node(&node, &self.address_types)?.destination(path, request_shape.exchange)))
     }
 }
 

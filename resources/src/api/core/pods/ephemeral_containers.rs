@@ -70,7 +70,8 @@ impl UpdateRules for EphemeralContainersRules {
             let detail = match now {
                 None => format!("existing ephemeral containers {:?} may not be removed\n", name.text()),
                 Some(now) if !semantic::equal(*now, before.value()) => {
-                    let diff = difference::of(before.value(), *now, "*<core.EphemeralContainer>");
+                    let diff =
+                        difference::value_difference(before.value(), *now, "*<core.EphemeralContainer>");
                     format!("existing ephemeral containers {:?} may not be changed\n{diff}", name.text())
                 }
                 Some(_) => continue,

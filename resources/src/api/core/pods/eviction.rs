@@ -70,7 +70,7 @@ impl Storage for PodEviction {
     }
 
     fn schema(&self) -> Schema {
-        crate::schema::of_kind(EVICTION)
+        crate::schema::built_in_kind(EVICTION)
     }
 }
 

@@ -88,7 +88,7 @@ impl UpdateRules for ResizeRules {
             let detail = "Pod running on node without support for resize";
             errors.push(FieldError::forbidden(FieldPath::new("spec"), detail));
         }
-        check_changes(&Field::of(new, "spec"), &Field::of(old, "spec"), &mut errors);
+        check_changes(&Field::top_level(new, "spec"), &Field::top_level(old, "spec"), &mut errors);
         errors
     }
 }

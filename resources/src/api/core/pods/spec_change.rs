@@ -156,7 +156,7 @@ fn check_other_fields(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: 
     }
     let allowed = Value::Object(allowed);
     if !semantic::equal(Some(&allowed), before.value()) {
-        let diff = difference::of(before.value(), Some(&allowed), "*<core.PodSpec>");
+        let diff = difference::value_difference(before.value(), Some(&allowed), "*<core.PodSpec>");
         errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{MUTABLE}\n{diff}")));
     }
 }

@@ -64,8 +64,8 @@ impl ObjectStrategy for PodStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let mut warnings = warnings::of_name(object, "the Pod's hostname");
-        warnings.extend(warnings::of_pod(object));
+        let mut warnings = warnings::name_warnings(object, "the Pod's hostname");
+        warnings.extend(warnings::pod_warnings(object));
         warnings
     }
 

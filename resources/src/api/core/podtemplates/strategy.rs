@@ -17,11 +17,11 @@ impl ObjectStrategy for PodTemplateStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_template(&PodTemplate(object).template())
+        warnings::template_warnings(&PodTemplate(object).template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings::of_template(&PodTemplate(new).template())
+        warnings::template_warnings(&PodTemplate(new).template())
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

@@ -35,7 +35,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of_new_workload(object, &ReplicationController(object).spec().template())
+        warnings::new_workload_warnings(object, &ReplicationController(object).spec().template())
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> Vec<String> {
@@ -43,7 +43,7 @@ impl ObjectStrategy for ReplicationControllerStrategy {
         if new.generation() == old.generation() {
             return Vec::new();
         }
-        warnings::of_template(&ReplicationController(old).spec().template())
+        warnings::template_warnings(&ReplicationController(old).spec().template())
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

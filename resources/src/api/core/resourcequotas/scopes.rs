@@ -154,7 +154,7 @@ mod tests {
         let causes = |spec: Value| {
             let quota = Object::from_value(json!({"spec": spec})).unwrap();
             let mut errors = ErrorList::default();
-            check(&Field::of(&quota, "spec"), &mut errors);
+            check(&Field::top_level(&quota, "spec"), &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let none: [&str; 0] = [];

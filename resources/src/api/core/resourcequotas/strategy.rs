@@ -37,7 +37,7 @@ pub(super) struct ResourceQuotaStrategy;
 impl ObjectStrategy for ResourceQuotaStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         check_amounts(&spec.get("hard"), &mut errors);
         scopes::check(&spec, &mut errors);
         errors
@@ -45,8 +45,8 @@ impl ObjectStrategy for ResourceQuotaStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let new = Field::of(new, "spec");
-        let old = Field::of(old, "spec");
+        let new = Field::top_level(new, "spec");
+        let old = Field::top_level(old, "spec");
         let (scopes, before) = (new.get("scopes"), old.get("scopes"));
         let set = |list: &Field<'_, '_>| {
             list.elements().map(|scope| scope.text().to_owned()).collect::<BTreeSet<_>>()
@@ -59,7 +59,7 @@ impl ObjectStrategy for ResourceQuotaStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = Field::top_level(new, "status");
         check_amounts(&status.get("hard"), &mut errors);
         check_amounts(&status.get("used"), &mut errors);
         errors

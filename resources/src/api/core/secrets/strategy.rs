@@ -31,7 +31,7 @@ impl ObjectStrategy for SecretStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let data = Field::of(object, "data");
+        let data = Field::top_level(object, "data");
         config_data::check_keys(&data, &mut errors);
         let total = data.entries().map(|(_, value)| config_data::decoded_length(value.text())).sum::<usize>();
         if total > config_data::MAX_BYTES {
@@ -43,7 +43,7 @@ impl ObjectStrategy for SecretStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        Field::of(new, "type").check_immutable(&Field::of(old, "type"), &mut errors);
+        Field::top_level(new, "type").check_immutable(&Field::top_level(old, "type"), &mut errors);
         config_data::check_immutable(new, old, &["data"], &mut errors);
         errors.append(self.validate(context, new));
         errors.append(config_data::repeated_metadata_errors(new));

@@ -71,7 +71,7 @@ impl Storage for Token {
     }
 
     fn schema(&self) -> Schema {
-        crate::schema::of_kind(REQUEST)
+        crate::schema::built_in_kind(REQUEST)
     }
 
     fn apply_defaults(&self, request: &mut Object) {
@@ -183,7 +183,7 @@ impl Token {
             ("", "Pod") => {
                 let pod = Lookup::within::<Pods>(&self.stores)?.newest(namespace, name).await?;
                 let uid = pod.uid().to_owned();
-                (self.of_pod(account, &pod).await?, uid)
+                (self.bind_to_pod(account, &pod).await?, uid)
             }
             ("", "Node") => {
                 let node = Lookup::within::<Nodes>(&self.stores)?.newest("", name).await?;
@@ -214,7 +214,7 @@ impl Token {
         Ok(Some(binding))
     }
 
-    async fn of_pod(&self, account: &str, pod: &Object) -> Result<TokenBinding, StatusError> {
+    async fn bind_to_pod(&self, account: &str, pod: &Object) -> Result<TokenBinding, StatusError> {
         if pod.get_str(&["spec", "serviceAccountName"]) != Some(account) {
             return Err(StatusError::bad_request(format!(
                 "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."

@@ -195,7 +195,7 @@ impl AddressObjects {
         let gone = || StatusError::internal("the server has ended");
         let services = self.services.upgrade().ok_or_else(gone)?;
         let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
-        let uses = service.as_ref().map(Uses::of).unwrap_or_default();
+        let uses = service.as_ref().map(Uses::from_service).unwrap_or_default();
         if !uses.addresses.contains(&address) {
             return Ok(false);
         }

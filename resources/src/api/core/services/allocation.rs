@@ -57,13 +57,13 @@ pub(crate) fn attach(installed: &InstalledApi, ranges: ServiceAllocation) -> Opt
     let store = installed.store(Services::TYPE)?;
     let taken: Arc<Mutex<Taken>> = Arc::default();
     // If IPAddresses are not served, no objects are created.
-    let objects = SystemWriter::of::<IPAddresses>(installed).map(|system_writer| {
+    let objects = SystemWriter::for_resource::<IPAddresses>(installed).map(|system_writer| {
         Arc::new(AddressObjects::new(system_writer, Arc::downgrade(&store), taken.clone()))
     });
     let allocator = Arc::new(Allocator {
         store: Arc::downgrade(&store),
         ranges,
-        service_cidrs: SystemWriter::of::<ServiceCIDRs>(installed),
+        service_cidrs: SystemWriter::for_resource::<ServiceCIDRs>(installed),
         objects,
         taken,
         refreshing: tokio::sync::Mutex::default(),
@@ -206,7 +206,7 @@ impl Allocator {
         let Some(holder) = self.taken().port_holder(port) else { return Ok(false) };
         let Some(store) = self.store.upgrade() else { return Ok(false) };
         let service = SystemWriter::new(store).get_newest(&holder.namespace, &holder.name).await?;
-        let is_free = !service.is_some_and(|service| Uses::of(&service).node_ports.contains(&port));
+        let is_free = !service.is_some_and(|service| Uses::from_service(&service).node_ports.contains(&port));
         if is_free {
             self.taken().removed(&Uses { node_ports: [port].into(), ..Uses::default() });
         }
@@ -237,7 +237,7 @@ impl Allocator {
 /// Returns the places of the families for which a service needs another address.
 fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
     const NONE: Range<usize> = 0..0;
-    let is_headless = |service: &Object| cluster_ips::is_headless(&Field::of(service, "spec"));
+    let is_headless = |service: &Object| cluster_ips::is_headless(&Field::top_level(service, "spec"));
     let count =
         |service: &Object| service.get(&["spec", "ipFamilies"]).and_then(Value::as_array).map_or(0, Vec::len);
     if !has_cluster_ip(service) || is_headless(service) {
@@ -255,7 +255,7 @@ fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
 
 /// Whether a service asks for an address.
 fn has_address(service: &Object, address: IpAddr) -> bool {
-    Uses::of(service).addresses.contains(&address)
+    Uses::from_service(service).addresses.contains(&address)
 }
 
 /// Copies the older field to the newer, plural one.
@@ -330,13 +330,13 @@ impl StoreHooks for Allocation {
         }
         let claim = self.0.allocate_objects(new, &holder, Some(old)).await?;
         let kept = Uses::after_change(new);
-        let given_up = Uses::of(old).without(&kept);
+        let given_up = Uses::from_service(old).without(&kept);
         Ok(Some(Box::new(claim.giving_up(given_up).keeping(&kept))))
     }
 
     fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(object.json()) else { return };
-        let uses = Uses::of(&service);
+        let uses = Uses::from_service(&service);
         self.0.release(&uses, &Holder::from_service(&service));
         self.0.taken().removed(&uses);
     }

@@ -32,7 +32,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>, errors: &mut ErrorLi
     if is_external_name(service) {
         return;
     }
-    let spec = Field::of(service, "spec");
+    let spec = Field::top_level(service, "spec");
     let ip = spec.get("clusterIP");
     let ips = spec.get("clusterIPs");
     let families = spec.get("ipFamilies");
@@ -69,7 +69,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>, errors: &mut ErrorLi
 
 /// Checks each address; returns whether all are good.
 fn check_addresses(ips: &Field<'_, '_>, old: Option<&Object>, errors: &mut ErrorList) -> bool {
-    let before = old.map(|old| Field::of(old, "spec"));
+    let before = old.map(|old| Field::top_level(old, "spec"));
     let before = before.as_ref().map(|spec| spec.get("clusterIPs"));
     let accepted: HashSet<&str> = before.iter().flat_map(|ips| ips.elements().map(|ip| ip.text())).collect();
     let mut are_good = true;
@@ -110,7 +110,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
     if is_external_name(new) || is_external_name(old) {
         return;
     }
-    let (spec, before) = (Field::of(new, "spec"), Field::of(old, "spec"));
+    let (spec, before) = (Field::top_level(new, "spec"), Field::top_level(old, "spec"));
     let (headless, was_headless) = (is_headless(&spec), is_headless(&before));
     if !(headless && was_headless) {
         check_addresses_kept(&spec, &before, errors);

@@ -112,14 +112,14 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
                 }
             } else if !is_single && now > 0 && now < count(old) {
                 let detail = format!("must be 'SingleStack' to release the secondary {released}");
-                errors.push(Field::of(service, "spec").get("ipFamilyPolicy").invalid(detail));
+                errors.push(Field::top_level(service, "spec").get("ipFamilyPolicy").invalid(detail));
             }
         }
         if is_single && count(service) == 2 {
             let detail = format!(
                 "must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified"
             );
-            errors.push(Field::of(service, "spec").get("ipFamilyPolicy").invalid(detail));
+            errors.push(Field::top_level(service, "spec").get("ipFamilyPolicy").invalid(detail));
         }
     }
 }
@@ -127,7 +127,7 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
 /// Adds the families of addresses that have none.
 fn add_families(service: &mut Object, ranges: &ServiceRanges, errors: &mut ErrorList) {
     let mut families = families_of(service);
-    let spec = Field::of(service, "spec");
+    let spec = Field::top_level(service, "spec");
     let ips = spec.get("clusterIPs");
     for (index, ip) in ips.elements().enumerate() {
         if ip.text() == "None" {
@@ -151,7 +151,7 @@ fn add_families(service: &mut Object, ranges: &ServiceRanges, errors: &mut Error
 }
 
 fn check_configured(service: &Object, ranges: &ServiceRanges, errors: &mut ErrorList) {
-    let spec = Field::of(service, "spec");
+    let spec = Field::top_level(service, "spec");
     let policy = spec.get("ipFamilyPolicy");
     if policy.text() == "RequireDualStack" && !ranges.are_dual() {
         errors.push(policy.invalid("this cluster is not configured for dual-stack services"));

@@ -32,7 +32,7 @@ impl Allocator {
 impl Feed {
     fn seen(&self, entry: &StoredObject) {
         let Ok(service) = stored::decode(entry.json()) else { return };
-        self.0.taken().seen(&Uses::of(&service), &Holder::from_service(&service));
+        self.0.taken().seen(&Uses::from_service(&service), &Holder::from_service(&service));
     }
 }
 
@@ -48,7 +48,7 @@ impl InformerHandler for Feed {
             InformerChange::Added(entry) | InformerChange::Modified(entry) => self.seen(&entry),
             InformerChange::Deleted(entry) => {
                 let Ok(service) = stored::decode(entry.json()) else { return };
-                self.0.taken().gone(&Uses::of(&service), &Holder::from_service(&service));
+                self.0.taken().gone(&Uses::from_service(&service), &Holder::from_service(&service));
             }
         }
     }

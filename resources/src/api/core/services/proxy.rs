@@ -90,12 +90,12 @@ impl ServiceProxy {
         let mut backends = Vec::new();
         for slice in Lookup::within::<EndpointSlices>(&self.stores)?.newest_in(namespace).await? {
             if slice.labels().any(|label| label == (SERVICE_LABEL, service)) {
-                of_slice(&slice, port, &mut backends);
+                add_from_slice(&slice, port, &mut backends);
             }
         }
         if backends.is_empty() {
             match Lookup::within::<Endpoints>(&self.stores)?.newest(namespace, service).await {
-                Ok(endpoints) => of_endpoints(&endpoints, port, &mut backends),
+                Ok(endpoints) => add_from_endpoints(&endpoints, port, &mut backends),
                 Err(failure) if failure.is_not_found() => {}
                 Err(failure) => return Err(failure),
             }
@@ -138,7 +138,7 @@ fn port_name(service: &Object, wanted: &str) -> Result<String, StatusError> {
     Ok(text(port, "name").to_owned())
 }
 
-fn of_slice(slice: &Object, port: &str, backends: &mut Vec<Backend>) {
+fn add_from_slice(slice: &Object, port: &str, backends: &mut Vec<Backend>) {
     let Some(port) = port_of(slice.0.get("ports"), port) else { return };
     for endpoint in list(slice.0.get("endpoints")) {
         let is_ready = endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
@@ -149,7 +149,7 @@ fn of_slice(slice: &Object, port: &str, backends: &mut Vec<Backend>) {
     }
 }
 
-fn of_endpoints(endpoints: &Object, port: &str, backends: &mut Vec<Backend>) {
+fn add_from_endpoints(endpoints: &Object, port: &str, backends: &mut Vec<Backend>) {
     for subset in list(endpoints.0.get("subsets")) {
         let Some(port) = port_of(subset.get("ports"), port) else { continue };
         for address in list(subset.get("addresses")) {

@@ -123,11 +123,13 @@ impl Allocator {
         let refresh = Refresh(self);
         // The objects are listed first: the later list then has the service of each committed one.
         let addresses = match &self.objects {
-            Some(objects) => objects.system_writer.list_newest(|object| KnownAddress::of(&object)).await?,
+            Some(objects) => {
+                objects.system_writer.list_newest(|object| KnownAddress::from_object(&object)).await?
+            }
             None => Vec::new(),
         };
         let addresses: Vec<KnownAddress> = addresses.into_iter().flatten().collect();
-        let services = SystemWriter::new(store).list_newest(|service| Known::of(&service)).await?;
+        let services = SystemWriter::new(store).list_newest(|service| Known::from_service(&service)).await?;
         let used: HashSet<IpAddr> =
             services.iter().flat_map(|service| &service.uses.addresses).copied().collect();
         let others = addresses.iter().map(|known| known.address);
@@ -175,7 +177,7 @@ async fn repair_service(
 // === impl KnownAddress ===
 
 impl KnownAddress {
-    fn of(object: &Object) -> Option<Self> {
+    fn from_object(object: &Object) -> Option<Self> {
         let address = object.name().parse().ok()?;
         let created = object.get_str(&["metadata", "creationTimestamp"]).unwrap_or_default();
         Some(Self {
@@ -211,10 +213,10 @@ impl KnownAddress {
 // === impl Known ===
 
 impl Known {
-    fn of(service: &Object) -> Self {
+    fn from_service(service: &Object) -> Self {
         Self {
             holder: Holder::from_service(service),
-            uses: Uses::of(service),
+            uses: Uses::from_service(service),
             is_external_name: service.get_str(&["spec", "type"]) == Some("ExternalName"),
         }
     }

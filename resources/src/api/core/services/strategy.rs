@@ -88,10 +88,10 @@ impl ObjectStrategy for ServiceStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        warnings::of(object)
+        warnings::service_warnings(object)
     }
 
     fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings::of(new)
+        warnings::service_warnings(new)
     }
 }

@@ -52,7 +52,7 @@ enum Change {
 
 impl Uses {
     /// Returns what a service uses.
-    pub(super) fn of(service: &Object) -> Self {
+    pub(super) fn from_service(service: &Object) -> Self {
         let ips = service.get(&["spec", "clusterIPs"]).and_then(Value::as_array).into_iter().flatten();
         let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
         Self {
@@ -63,7 +63,7 @@ impl Uses {
 
     /// Returns what a service uses after a change of its type, which drops what the new type does not have.
     pub(super) fn after_change(service: &Object) -> Self {
-        let mut uses = Self::of(service);
+        let mut uses = Self::from_service(service);
         if !has_cluster_ip(service) {
             uses.addresses.clear();
         }

@@ -49,7 +49,7 @@ impl Cluster {
     }
 
     fn addresses(&self) -> SystemWriter {
-        SystemWriter::of::<IPAddresses>(&self.installed).unwrap()
+        SystemWriter::for_resource::<IPAddresses>(&self.installed).unwrap()
     }
 
     async fn create(&self, name: &str, spec: Value) -> Result<(), StatusError> {

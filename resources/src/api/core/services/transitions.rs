@@ -73,8 +73,8 @@ fn drop_node_ports(new: &mut Object, old: &Object) {
 pub(super) fn check(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
     cluster_ips::check_change(new, old, &mut errors);
-    let spec = Field::of(new, "spec");
-    let before = Field::of(old, "spec");
+    let spec = Field::top_level(new, "spec");
+    let before = Field::top_level(old, "spec");
     let class = spec.get("loadBalancerClass");
     let both_balance = kind(new) == "LoadBalancer" && kind(old) == "LoadBalancer";
     if both_balance && class.value() != before.get("loadBalancerClass").value() {
@@ -91,7 +91,7 @@ pub(super) fn check(new: &Object, old: &Object) -> ErrorList {
 
 /// Checks the class of the load balancer.
 pub(super) fn check_class(service: &Object, errors: &mut ErrorList) {
-    let spec = Field::of(service, "spec");
+    let spec = Field::top_level(service, "spec");
     let class = spec.get("loadBalancerClass");
     if class.exists() && kind(service) == "LoadBalancer" {
         class.check(names::qualified_name, errors);

@@ -9,14 +9,14 @@ use crate::support::field::Field;
 const OLD_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 
 /// Returns the warnings about a service.
-pub(super) fn of(service: &Object) -> Vec<String> {
+pub(super) fn service_warnings(service: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
     if service.annotations().any(|(key, _)| key == OLD_HINTS) {
         warnings.push(format!(
             "annotation {OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
         ));
     }
-    let spec = Field::of(service, "spec");
+    let spec = Field::top_level(service, "spec");
     let ip = spec.get("clusterIP").text();
     if !matches!(ip, "" | "None") {
         warn_of_addresses(&spec.get("clusterIPs"), &mut warnings);

@@ -112,7 +112,7 @@ mod tests {
         let causes = |kind: &str, endpoint: Value| {
             let slice = Object::from_value(json!({"endpoints": [endpoint]})).unwrap();
             let mut errors = ErrorList::default();
-            check(&Field::of(&slice, "endpoints"), kind, &mut errors);
+            check(&Field::top_level(&slice, "endpoints"), kind, &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let at = |address: &str| json!({"addresses": [address]});

@@ -57,13 +57,13 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let kind = Field::of(object, "addressType");
+        let kind = Field::top_level(object, "addressType");
         if kind.check_present(&mut errors) {
             kind.check_one_of(&["FQDN", "IPv4", "IPv6"], &mut errors);
         }
-        endpoints::check(&Field::of(object, "endpoints"), kind.text(), &mut errors);
+        endpoints::check(&Field::top_level(object, "endpoints"), kind.text(), &mut errors);
         let mut seen = HashSet::new();
-        for port in Field::of(object, "ports").elements() {
+        for port in Field::top_level(object, "ports").elements() {
             let name = port.get("name");
             if seen.contains(&name.text()) {
                 errors.push(name.duplicate());
@@ -83,7 +83,8 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        Field::of(new, "addressType").check_immutable(&Field::of(old, "addressType"), &mut errors);
+        Field::top_level(new, "addressType")
+            .check_immutable(&Field::top_level(old, "addressType"), &mut errors);
         errors
     }
 }
@@ -94,7 +95,7 @@ fn warn_of_addresses(object: &Object, warnings: &mut Vec<String>) {
     if manager.is_some_and(|manager| CONTROLLERS.contains(&manager)) {
         return;
     }
-    for endpoint in Field::of(object, "endpoints").elements() {
+    for endpoint in Field::top_level(object, "endpoints").elements() {
         for element in endpoint.get("addresses").elements() {
             warnings.extend(address::warning(&element.path(), element.text()));
         }

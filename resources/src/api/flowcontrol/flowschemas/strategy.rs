@@ -31,7 +31,7 @@ impl ObjectStrategy for FlowSchemaStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         check_precedence(&spec.get("matchingPrecedence"), object.name(), &mut errors);
         let method = spec.get("distinguisherMethod");
         if method.exists() && !DISTINGUISHERS.contains(&method.get("type").text()) {
@@ -52,13 +52,13 @@ impl ObjectStrategy for FlowSchemaStrategy {
             let detail = format!("spec of '{}' must equal the fixed value", object.name());
             errors.push(spec.invalid_as("<flowcontrol.FlowSchemaSpec>", detail));
         }
-        conditions::check(&Field::of(object, "status"), &mut errors);
+        conditions::check(&Field::top_level(object, "status"), &mut errors);
         errors
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        conditions::check(&Field::of(new, "status"), &mut errors);
+        conditions::check(&Field::top_level(new, "status"), &mut errors);
         errors
     }
 }

@@ -46,16 +46,16 @@ impl ObjectStrategy for PriorityLevelStrategy {
             let detail = format!("annotation '{PRESERVE_ZERO}' is forbidden");
             errors.push(FieldError::forbidden(path, detail));
         }
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         check_type(&spec, object.name(), &mut errors);
         check_mandatory(&spec, object.name(), &mut errors);
-        conditions::check(&Field::of(object, "status"), &mut errors);
+        conditions::check(&Field::top_level(object, "status"), &mut errors);
         errors
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        conditions::check(&Field::of(new, "status"), &mut errors);
+        conditions::check(&Field::top_level(new, "status"), &mut errors);
         errors
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn check_name(name: &str, errors: &mut ErrorList) {
 
 /// Checks what the servers report.
 pub(super) fn check_status(object: &Object, errors: &mut ErrorList) {
-    let status = Field::of(object, "status");
+    let status = Field::top_level(object, "status");
     let versions = status.get("storageVersions");
     let mut servers = HashSet::new();
     for version in versions.elements() {

@@ -24,7 +24,7 @@ impl ObjectStrategy for IngressClassStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let controller = spec.get("controller");
         if controller.text().len() > MAX_CONTROLLER_BYTES {
             errors.push(FieldError::too_long(controller.path(), MAX_CONTROLLER_BYTES));
@@ -39,8 +39,8 @@ impl ObjectStrategy for IngressClassStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let after = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let after = Field::top_level(new, "spec");
+        let before = Field::top_level(old, "spec");
         if after.get("controller").text() != before.get("controller").text() {
             errors.push(after.get("controller").invalid_text("field is immutable"));
         }

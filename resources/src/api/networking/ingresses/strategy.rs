@@ -37,7 +37,7 @@ impl ObjectStrategy for IngressStrategy {
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
+        let spec = Field::top_level(new, "spec");
         let backend = spec.get("defaultBackend");
         let rules = spec.get("rules");
         if rules.is_empty() && !backend.exists() {
@@ -65,7 +65,7 @@ impl ObjectStrategy for IngressStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = Field::top_level(new, "status");
         let balancer = status.get("loadBalancer");
         for point in balancer.get("ingress").elements() {
             let address = point.get("ip");

@@ -47,7 +47,7 @@ impl ObjectStrategy for IPAddressStrategy {
                 errors.push(FieldError::invalid(path, name, complaint));
             }
         }
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let parent = spec.get("parentRef");
         if parent.exists() {
             parent.get("group").check_if_set(names::dns_subdomain, &mut errors);
@@ -62,8 +62,8 @@ impl ObjectStrategy for IPAddressStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let new = Field::of(new, "spec");
-        let old = Field::of(old, "spec");
+        let new = Field::top_level(new, "spec");
+        let old = Field::top_level(old, "spec");
         let new = new.get("parentRef");
         let old = old.get("parentRef");
         if new.value() != old.value() {

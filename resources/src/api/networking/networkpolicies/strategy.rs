@@ -30,7 +30,7 @@ impl ObjectStrategy for NetworkPolicyStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         label_selector::check(&spec.get("podSelector").view(), &mut errors);
         for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
             for rule in spec.get(direction).elements() {

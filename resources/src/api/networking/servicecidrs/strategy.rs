@@ -19,14 +19,14 @@ impl ObjectStrategy for ServiceCIDRStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check(&Field::of(object, "spec"), &mut errors);
+        check(&Field::top_level(object, "spec"), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let spec = Field::top_level(new, "spec");
+        let before = Field::top_level(old, "spec");
         let (ranges, known) = (spec.get("cidrs"), before.get("cidrs"));
         let is_extended = known.len() == 1 && ranges.len() == 2;
         if ranges.len() != known.len() && !is_extended {

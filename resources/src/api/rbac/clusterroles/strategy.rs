@@ -21,7 +21,7 @@ impl ObjectStrategy for ClusterRoleStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         rules::check_rules(object, false, &mut errors);
-        let aggregation = Field::of(object, "aggregationRule");
+        let aggregation = Field::top_level(object, "aggregationRule");
         if aggregation.exists() {
             let selectors = aggregation.get("clusterRoleSelectors");
             if selectors.is_empty() {

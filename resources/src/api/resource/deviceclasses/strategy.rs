@@ -25,11 +25,11 @@ impl ObjectStrategy for DeviceClassStrategy {
 
 fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::of(object, "spec");
+    let spec = Field::top_level(object, "spec");
     selectors::check(&spec.get("selectors"), budget, &mut errors);
     let configurations = spec.get("config");
     let is_stored = old.is_some_and(|old| {
-        semantic::equal(configurations.value(), Field::of(old, "spec").get("config").value())
+        semantic::equal(configurations.value(), Field::top_level(old, "spec").get("config").value())
     });
     if configurations.check_count(requests::MAX_CONFIGURATIONS, &mut errors) {
         for configuration in configurations.elements() {

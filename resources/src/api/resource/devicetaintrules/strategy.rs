@@ -36,15 +36,15 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check(&Field::of(object, "spec"), None, &mut errors);
+        check(&Field::top_level(object, "spec"), None, &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let before = Field::of(old, "spec");
+        let before = Field::top_level(old, "spec");
         let taint = before.get("taint");
-        check(&Field::of(new, "spec"), Some(taint.get("effect").text()), &mut errors);
+        check(&Field::top_level(new, "spec"), Some(taint.get("effect").text()), &mut errors);
         errors
     }
 
@@ -54,7 +54,7 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
+        let status = Field::top_level(new, "status");
         let stated = status.get("conditions");
         conditions::check(&stated, &mut errors);
         stated.check_count(MAX_CONDITIONS, &mut errors);

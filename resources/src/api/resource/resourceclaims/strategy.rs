@@ -19,14 +19,18 @@ impl ObjectStrategy for ResourceClaimStrategy {
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        requests::check(&Field::of(object, "spec").get("devices"), &context.budget, &mut errors);
+        requests::check(&Field::top_level(object, "spec").get("devices"), &context.budget, &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let before = Field::of(old, "spec");
-        Field::of(new, "spec").check_immutable_as("<resource.ResourceClaimSpec>", &before, &mut errors);
+        let before = Field::top_level(old, "spec");
+        Field::top_level(new, "spec").check_immutable_as(
+            "<resource.ResourceClaimSpec>",
+            &before,
+            &mut errors,
+        );
         errors
     }
 

@@ -19,7 +19,7 @@ impl ObjectStrategy for ResourceClaimTemplateStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let mut errors = ErrorList::default();
         validation::check_claim_metadata(&spec.get("metadata").view(), &mut errors);
         requests::check(&spec.get("spec").get("devices"), &context.budget, &mut errors);
@@ -28,8 +28,8 @@ impl ObjectStrategy for ResourceClaimTemplateStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let before = Field::of(old, "spec");
-        let spec = Field::of(new, "spec");
+        let before = Field::top_level(old, "spec");
+        let spec = Field::top_level(new, "spec");
         spec.check_immutable_as("<resource.ResourceClaimTemplateSpec>", &before, &mut errors);
         errors
     }

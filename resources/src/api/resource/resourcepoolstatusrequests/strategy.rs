@@ -31,14 +31,14 @@ impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_request(&Field::of(object, "spec"), &mut errors);
+        check_request(&Field::top_level(object, "spec"), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let spec = Field::top_level(new, "spec");
+        let before = Field::top_level(old, "spec");
         spec.check_immutable_as("<v1alpha3.ResourcePoolStatusRequestSpec>", &before, &mut errors);
         errors
     }
@@ -49,8 +49,8 @@ impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::of(new, "status");
-        let before = Field::of(old, "status");
+        let status = Field::top_level(new, "status");
+        let before = Field::top_level(old, "status");
         if before.exists() {
             status.check_immutable_as("<resource.ResourcePoolStatusRequestStatus>", &before, &mut errors);
         } else if status.exists() {

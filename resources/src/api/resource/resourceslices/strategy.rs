@@ -42,13 +42,13 @@ impl ObjectStrategy for ResourceSliceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(&Field::of(object, "spec"), None, &mut errors);
+        check_spec(&Field::top_level(object, "spec"), None, &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(&Field::of(new, "spec"), Some(&Field::of(old, "spec")), &mut errors);
+        check_spec(&Field::top_level(new, "spec"), Some(&Field::top_level(old, "spec")), &mut errors);
         errors
     }
 

@@ -33,7 +33,7 @@ impl ObjectStrategy for PodGroupStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         check_template(&spec.get("podGroupTemplateRef"), &mut errors);
         pod_group::check_policy(&spec.get("schedulingPolicy"), &mut errors);
         errors
@@ -41,8 +41,8 @@ impl ObjectStrategy for PodGroupStrategy {
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let spec = Field::top_level(new, "spec");
+        let before = Field::top_level(old, "spec");
         for field in ["podGroupTemplateRef", "schedulingPolicy", "resourceClaims"] {
             pod_group::check_immutable(&spec.get(field), &before.get(field), &mut errors);
         }
@@ -64,8 +64,8 @@ impl ObjectStrategy for PodGroupStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        let status = Field::of(new, "status");
+        let spec = Field::top_level(new, "spec");
+        let status = Field::top_level(new, "status");
         conditions::check(&status.get("conditions"), &mut errors);
         let claims = spec.get("resourceClaims");
         let statuses = status.get("resourceClaimStatuses");

@@ -26,7 +26,7 @@ impl ObjectStrategy for WorkloadStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let controller = spec.get("controllerRef");
         if controller.exists() {
             controller.get("apiGroup").check_if_set(names::dns_subdomain, &mut errors);
@@ -39,8 +39,8 @@ impl ObjectStrategy for WorkloadStrategy {
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(new, "spec");
-        let before = Field::of(old, "spec");
+        let spec = Field::top_level(new, "spec");
+        let before = Field::top_level(old, "spec");
         for field in ["controllerRef", "podGroupTemplates"] {
             pod_group::check_immutable(&spec.get(field), &before.get(field), &mut errors);
         }

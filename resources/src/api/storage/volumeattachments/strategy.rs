@@ -29,8 +29,8 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(&Field::of(object, "spec"), &mut errors);
-        check_status(&Field::of(object, "status"), &mut errors);
+        check_spec(&Field::top_level(object, "spec"), &mut errors);
+        check_status(&Field::top_level(object, "status"), &mut errors);
         let name = object.get_str(&["spec", "source", "persistentVolumeName"]);
         for complaint in name.map(names::dns_subdomain).unwrap_or_default() {
             // The path is one name with dots.
@@ -42,8 +42,12 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let before = Field::of(old, "spec");
-        Field::of(new, "spec").check_immutable_as("<storage.VolumeAttachmentSpec>", &before, &mut errors);
+        let before = Field::top_level(old, "spec");
+        Field::top_level(new, "spec").check_immutable_as(
+            "<storage.VolumeAttachmentSpec>",
+            &before,
+            &mut errors,
+        );
         errors
     }
 

@@ -15,7 +15,7 @@ pub(super) struct StorageVersionMigrationStrategy;
 impl ObjectStrategy for StorageVersionMigrationStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::of(object, "spec");
+        let spec = Field::top_level(object, "spec");
         let wanted = spec.get("resource");
         let resource = wanted.get("resource");
         if resource.text().is_empty() {
@@ -32,8 +32,8 @@ impl ObjectStrategy for StorageVersionMigrationStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let before = Field::of(old, "spec");
-        let spec = Field::of(new, "spec");
+        let before = Field::top_level(old, "spec");
+        let spec = Field::top_level(new, "spec");
         spec.check_immutable_as("<storagemigration.StorageVersionMigrationSpec>", &before, &mut errors);
         errors
     }
@@ -57,8 +57,8 @@ fn check_joined(field: &Field<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &m
 
 fn check_status(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let status = Field::of(new, "status");
-    let before = Field::of(old, "status");
+    let status = Field::top_level(new, "status");
+    let before = Field::top_level(old, "status");
     let version = status.get("resourceVersion");
     let known = before.get("resourceVersion");
     if !version.text().is_empty() && !is_resource_version(version.text()) {

@@ -31,7 +31,7 @@ impl UpdatedObject for SetData {
 #[tokio::test]
 async fn each_state_is_decoded_once_and_none_is_stale() {
     let installed = installed(&["configmaps"]);
-    let decoded = Decoded::new(Lookup::of::<ConfigMaps>(&installed).unwrap(), |object| {
+    let decoded = Decoded::new(Lookup::for_resource::<ConfigMaps>(&installed).unwrap(), |object| {
         MADE.fetch_add(1, Ordering::SeqCst);
         object.get_str(&["data", "key"]).unwrap_or_default().to_owned()
     });

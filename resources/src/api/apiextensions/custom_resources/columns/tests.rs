@@ -32,7 +32,7 @@ fn object() -> Object {
 fn check(cases: &[(&str, &str, Value)]) {
     for (kind, path, expected) in cases {
         let columns = table_columns(&[declared(kind, path)]);
-        assert_eq!(columns[1].cell.of(&object()).at(jiff::Timestamp::now()), *expected, "{kind} {path}");
+        assert_eq!(columns[1].cell.value(&object()).at(jiff::Timestamp::now()), *expected, "{kind} {path}");
     }
 }
 
@@ -81,7 +81,7 @@ fn the_name_comes_first() {
     let shown = |column: &TableColumn| (column.name.to_string(), column.description.to_string());
     assert_eq!(columns[0].name, "Name");
     assert_eq!(columns[0].format, "name");
-    assert_eq!(columns[0].cell.of(&object()).at(jiff::Timestamp::now()), json!("a"));
+    assert_eq!(columns[0].cell.value(&object()).at(jiff::Timestamp::now()), json!("a"));
     let generated = "Custom resource definition column (in JSONPath format): .spec.text";
     assert_eq!(shown(&columns[1]), ("Column".to_owned(), generated.to_owned()));
     assert_eq!(shown(&columns[2]), ("Column".to_owned(), "d".to_owned()));
@@ -94,7 +94,7 @@ fn the_age_is_shown_by_default() {
     let names: Vec<&str> = columns.iter().map(|column| &*column.name).collect();
     assert_eq!(names, ["Name", "Age"]);
     assert_eq!(columns[1].kind, ColumnType::Date);
-    assert_eq!(columns[1].cell.of(&object()).at(jiff::Timestamp::now()), json!("3d"));
+    assert_eq!(columns[1].cell.value(&object()).at(jiff::Timestamp::now()), json!("3d"));
 }
 
 #[test]
@@ -108,11 +108,11 @@ fn columns_share_the_work_of_a_row() {
     let texts: Vec<String> = (0..1_000).map(|number| number.to_string()).collect();
     let object = Object::from_value(json!({"spec": {"texts": texts}})).unwrap();
     let few = table_columns(&vec![declared("string", "..texts"); 2]);
-    assert_ne!(few[1].cell.of(&object).at(jiff::Timestamp::now()), Value::Null);
+    assert_ne!(few[1].cell.value(&object).at(jiff::Timestamp::now()), Value::Null);
     let many = table_columns(&vec![declared("string", "..texts"); 10_000]);
     let begin = std::time::Instant::now();
     let cells: Vec<Value> =
-        many.iter().map(|column| column.cell.of(&object).at(jiff::Timestamp::now())).collect();
+        many.iter().map(|column| column.cell.value(&object).at(jiff::Timestamp::now())).collect();
     assert!(begin.elapsed() < std::time::Duration::from_secs(5), "it took {:?}", begin.elapsed());
     assert_eq!(cells.len(), 10_001);
     assert_eq!(cells[1], Value::Null);

@@ -33,7 +33,7 @@ pub(super) enum Complaint {
 
 impl Original {
     /// Remembers an object that is sent.
-    pub(super) fn of(object: &Object) -> Self {
+    pub(super) fn from_object(object: &Object) -> Self {
         Self { kind: object.kind().to_owned(), metadata: object.0.get("metadata").cloned() }
     }
 

@@ -95,7 +95,8 @@ impl WebhookConverter {
 impl RemoteConverter for WebhookConverter {
     async fn convert(&self, objects: Vec<Object>, api_version: &str) -> Result<Vec<Object>, ConversionError> {
         let is_one = objects.len() == 1;
-        let Some(subject) = objects.iter().find(|object| is_sent(object, api_version)).map(Subject::of)
+        let Some(subject) =
+            objects.iter().find(|object| is_sent(object, api_version)).map(Subject::from_object)
         else {
             return Ok(objects.into_iter().map(|object| in_version(object, api_version)).collect());
         };
@@ -103,7 +104,7 @@ impl RemoteConverter for WebhookConverter {
         let mut sent = Vec::new();
         for object in objects {
             if is_sent(&object, api_version) {
-                places.push(Place::Sent(Original::of(&object)));
+                places.push(Place::Sent(Original::from_object(&object)));
                 sent.push(object);
             } else {
                 places.push(Place::Kept(in_version(object, api_version)));
@@ -144,7 +145,7 @@ fn in_version(mut object: Object, api_version: &str) -> Object {
 // === impl Subject ===
 
 impl Subject {
-    fn of(object: &Object) -> Self {
+    fn from_object(object: &Object) -> Self {
         Self { api_version: object.api_version().to_owned(), kind: object.kind().to_owned() }
     }
 

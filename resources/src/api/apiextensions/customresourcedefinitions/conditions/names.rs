@@ -37,7 +37,7 @@ impl NamesInUse {
     /// Adds a definition, or replaces the names that it contributed. Returns whether the definition gave a name back:
     /// another definition of its group may request that name.
     pub fn update(&mut self, definition: &Object) -> bool {
-        let claim = Claim::of(definition);
+        let claim = Claim::from_definition(definition);
         let name = definition.name();
         if self.claims.get(name) == Some(&claim) {
             return false;
@@ -94,7 +94,7 @@ fn decrement(counts: &mut HashMap<String, usize>, name: &str) {
 }
 
 impl Claim {
-    fn of(definition: &Object) -> Self {
+    fn from_definition(definition: &Object) -> Self {
         let accepted = view::get(definition.0.get("status"), "acceptedNames");
         let collect = |fields: [&str; 2], list: &[Value]| {
             let single = fields.map(|field| view::text(accepted, field)).into_iter();

@@ -152,10 +152,10 @@ fn the_time_of_a_condition_changes_with_its_status_only() {
         "lastTransitionTime": "2020-01-01T00:00:00Z",
     }]);
     object.set(&["status", "conditions"], old);
-    conditions::StatusChange::of(conditions::deletion_in_progress()).apply(&mut object);
+    conditions::StatusChange::from_condition(conditions::deletion_in_progress()).apply(&mut object);
     assert_eq!(condition(&object, "Terminating")["lastTransitionTime"], "2020-01-01T00:00:00Z");
     assert_eq!(condition(&object, "Terminating")["reason"], "InstanceDeletionInProgress");
-    conditions::StatusChange::of(conditions::deletion_completed()).apply(&mut object);
+    conditions::StatusChange::from_condition(conditions::deletion_completed()).apply(&mut object);
     assert_ne!(condition(&object, "Terminating")["lastTransitionTime"], "2020-01-01T00:00:00Z");
 }
 

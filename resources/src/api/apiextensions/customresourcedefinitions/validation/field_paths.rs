@@ -100,7 +100,7 @@ mod tests {
             "spec": {"properties": {"a": {"type": "string"}, "m": {"additionalProperties": {"type": "integer"}}}},
             "any": {"additionalProperties": true},
         }});
-        let schema = Schema::of(Some(&schema));
+        let schema = Schema::from_value(Some(&schema));
         for (path, expected) in [
             (".spec.a", Ok((".spec.a", "string"))),
             (".spec.m.x", Ok((".spec.m[x]", "integer"))),

@@ -12,7 +12,7 @@ const MAX_LABELS: usize = 100;
 
 /// Checks that the object is named after the resource that it defines.
 pub(super) fn check_object_name(new: &Object, findings: &mut Findings<'_>) {
-    let spec = Spec::of(new);
+    let spec = Spec::from_object(new);
     let required = format!("{}.{}", spec.name("plural"), spec.text("group"));
     if !new.name().is_empty() && new.name() != required {
         let place = Place::new("metadata").child("name");

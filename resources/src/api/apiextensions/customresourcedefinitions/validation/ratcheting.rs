@@ -69,8 +69,8 @@ impl<'a> Options<'a> {
 
     /// Returns the rules for a change.
     pub(super) fn for_update(new: &'a Object, old: &'a Object) -> Self {
-        let before = Spec::of(old);
-        let after = Spec::of(new);
+        let before = Spec::from_object(old);
+        let after = Spec::from_object(new);
         Self {
             review_version_is_known: conversion::knows_review_version(before.get("conversion")),
             names_are_fixed: has_condition(old, "Established", "True"),
@@ -83,7 +83,7 @@ impl<'a> Options<'a> {
             allows_bad_bundle: allows_bad_bundle(old, &before),
             many_selectable: versions_with_many_selectable(&after, &before),
             unchanged: unchanged_versions(&after, &before),
-            stored: Arc::new(StoredExpressions::of(before.schemas().map(Schema::value))),
+            stored: Arc::new(StoredExpressions::from_schemas(before.schemas().map(Schema::value))),
         }
     }
 }

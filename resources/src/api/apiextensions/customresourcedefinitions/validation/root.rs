@@ -64,7 +64,7 @@ pub(super) fn check_schema(
     place: &Place,
     findings: &mut Findings<'_>,
 ) {
-    let Some(schema) = Schema::of(value) else { return };
+    let Some(schema) = Schema::from_value(value) else { return };
     let start = findings.len();
     if rules.has_status {
         check_root_beside_status(schema, value, place, findings);

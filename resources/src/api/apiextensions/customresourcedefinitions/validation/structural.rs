@@ -43,7 +43,7 @@ pub(in super::super) fn why_not_structural(
     schema: Option<&Value>,
     path: &Place,
 ) -> Result<ErrorList, String> {
-    let Some(schema) = Schema::of(schema) else { return Ok(ErrorList::default()) };
+    let Some(schema) = Schema::from_value(schema) else { return Ok(ErrorList::default()) };
     if let Some(reason) = schema.why_not_structural() {
         return Err(reason.to_owned());
     }

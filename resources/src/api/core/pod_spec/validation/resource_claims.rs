@@ -17,7 +17,7 @@ pub(super) struct ClaimNames<'v>(BTreeSet<&'v str>);
 
 impl<'v> ClaimNames<'v> {
     /// Returns the names in a list of references.
-    pub(super) fn of(claims: &List<PodResourceClaim<'v, '_>>) -> Self {
+    pub(super) fn from_claims(claims: &List<PodResourceClaim<'v, '_>>) -> Self {
         Self(claims.elements().map(|claim| claim.name().text()).filter(|name| !name.is_empty()).collect())
     }
 

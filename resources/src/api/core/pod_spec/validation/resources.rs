@@ -287,7 +287,7 @@ pub(super) fn check_pod(spec: &PodSpec<'_, '_>, options: &Options, errors: &mut 
     let claims = resources.claims();
     claims.check_absent("claims may not be set for Resources at pod-level", errors);
     check(&resources, &resources.limits(), Holder::Pod, options, errors);
-    ClaimNames::of(&spec.resource_claims()).check_used(&claims, errors);
+    ClaimNames::from_claims(&spec.resource_claims()).check_used(&claims, errors);
     check_totals(spec, &resources, errors);
 }
 
@@ -304,9 +304,9 @@ fn check_totals(spec: &PodSpec<'_, '_>, resources: &ResourceRequirements<'_, '_>
                 }
             }
         };
-    exceeded("requests", &totals::of_containers(spec, "requests"), &|_| true, errors);
+    exceeded("requests", &totals::containers_total(spec, "requests"), &|_| true, errors);
     let is_pages = |name: &str| name.starts_with(HUGE_PAGES);
-    exceeded("limits", &totals::of_containers(spec, "limits"), &is_pages, errors);
+    exceeded("limits", &totals::containers_total(spec, "limits"), &is_pages, errors);
     let limits = resources.limits();
     for (place, container) in spec.containers().elements().enumerate() {
         for (name, limit) in container.resources().limits().entries() {

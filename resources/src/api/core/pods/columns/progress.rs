@@ -26,7 +26,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Computes the progress of a pod. `word` is shown if the containers have nothing more precise.
-    pub(super) fn of(object: &Object, word: String) -> Self {
+    pub(super) fn compute(object: &Object, word: String) -> Self {
         let mut progress = Self { ready: 0, restarts: 0, last_restart: None, word };
         let is_initializing = progress.count_init_containers(object);
         if !is_initializing || printers::condition(object, "Initialized") == Some("True") {
@@ -157,7 +157,7 @@ mod tests {
                 "status": {"initContainerStatuses": [init], "containerStatuses": containers, "conditions": conditions},
             }))
             .unwrap();
-            let progress = Progress::of(&pod, "Running".to_owned());
+            let progress = Progress::compute(&pod, "Running".to_owned());
             assert_eq!(
                 (progress.ready, progress.restarts, progress.word.as_str()),
                 (ready, restarts, word),

@@ -23,7 +23,7 @@ const OPTIONS: GroupVersionKind = GroupVersionKind { group: "", version: "v1", k
 static CONNECT_SPEC: ConnectSpec = ConnectSpec {
     verbs: &["get"],
     options_kind: OPTIONS,
-    schema_of: schema::of_kind,
+    schema_of: schema::built_in_kind,
     read_as: Some(GroupResource { group: "", resource: "pods/log" }),
     options: &[
         ("container", OptionType::Text),

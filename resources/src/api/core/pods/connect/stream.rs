@@ -37,7 +37,7 @@ static ATTACH: Facts = Facts {
     connect_spec: ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodAttachOptions" },
-        schema_of: schema::of_kind,
+        schema_of: schema::built_in_kind,
         read_as: None,
         options: &[
             ("container", OptionType::Text),
@@ -55,7 +55,7 @@ static EXEC: Facts = Facts {
     connect_spec: ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodExecOptions" },
-        schema_of: schema::of_kind,
+        schema_of: schema::built_in_kind,
         read_as: None,
         options: &[
             ("command", OptionType::Texts),
@@ -74,7 +74,7 @@ static PORT_FORWARD: Facts = Facts {
     connect_spec: ConnectSpec {
         verbs: &["create", "get"],
         options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodPortForwardOptions" },
-        schema_of: schema::of_kind,
+        schema_of: schema::built_in_kind,
         read_as: None,
         options: &[("ports", OptionType::Integers)],
         has_path: false,
