@@ -37,7 +37,7 @@ pub fn built_in(group: &'static str, version: &'static str, kind: &'static str) 
     schema.clone()
 }
 
-/// Returns the schema of a built-in kind, like [`of`].
+/// Returns the schema of a built-in kind, like [`built_in`].
 ///
 /// # Panics
 /// If the generated table has no such kind.

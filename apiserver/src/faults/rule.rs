@@ -47,7 +47,7 @@ pub(crate) struct Target<'r> {
 pub(super) struct Selection {
     verb: Option<Verb>,
     /// `None` is any.
-    resource: Option<Resource>,
+    resource: Option<ResourcePattern>,
     namespace: Option<String>,
     name: Option<String>,
     user: Option<String>,
@@ -55,7 +55,7 @@ pub(super) struct Selection {
 }
 
 #[derive(Clone)]
-struct Resource {
+struct ResourcePattern {
     /// `None` is any.
     group: Option<String>,
     resource: String,
@@ -148,9 +148,9 @@ impl Selection {
     }
 }
 
-// === impl Resource ===
+// === impl ResourcePattern ===
 
-impl Resource {
+impl ResourcePattern {
     /// Reads `configmaps`, `deployments.apps/scale`; `None` for `*`.
     fn parse(text: &str) -> Option<Self> {
         if text == "*" {
@@ -202,7 +202,8 @@ impl Action {
 
 impl FaultBuilder {
     pub(super) fn new(faults: Arc<Faults>, verb: Option<Verb>, resource: &str) -> Self {
-        let selection = Selection { verb, resource: Resource::parse(resource), ..Selection::default() };
+        let selection =
+            Selection { verb, resource: ResourcePattern::parse(resource), ..Selection::default() };
         Self { faults, selection, times: usize::MAX }
     }
 

@@ -11,6 +11,7 @@ impl Options {
     ///
     /// # Errors
     /// Never fails: writing to memory succeeds.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "a shell is text where scripts are not built")]
     pub(crate) fn completion(program: Program, shell: &Shell) -> Result<Vec<u8>, String> {
         let mut script = Vec::new();
         let mut command = Self::server_command(program).name(program.name);

@@ -57,7 +57,7 @@ fn documents(path: &Path) -> Result<Vec<Value>, StartError> {
     for document in separate(&text) {
         let decoded = yaml::decode(document.as_bytes(), &Limits::default());
         let value = decoded.map_err(|error| unreadable(path, &error))?.value;
-        if value["kind"] == "CustomResourceDefinition" {
+        if value.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition") {
             found.push(value);
         }
     }
@@ -101,17 +101,18 @@ async fn wait_until_established(server: &TestServer, definition: &Value) -> Resu
     let begun = Instant::now();
     loop {
         let present = server.request("GET", &path, &Value::Null).await?;
-        let conditions = &present["status"]["conditions"];
+        let all =
+            present.pointer("/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let is = |condition: &Value, kind: &str, status: &str| {
-            condition["type"] == kind && condition["status"] == status
+            let has = |field: &str, wanted: &str| condition.get(field).is_some_and(|value| value == wanted);
+            has("type", kind) && has("status", status)
         };
-        let all = conditions.as_array().map_or(&[][..], Vec::as_slice);
         if all.iter().any(|condition| is(condition, "Established", "True")) {
             return Ok(());
         }
         let is_refused = all.iter().any(|condition| is(condition, "NamesAccepted", "False"));
         if is_refused || begun.elapsed() > PATIENCE {
-            return Err(refused(definition, conditions.to_string()));
+            return Err(refused(definition, Value::from(all).to_string()));
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -122,7 +123,7 @@ fn refused(definition: &Value, reason: String) -> StartError {
 }
 
 fn name(definition: &Value) -> &str {
-    definition["metadata"]["name"].as_str().unwrap_or_default()
+    definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]

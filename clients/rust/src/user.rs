@@ -101,8 +101,9 @@ impl<'s> User<'s> {
         loop {
             let role =
                 self.server.request("GET", &format!("{RBAC}/clusterroles/{name}"), &Value::Null).await?;
-            let is_complete = role["rules"].as_array().is_some_and(|rules| !rules.is_empty());
-            if is_complete || role["aggregationRule"].is_null() || begun.elapsed() > PATIENCE {
+            let is_complete =
+                role.get("rules").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
+            if is_complete || role.get("aggregationRule").is_none() || begun.elapsed() > PATIENCE {
                 return Ok(role);
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -112,21 +113,21 @@ impl<'s> User<'s> {
     /// Returns the question whether the user may do what the first rule of a role allows.
     fn review(&self, role: &Value, namespace: Option<&str>) -> Option<Value> {
         let first = |rule: &Value, field: &str| rule.get(field)?.get(0).cloned();
-        let rules = role["rules"].as_array()?;
+        let rules = role.get("rules")?.as_array()?;
         let spec = rules.iter().find_map(|rule| {
             let verb = first(rule, "verbs")?;
-            let mut spec = json!({"user": self.name, "groups": self.groups});
+            let (user, groups) = (&self.name, &self.groups);
             if let Some(path) = first(rule, "nonResourceURLs").filter(|_| namespace.is_none()) {
-                spec["nonResourceAttributes"] = json!({"verb": verb, "path": path});
-                return Some(spec);
+                let attributes = json!({"verb": verb, "path": path});
+                return Some(json!({"user": user, "groups": groups, "nonResourceAttributes": attributes}));
             }
             let resource = first(rule, "resources")?;
             let (resource, subresource) = resource.as_str()?.split_once('/').unwrap_or((resource.as_str()?, ""));
-            spec["resourceAttributes"] = json!({
+            let attributes = json!({
                 "verb": verb, "group": first(rule, "apiGroups")?, "resource": resource, "subresource": subresource,
                 "namespace": namespace.unwrap_or_default(), "name": first(rule, "resourceNames").unwrap_or_else(|| "".into()),
             });
-            Some(spec)
+            Some(json!({"user": user, "groups": groups, "resourceAttributes": attributes}))
         })?;
         Some(json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}))
     }
@@ -136,11 +137,12 @@ impl<'s> User<'s> {
         loop {
             let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
             let answer = self.server.request("POST", path, review).await?;
-            if answer["status"]["allowed"] == true {
+            if answer.pointer("/status/allowed") == Some(&Value::Bool(true)) {
                 return Ok(());
             }
             if begun.elapsed() > PATIENCE {
-                return Err(self.failed(format!("the binding has no effect: {}", answer["status"])));
+                let status = answer.get("status").unwrap_or(&answer);
+                return Err(self.failed(format!("the binding has no effect: {status}")));
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }

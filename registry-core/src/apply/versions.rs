@@ -212,7 +212,7 @@ impl FieldManager<'_> {
             return self.conversions.find(fields, from, to).map(Cow::Borrowed);
         }
         let stored = from.to_stored_here(typed(fields, from))?;
-        Ok(Cow::Owned(to.of_stored_here(stored)?.0))
+        Ok(Cow::Owned(to.convert_stored_here(stored)?.0))
     }
 }
 

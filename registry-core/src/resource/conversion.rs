@@ -176,7 +176,7 @@ impl ResourceType {
                 let converted = remote.convert(stored, &self.group_version().api_version()).await?;
                 converted.into_iter().map(|object| conformed(self, object)).collect()
             }
-            None => stored.into_iter().map(|object| self.of_stored_here(object)).collect(),
+            None => stored.into_iter().map(|object| self.convert_stored_here(object)).collect(),
         }
     }
 
@@ -196,11 +196,11 @@ impl ResourceType {
         }
     }
 
-    /// Like [`of_stored`](Self::of_stored) for one object, by functions of this process.
+    /// Like [`convert_stored`](Self::convert_stored) for one object, by functions of this process.
     ///
     /// # Errors
-    /// Fails as `of_stored` does, and if objects are [converted remotely](Self::is_converted_remotely).
-    pub fn of_stored_here(&self, stored: Object) -> Result<Object, ConversionError> {
+    /// Fails as `convert_stored` does, and if objects are [converted remotely](Self::is_converted_remotely).
+    pub fn convert_stored_here(&self, stored: Object) -> Result<Object, ConversionError> {
         match self.hub.as_ref().map(|conversion| &conversion.converter) {
             None => Ok(stored),
             Some(Converter::Functions { from_hub, .. }) => conformed(self, from_hub(stored)?),

@@ -24,7 +24,8 @@ pub mod prefix;
 mod random;
 #[cfg(feature = "encryption")]
 pub mod secretbox;
-#[cfg(all(test, feature = "encryption"))]
+#[cfg(test)]
+#[cfg(feature = "encryption")]
 mod tests;
 
 /// Converts values between plain form and the form at rest.

@@ -215,7 +215,7 @@ impl<'m, T: Fill<'m>> Slot<'m, List<T>> {
     }
 }
 
-impl<'m, T> Slot<'m, List<T>> {
+impl<T> Slot<'_, List<T>> {
     /// Appends elements to the list, which is created unless there is one.
     pub fn append(self, mut elements: Vec<Value>) {
         match self.fields.get_mut(self.name).and_then(Value::as_array_mut) {

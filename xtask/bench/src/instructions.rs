@@ -47,12 +47,11 @@ type Counts = Vec<Profile>;
 /// Measures one or two programs, and prints the numbers.
 pub(crate) async fn run(options: &InstructionsOptions) -> Result<(), String> {
     callgrind::find()?;
-    let binary = match &options.binary {
-        Some(binary) => binary.clone(),
-        None => {
-            process::build()?;
-            BINARY.into()
-        }
+    let binary = if let Some(binary) = &options.binary {
+        binary.clone()
+    } else {
+        process::build()?;
+        BINARY.into()
     };
     let counts = measure(&binary, options.requests).await?;
     let compared = match &options.compare {

@@ -137,7 +137,8 @@ pub(super) fn table(go: &GoFacts) -> Result<String, FactsError> {
         let text = structs.text(&name, &path)?;
         structs.written.insert(name, text);
     }
-    Ok(structs.written.iter().map(|(name, fields)| format!("{name}\n{fields}")).collect())
+    let lines = structs.written.iter().flat_map(|(name, fields)| [name, "\n", fields]);
+    Ok(lines.collect())
 }
 
 /// Returns the name of the internal type of a versioned one.

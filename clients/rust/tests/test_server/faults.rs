@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
-use orlop_test::{TestServer, Verb};
+use orlop_test::{Fault, TestServer, Verb};
 use serde_json::{Value, json};
 
 use crate::support::{code, config_map, create, maps, pairs, present};
@@ -48,7 +48,7 @@ async fn a_rule_is_for_the_requests_that_it_names() {
     assert_eq!(code(&maps.get("a").await.unwrap_err()), 418);
     maps.get("b").await.unwrap();
     assert_eq!(named.hits(), 1);
-    assert_eq!(others.each_ref().map(|other| other.hits()), [0; 6]);
+    assert_eq!(others.each_ref().map(Fault::hits), [0; 6]);
 
     let alice = server.user("alice").bound_to("view").client().await.unwrap();
     let alice: kube::Api<k8s_openapi::api::core::v1::ConfigMap> = kube::Api::default_namespaced(alice);

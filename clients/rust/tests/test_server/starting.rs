@@ -56,7 +56,8 @@ async fn custom_resources_come_from_structs_values_and_files() {
 
 #[tokio::test]
 async fn a_wrong_start_says_why() {
-    let failed = async |builder: orlop_test::TestServerBuilder| builder.start().await.err().unwrap();
+    let failed =
+        async |builder: orlop_test::TestServerBuilder| Box::pin(builder.start()).await.err().unwrap();
     let missing = failed(TestServer::builder().crds("/nowhere.yaml")).await;
     assert!(matches!(&missing, StartError::File { .. }), "{missing}");
     let flag = failed(TestServer::builder().flag("--no-such-flag")).await;

@@ -9,7 +9,7 @@ use orlop_test::TestServer;
 use serde_json::json;
 
 /// Maximum time until something comes true.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) fn object<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
     serde_json::from_value(value).unwrap()

@@ -152,7 +152,7 @@ impl VersionAdapter {
     /// entry.
     fn shared(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
         let convert = || {
-            let object = self.spoke.of_stored_here(decoded(entry)?)?;
+            let object = self.spoke.convert_stored_here(decoded(entry)?)?;
             self.with_key_of(entry, &object)
         };
         let made = entry.in_version(self.spoke.group_version(), &self.kept, || convert().ok());

@@ -99,7 +99,10 @@ impl Snapshot {
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Snapshot").field("revision", &self.revision).field("keys", &self.len()).finish()
+        f.debug_struct("Snapshot")
+            .field("revision", &self.revision)
+            .field("keys", &self.len())
+            .finish_non_exhaustive()
     }
 }
 

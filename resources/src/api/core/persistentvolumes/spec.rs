@@ -105,7 +105,7 @@ fn check_affinity(affinity: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors:
     }
     match old.map(|old| old.get("nodeAffinity")) {
         Some(old) => {
-            node_selector::check_changed(&required.view(), Some(&old.get("required").view()), errors)
+            node_selector::check_changed(&required.view(), Some(&old.get("required").view()), errors);
         }
         None => node_selector::check(&required.view(), errors),
     }

@@ -96,7 +96,7 @@ pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
         let states = if is_init { &init } else { &main };
         let wanted = read_kind(&container.resources(), kind);
         match states.get(container.name().text()).filter(|state| state.resources().exists()) {
-            Some(state) => with_state(wanted, state, kind, is_infeasible),
+            Some(state) => with_state(&wanted, state, kind, is_infeasible),
             None => wanted,
         }
     });
@@ -109,13 +109,13 @@ fn by_name<'v, 'p>(states: &'p List<ContainerStatus<'v, 'p>>) -> HashMap<&'v str
 
 /// Returns the largest of what a container asks for, what it has, and what is allocated for it. If the node cannot give
 /// what it asks for, only what it has counts.
-fn with_state(wanted: Amounts, state: &ContainerStatus<'_, '_>, kind: &str, is_infeasible: bool) -> Amounts {
+fn with_state(wanted: &Amounts, state: &ContainerStatus<'_, '_>, kind: &str, is_infeasible: bool) -> Amounts {
     let mut amounts = read_kind(&state.resources(), kind);
     if kind == "requests" {
         raise(&mut amounts, &read(state.allocated_resources().value()));
     }
     if !is_infeasible {
-        raise(&mut amounts, &wanted);
+        raise(&mut amounts, wanted);
     }
     amounts
 }

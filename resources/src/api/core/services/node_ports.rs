@@ -31,7 +31,7 @@ pub(super) struct Claims<'a> {
 }
 
 /// The reason for which a service does not get a port, with Kubernetes' text.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Copy, Debug, thiserror::Error)]
 enum PortRefusal {
     #[error("provided port is not in the valid range. The range of valid ports is {0}")]
     OutOfRange(NodePortRange),
