@@ -360,11 +360,8 @@ impl<D: Dispatch> Filters<D> {
 
         // Body: received before a place is taken, so that a slow client does not hold up others.
         let share = self.in_flight.share_of(&user);
-        let reservation = body::receive(&info, request, &share).await.inspect_err(|failure| {
-            if failure.code == 429 {
-                self.metrics.requests().terminated(info.verb, failure.code);
-            }
-        })?;
+        let received = body::receive(&info, request, &share).await;
+        let reservation = received.inspect_err(|failure| self.count_terminated(info.verb, failure.code))?;
 
         // Priority and fairness: the request waits for its seats, at low cost, or is refused. Watches keep them until
         // their initial events are written; streams need none.
@@ -373,7 +370,7 @@ impl<D: Dispatch> Filters<D> {
         let mut place = match self.in_flight.enter(&share, arriving).await {
             Ok(place) => place,
             Err(refused) => {
-                self.metrics.requests().terminated(info.verb, 429);
+                self.count_terminated(info.verb, 429);
                 return Ok(refused.response());
             }
         };
@@ -401,6 +398,13 @@ impl<D: Dispatch> Filters<D> {
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
         // long, or if the client stops reading.
         Ok(sending::within(times.deadline, place, response))
+    }
+
+    /// Counts a request that is refused because the server is busy.
+    fn count_terminated(&self, verb: Verb, code: u16) {
+        if code == 429 {
+            self.metrics.requests().terminated(verb, code);
+        }
     }
 
     /// Begins the audit of a request, if requests are audited and the policy says so. Returns the response to a request

@@ -151,9 +151,9 @@ fn run_program(
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
-        Some(Command::Completion { shell }) => Options::completion(program, shell).and_then(print),
-        Some(Command::ManPage) => Options::man_page(program).and_then(print),
-        Some(Command::FlagsReference) => print(Options::flags_reference()),
+        Some(Command::Completion { shell }) => print(Options::completion(program, shell)),
+        Some(Command::ManPage) => print(Options::man_page(program)),
+        Some(Command::FlagsReference) => print(Ok(Options::flags_reference())),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {
             assets::write(command, may_be_extension)
@@ -171,8 +171,8 @@ fn run_program(
 }
 
 /// Writes a text to stdout.
-fn print(text: impl AsRef<[u8]>) -> Result<(), String> {
-    std::io::stdout().write_all(text.as_ref()).map_err(|error| error.to_string())
+fn print(text: std::io::Result<impl AsRef<[u8]>>) -> Result<(), String> {
+    text.and_then(|text| std::io::stdout().write_all(text.as_ref())).map_err(|error| error.to_string())
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.

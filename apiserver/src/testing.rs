@@ -144,12 +144,12 @@ impl TestServer {
     ///
     /// # Errors
     /// Fails if no certificate can be issued for this name, for example because it is empty.
-    pub fn kubeconfig_of(&self, user: &str, groups: &[String]) -> Result<String, String> {
+    pub fn kubeconfig_of(&self, user: &str, groups: &[String]) -> Result<String, axum::BoxError> {
         let data_dir = format!("--data-dir={}", self.directory.path().display());
-        let options = Options::from_arguments(["apiserver", &data_dir]).map_err(|error| error.to_string())?;
+        let options = Options::from_arguments(["apiserver", &data_dir])?;
         let (user, group) = (user.to_owned(), groups.to_vec());
         let command = KubeconfigCommand { user, group, expires: USER_LIFETIME, server: None };
-        kubeconfig::kubeconfig(&options, &command)
+        Ok(kubeconfig::kubeconfig(&options, &command)?)
     }
 
     /// Returns a kubectl with the rights of an administrator.

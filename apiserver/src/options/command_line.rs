@@ -1,5 +1,7 @@
 //! Completion scripts, and the manual page.
 
+use std::io;
+
 use clap_complete::Generator as _;
 
 use super::{Options, Program};
@@ -12,12 +14,12 @@ impl Options {
     /// # Errors
     /// Never fails: writing to memory succeeds.
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "a shell is text where scripts are not built")]
-    pub(crate) fn completion(program: Program, shell: &Shell) -> Result<Vec<u8>, String> {
+    pub(crate) fn completion(program: Program, shell: &Shell) -> io::Result<Vec<u8>> {
         let mut script = Vec::new();
         let mut command = Self::server_command(program).name(program.name);
         command.set_bin_name(program.name);
         command.build();
-        shell.try_generate(&command, &mut script).map_err(|error| error.to_string())?;
+        shell.try_generate(&command, &mut script)?;
         Ok(script)
     }
 
@@ -25,12 +27,12 @@ impl Options {
     ///
     /// # Errors
     /// Never fails: writing to memory succeeds.
-    pub(crate) fn man_page(program: Program) -> Result<Vec<u8>, String> {
+    pub(crate) fn man_page(program: Program) -> io::Result<Vec<u8>> {
         let mut page = Vec::new();
         let command = program.described(Self::server_command(program).name(program.name));
         // The page's title is the name of the command, not that of the project.
         let command = command.display_name(program.name);
-        clap_mangen::Man::new(command).render(&mut page).map_err(|error| error.to_string())?;
+        clap_mangen::Man::new(command).render(&mut page)?;
         Ok(page)
     }
 }

@@ -62,7 +62,7 @@ impl<'s> User<'s> {
             self.bind(binding).await?;
         }
         let issued = self.server.inner().kubeconfig_of(&self.name, &self.groups);
-        issued.map_err(|reason| self.failed(reason))
+        issued.map_err(|reason| self.failed(reason.to_string()))
     }
 
     /// Does what [`kubeconfig`](Self::kubeconfig) does, and returns a client of kube-rs.

@@ -39,7 +39,7 @@ async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) -> S
 async fn kubectl_finds_no_difference() {
     let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
     let kubectl = cluster.kubectl();
-    until(&kubectl, "explain enclosure.spec", "", "What is wanted").await;
+    until(&kubectl, "explain enclosure.spec", "", "The desired state").await;
     assert_eq!(
         kubectl.run_with_input("apply -f -", NORTH).await,
         "enclosure.zoo.example.dev/north created\n"

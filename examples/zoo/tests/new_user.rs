@@ -44,7 +44,7 @@ async fn kubectl_looks_after_enclosures_in_etcd() {
 async fn look_after_enclosures(server: TestServer) {
     let kubectl = server.kubectl();
     let explained = kubectl.run("explain enclosure.spec").await;
-    assert!(explained.contains("What is wanted") && explained.contains("species"), "{explained}");
+    assert!(explained.contains("The desired state") && explained.contains("species"), "{explained}");
 
     assert_eq!(
         kubectl.run_with_input("apply -f -", NORTH).await,

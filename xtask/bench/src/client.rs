@@ -13,6 +13,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use crate::Failure;
+
 /// The media type of JSON.
 const JSON: &str = "application/json";
 
@@ -73,14 +75,13 @@ impl<'a> Request<'a> {
 
 impl Client {
     /// Creates a client of the server at an `https://` URL.
-    pub(crate) fn new(url: &str, token: &str) -> Result<Self, String> {
+    pub(crate) fn new(url: &str, token: &str) -> Result<Self, Failure> {
         let uri: hyper::Uri = url.parse().map_err(|error| format!("--server {url}: {error}"))?;
         let host = uri.host().ok_or_else(|| format!("--server {url}: no host"))?.to_owned();
         let port = uri.port_u16().unwrap_or(443);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider.clone())
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
+            .with_safe_default_protocol_versions()?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
             .with_no_client_auth();
@@ -95,7 +96,7 @@ impl Client {
     }
 
     /// Opens a connection.
-    pub(crate) async fn connect(&self) -> Result<Connection, String> {
+    pub(crate) async fn connect(&self) -> Result<Connection, Failure> {
         let failed = |error: &dyn std::fmt::Display| format!("cannot connect to {}: {error}", self.authority);
         let stream =
             TcpStream::connect((self.host.as_str(), self.port)).await.map_err(|error| failed(&error))?;
@@ -132,12 +133,12 @@ impl Connection {
         path: &str,
         content_type: &str,
         body: Bytes,
-    ) -> Result<Response<Incoming>, String> {
+    ) -> Result<Response<Incoming>, Failure> {
         self.send_as(Request { method, path, accept: JSON, content_type, body }).await
     }
 
     /// Sends a request and returns the response once its headers have arrived.
-    async fn send_as(&mut self, request: Request<'_>) -> Result<Response<Incoming>, String> {
+    async fn send_as(&mut self, request: Request<'_>) -> Result<Response<Incoming>, Failure> {
         let path = request.path;
         let request = hyper::Request::builder()
             .method(request.method)
@@ -146,10 +147,9 @@ impl Connection {
             .header("accept", request.accept)
             .header("accept-encoding", self.accept_encoding)
             .header("content-type", request.content_type)
-            .body(Full::new(request.body))
-            .map_err(|error| error.to_string())?;
-        self.sender.ready().await.map_err(|error| error.to_string())?;
-        self.sender.send_request(request).await.map_err(|error| format!("{path}: {error}"))
+            .body(Full::new(request.body))?;
+        self.sender.ready().await?;
+        self.sender.send_request(request).await.map_err(|error| format!("{path}: {error}").into())
     }
 
     /// Sends a request, reads the whole response and returns its length in bytes. Fails unless the status is 2xx.
@@ -158,19 +158,19 @@ impl Connection {
         method: Method,
         path: &str,
         body: Bytes,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, Failure> {
         self.exchange_as(Request { method, path, accept: JSON, content_type: JSON, body }).await
     }
 
     /// Like [`exchange`](Self::exchange), with the request's own media types.
-    pub(crate) async fn exchange_as(&mut self, request: Request<'_>) -> Result<usize, String> {
+    pub(crate) async fn exchange_as(&mut self, request: Request<'_>) -> Result<usize, Failure> {
         let mut length_bytes = 0;
         self.receive(request, |data| length_bytes += data.len()).await?;
         Ok(length_bytes)
     }
 
     /// Like [`exchange_as`](Self::exchange_as), but returns the response.
-    pub(crate) async fn fetch(&mut self, request: Request<'_>) -> Result<Vec<u8>, String> {
+    pub(crate) async fn fetch(&mut self, request: Request<'_>) -> Result<Vec<u8>, Failure> {
         let mut response = Vec::new();
         self.receive(request, |data| response.extend_from_slice(data)).await?;
         Ok(response)
@@ -181,7 +181,7 @@ impl Connection {
         &mut self,
         request: Request<'_>,
         mut receive: impl FnMut(&[u8]) + Send,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let path = request.path;
         let response = self.send_as(request).await?;
         let status = response.status();
@@ -199,7 +199,7 @@ impl Connection {
         if status.is_success() {
             return Ok(());
         }
-        Err(format!("{path}: {status}: {}", String::from_utf8_lossy(&start)))
+        Err(format!("{path}: {status}: {}", String::from_utf8_lossy(&start)).into())
     }
 }
 

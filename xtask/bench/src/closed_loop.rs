@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::client::{Client, Connection};
 use super::measurement::{Counted, Measurement};
 use super::process::ServerProcess;
+use crate::Failure;
 
 /// The load of a workload.
 #[derive(Clone, Copy, Debug)]
@@ -25,10 +26,10 @@ pub(crate) async fn closed_loop<Operation, Running>(
     workload: &'static str,
     size: usize,
     operation: Operation,
-) -> Result<Measurement, String>
+) -> Result<Measurement, Failure>
 where
     Operation: Fn(Connection, u64) -> Running + Clone + Send + 'static,
-    Running: Future<Output = Result<usize, String>> + Send,
+    Running: Future<Output = Result<usize, Failure>> + Send,
 {
     let mut connections = Vec::new();
     for _ in 0..load.clients {
@@ -52,14 +53,14 @@ where
                     received_bytes += operation(connection.clone(), number).await?;
                     latencies.push(sent.elapsed());
                 }
-                Ok::<_, String>((latencies, received_bytes))
+                Ok::<_, Failure>((latencies, received_bytes))
             })
         })
         .collect();
     let mut latencies = Vec::new();
     let mut received_bytes = 0;
     for running in loops {
-        let (own, bytes) = running.await.map_err(|error| error.to_string())??;
+        let (own, bytes) = running.await??;
         latencies.extend(own);
         received_bytes += bytes;
     }

@@ -21,6 +21,8 @@ use tokio::net::TcpListener;
 use tokio::time::{Interval, interval};
 use tokio_rustls::TlsAcceptor;
 
+use crate::Failure;
+
 /// A group that it serves, in version `v1`. It serves all that end in the name of this one.
 pub(crate) const GROUP: &str = "aggregated.bench.example.com";
 /// Time between two events of a watch.
@@ -45,7 +47,7 @@ struct Events {
 
 impl Extension {
     /// Starts it at an address of this machine that servers connect to: not the loopback interface.
-    pub(crate) async fn start() -> Result<Self, String> {
+    pub(crate) async fn start() -> Result<Self, Failure> {
         let failed = |error: &dyn std::fmt::Display| format!("cannot start an extension server: {error}");
         let key = rcgen::KeyPair::generate().map_err(|error| failed(&error))?;
         let names = vec!["extension.default.svc".to_owned()];

@@ -11,6 +11,7 @@ use clap::Args;
 use hyper::Method;
 
 use super::client::{Client, Connection};
+use crate::Failure;
 
 /// Options of `cargo xtask bench --flood`, which the suite runs.
 #[derive(Clone, Debug, Args)]
@@ -30,7 +31,7 @@ pub(crate) struct FloodOptions {
 pub(crate) struct Flood(Child);
 
 /// Runs a flood until the process is ended.
-pub(crate) async fn run(url: &str, token: &str, path: &str, options: &FloodOptions) -> Result<(), String> {
+pub(crate) async fn run(url: &str, token: &str, path: &str, options: &FloodOptions) -> Result<(), Failure> {
     let client = Client::new(url, token)?;
     let mut connections = tokio::task::JoinSet::new();
     for _ in 0..options.flood_connections {
@@ -39,16 +40,18 @@ pub(crate) async fn run(url: &str, token: &str, path: &str, options: &FloodOptio
         connections.spawn(list(connection, path.to_owned()));
     }
     while let Some(ended) = connections.join_next().await {
-        ended.map_err(|error| error.to_string())??;
+        ended??;
     }
     Ok(())
 }
 
-async fn list(mut connection: Connection, path: String) -> Result<(), String> {
+async fn list(mut connection: Connection, path: String) -> Result<(), Failure> {
     loop {
         let answer = connection.exchange(Method::GET, &path, Bytes::new()).await;
         // That some are refused is the point; any other failure is one.
-        answer.map(drop).or_else(|error| if error.contains("429") { Ok(()) } else { Err(error) })?;
+        answer
+            .map(drop)
+            .or_else(|error| if error.to_string().contains("429") { Ok(()) } else { Err(error) })?;
     }
 }
 
@@ -56,7 +59,7 @@ async fn list(mut connection: Connection, path: String) -> Result<(), String> {
 
 impl Flood {
     /// Starts a flood of this server by the user of this token.
-    pub(crate) fn start(url: &str, token: &str, path: &str, is_compressed: bool) -> Result<Self, String> {
+    pub(crate) fn start(url: &str, token: &str, path: &str, is_compressed: bool) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| format!("no path of this program: {error}"))?;
         let mut command = Command::new("nice");
         command.args(["-n", "19"]).arg(program).args(["--flood", path]);
@@ -65,18 +68,18 @@ impl Flood {
             command.arg("--flood-gzip");
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
-        child.map(Self).map_err(|error| format!("cannot start the flood: {error}"))
+        child.map(Self).map_err(|error| format!("cannot start the flood: {error}").into())
     }
 
     /// Ends the flood.
     ///
     /// # Errors
     /// It has ended before, because a request failed.
-    pub(crate) fn stop(mut self) -> Result<(), String> {
+    pub(crate) fn stop(mut self) -> Result<(), Failure> {
         match self.0.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(format!("the flood ended early, with {status}")),
-            Err(error) => Err(error.to_string()),
+            Ok(Some(status)) => Err(format!("the flood ended early, with {status}").into()),
+            Err(error) => Err(error.to_string().into()),
         }
     }
 }

@@ -15,6 +15,7 @@ use clap::Args;
 
 use super::measurement::count;
 use super::process::{self, BINARY, Directory};
+use crate::Failure;
 use callgrind::Callgrind;
 use operations::{OPERATIONS, Operation};
 use profile::Profile;
@@ -45,7 +46,7 @@ pub(crate) struct InstructionsOptions {
 type Counts = Vec<Profile>;
 
 /// Measures one or two programs, and prints the numbers.
-pub(crate) async fn run(options: &InstructionsOptions) -> Result<(), String> {
+pub(crate) async fn run(options: &InstructionsOptions) -> Result<(), Failure> {
     callgrind::find()?;
     let binary = if let Some(binary) = &options.binary {
         binary.clone()
@@ -66,7 +67,7 @@ pub(crate) async fn run(options: &InstructionsOptions) -> Result<(), String> {
 }
 
 /// Counts the instructions of all operations of a program.
-async fn measure(binary: &Path, requests: u32) -> Result<Counts, String> {
+async fn measure(binary: &Path, requests: u32) -> Result<Counts, Failure> {
     println!("== {} ==", binary.display());
     let directory = Directory::temporary()?;
     let server = Callgrind::start(binary, &directory).await?;

@@ -87,6 +87,9 @@ struct Options {
     flood: flood::FloodOptions,
 }
 
+/// The error of a failed measurement; shown to the user.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -98,12 +101,12 @@ fn main() -> ExitCode {
 }
 
 /// Measures, and writes the report.
-fn run(arguments: &Options) -> Result<(), String> {
+fn run(arguments: &Options) -> Result<(), Failure> {
     if cfg!(debug_assertions) && !arguments.instructions.instructions {
         return Err(
             "a client with debug assertions would be the bottleneck of every loop: run `cargo xtask bench`, \
                     which builds it in release mode"
-                .to_owned(),
+                .into(),
         );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -125,7 +128,7 @@ fn run(arguments: &Options) -> Result<(), String> {
     runtime.block_on(measure(arguments))
 }
 
-async fn measure(arguments: &Options) -> Result<(), String> {
+async fn measure(arguments: &Options) -> Result<(), Failure> {
     let directory = Directory::temporary()?;
     let server = if let (Some(url), Some(token), Some(pid)) =
         (&arguments.server, &arguments.token, arguments.pid)
@@ -154,7 +157,7 @@ async fn workloads(
     server: &ServerProcess,
     namespace: &str,
     report: &mut Report,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let load = Load { clients: arguments.clients, seconds: arguments.seconds };
     if wanted("get") {

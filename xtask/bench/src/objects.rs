@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::Method;
 
 use super::client::Client;
+use crate::Failure;
 
 /// Pads a ConfigMap to about 1.4 KB of JSON as the server stores it.
 const CONFIG_MAP_PADDING_BYTES: usize = 1_000;
@@ -61,7 +62,7 @@ fn pod(name: &str) -> Bytes {
 }
 
 /// Creates a namespace.
-pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<(), String> {
+pub(crate) async fn make_namespace(client: &Client, name: &str) -> Result<(), Failure> {
     let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
     client.connect().await?.exchange(Method::POST, "/api/v1/namespaces", body.into()).await?;
     // Pods need it; created here if no controller does.
@@ -88,7 +89,7 @@ pub(crate) async fn fill(
     namespace: &str,
     from: usize,
     to: usize,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     const WRITERS: usize = 64;
     let next = Arc::new(AtomicUsize::new(from));
     let mut writers = Vec::new();
@@ -100,14 +101,14 @@ pub(crate) async fn fill(
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= to {
-                    return Ok::<_, String>(());
+                    return Ok::<_, Failure>(());
                 }
                 connection.exchange(Method::POST, &path, kind.body(&format!("item-{number}"))).await?;
             }
         }));
     }
     for writer in writers {
-        writer.await.map_err(|error| error.to_string())??;
+        writer.await??;
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::closed_loop::{Load, closed_loop};
 use super::measurement::Measurement;
 use super::objects::{Kind, make_namespace};
 use super::process::ServerProcess;
+use crate::Failure;
 
 /// The media type of a table, as `kubectl get` asks for it.
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -38,7 +39,7 @@ pub(crate) async fn all(
     server: &ServerProcess,
     listed: usize,
     load: Load,
-) -> Result<Vec<Measurement>, String> {
+) -> Result<Vec<Measurement>, Failure> {
     make_namespace(client, NAMESPACE).await?;
     let lists = Load { clients: 1, ..load };
     let mut measured = Vec::new();
@@ -53,7 +54,7 @@ pub(crate) async fn all(
 }
 
 /// Creates the pods that are listed and patched.
-async fn fill(client: &Client, listed: usize) -> Result<(), String> {
+async fn fill(client: &Client, listed: usize) -> Result<(), Failure> {
     let mut connection = client.connect().await?;
     let collection = Kind::Pod.collection(NAMESPACE);
     for number in 0..listed {
@@ -68,7 +69,7 @@ async fn create(
     server: &ServerProcess,
     size: usize,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     let path: Arc<str> = Kind::Pod.collection(NAMESPACE).into();
     closed_loop(client, server, load, "pod create", size, move |mut connection, number| {
         let path = path.clone();
@@ -84,7 +85,7 @@ async fn status_patch(
     server: &ServerProcess,
     size: usize,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     let collection: Arc<str> = Kind::Pod.collection(NAMESPACE).into();
     let pods = WRITTEN.min(size as u64).max(1);
     closed_loop(client, server, load, "pod status patch", size, move |mut connection, number| {
@@ -96,7 +97,7 @@ async fn status_patch(
 }
 
 /// Clients renew leases, as kubelets do: each renewal is based on the one before.
-async fn lease_update(client: &Client, server: &ServerProcess, load: Load) -> Result<Measurement, String> {
+async fn lease_update(client: &Client, server: &ServerProcess, load: Load) -> Result<Measurement, Failure> {
     let collection: Arc<str> = format!("/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases").into();
     let mut connection = client.connect().await?;
     let mut versions = Vec::new();
@@ -113,7 +114,7 @@ async fn lease_update(client: &Client, server: &ServerProcess, load: Load) -> Re
         let path = format!("{collection}/{name}");
         async move {
             let place = usize::try_from(number % WRITTEN).unwrap_or_default();
-            let Some(version) = versions.get(place) else { return Err("no such lease".to_owned()) };
+            let Some(version) = versions.get(place) else { return Err("no such lease".into()) };
             let mut version = version.lock().await;
             let body = lease(&name, number + 1, &version);
             let renewed = connection.fetch(Request::write(Method::PUT, &path, body)).await?;
@@ -124,10 +125,10 @@ async fn lease_update(client: &Client, server: &ServerProcess, load: Load) -> Re
     .await
 }
 
-fn version_of(object: &[u8]) -> Result<String, String> {
-    let object: Value = serde_json::from_slice(object).map_err(|error| error.to_string())?;
+fn version_of(object: &[u8]) -> Result<String, Failure> {
+    let object: Value = serde_json::from_slice(object)?;
     let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
-    version.map(str::to_owned).ok_or_else(|| "an object has no resource version".to_owned())
+    version.map(str::to_owned).ok_or_else(|| "an object has no resource version".into())
 }
 
 /// Clients list the pods in a format.
@@ -138,7 +139,7 @@ async fn list(
     accept: &'static str,
     size: usize,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     // Only the pods of this list are in the namespace: other workloads follow.
     let path: Arc<str> = Kind::Pod.collection(NAMESPACE).into();
     closed_loop(client, server, load, workload, size, move |mut connection, _| {

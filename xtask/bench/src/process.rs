@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::client::Client;
+use crate::Failure;
 
 /// Ticks per second of the times in `/proc/<pid>/stat`: fixed at 100 on Linux (`USER_HZ`).
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -55,23 +56,23 @@ pub(crate) struct Launch<'a> {
 }
 
 /// Builds this project's server in release mode.
-pub(crate) fn build() -> Result<(), String> {
+pub(crate) fn build() -> Result<(), Failure> {
     build_package("apiserver")
 }
 
 /// Builds the extension server of the example in release mode.
-pub(crate) fn build_extension() -> Result<(), String> {
+pub(crate) fn build_extension() -> Result<(), Failure> {
     build_package("zoo")
 }
 
 /// Builds a package by itself, so that its server has the features that it is delivered with.
-fn build_package(package: &str) -> Result<(), String> {
+fn build_package(package: &str) -> Result<(), Failure> {
     println!("building {package} in release mode …");
     let built = Command::new("cargo").args(["build", "--release", "--package", package]).status();
     if built.is_ok_and(|status| status.success()) {
         return Ok(());
     }
-    Err(format!("cargo build --release --package {package} failed"))
+    Err(format!("cargo build --release --package {package} failed").into())
 }
 
 // === impl Launch ===
@@ -101,7 +102,7 @@ impl ServerProcess {
     }
 
     /// Starts this project's server, which must be built, on a free port, and waits until it is ready.
-    pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, String> {
+    pub(crate) async fn start(launch: Launch<'_>) -> Result<Self, Failure> {
         Self::start_as(Command::new(launch.binary()), launch, PATIENCE).await
     }
 
@@ -110,7 +111,7 @@ impl ServerProcess {
         mut command: Command,
         launch: Launch<'_>,
         patience: Duration,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let tokens = launch.data.with_extension("tokens.csv");
         std::fs::write(&tokens, launch.tokens())
             .map_err(|error| format!("cannot write {}: {error}", tokens.display()))?;
@@ -152,12 +153,12 @@ impl ServerProcess {
     }
 
     /// Returns a client of the server.
-    pub(crate) fn client(&self) -> Result<Client, String> {
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
         Client::new(&self.url, &self.token)
     }
 
     /// Returns a client of the server with this token.
-    pub(crate) fn client_of(&self, token: &str) -> Result<Client, String> {
+    pub(crate) fn client_of(&self, token: &str) -> Result<Client, Failure> {
         Client::new(&self.url, token)
     }
 
@@ -177,7 +178,7 @@ impl ServerProcess {
     }
 
     /// Returns the CPU time used so far, user and system, in seconds.
-    pub(crate) fn cpu_seconds(&self) -> Result<f64, String> {
+    pub(crate) fn cpu_seconds(&self) -> Result<f64, Failure> {
         let path = format!("/proc/{}/stat", self.pid);
         let stat = std::fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
         // The command's name, in parentheses, may contain spaces: count the fields after it.
@@ -193,7 +194,7 @@ impl ServerProcess {
         line.split_whitespace().next().and_then(|text| text.parse::<f64>().ok()).unwrap_or_default() / 1024.0
     }
 
-    async fn await_ready(&mut self, started: Instant, patience: Duration) -> Result<(), String> {
+    async fn await_ready(&mut self, started: Instant, patience: Duration) -> Result<(), Failure> {
         let client = self.client()?;
         while started.elapsed() < patience {
             if let Ok(mut connection) = client.connect().await
@@ -206,7 +207,7 @@ impl ServerProcess {
             }
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        Err(format!("the server was not ready after {patience:?}; start it by hand to see why"))
+        Err(format!("the server was not ready after {patience:?}; start it by hand to see why").into())
     }
 }
 
@@ -222,7 +223,7 @@ impl Drop for OwnServer {
 
 impl Directory {
     /// Creates a directory for this run's files.
-    pub(crate) fn temporary() -> Result<Self, String> {
+    pub(crate) fn temporary() -> Result<Self, Failure> {
         let path = std::env::temp_dir().join(format!("orlop-bench-{}", std::process::id()));
         std::fs::create_dir_all(&path).map_err(|error| format!("cannot make {}: {error}", path.display()))?;
         Ok(Self(path))
@@ -242,7 +243,7 @@ impl Drop for Directory {
 }
 
 /// Returns a port that is free at present.
-pub(crate) fn free_port() -> Result<u16, String> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
+pub(crate) fn free_port() -> Result<u16, Failure> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    Ok(listener.local_addr()?.port())
 }

@@ -8,6 +8,7 @@ use super::machine;
 use super::measurement::{COLUMNS, Measurement};
 use super::plot;
 use super::process::ServerProcess;
+use crate::Failure;
 
 /// All measurements of one run.
 pub(crate) struct Report {
@@ -59,7 +60,7 @@ impl Report {
     }
 
     /// Writes `<label>.md` and `<label>.svg` into a directory.
-    pub(crate) fn write(&self, directory: &Path) -> Result<(), String> {
+    pub(crate) fn write(&self, directory: &Path) -> Result<(), Failure> {
         let failed = |error: std::io::Error| format!("cannot write to {}: {error}", directory.display());
         std::fs::create_dir_all(directory).map_err(failed)?;
         std::fs::write(directory.join(format!("{}.md", self.label)), self.table()).map_err(failed)?;

@@ -15,6 +15,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::process::{self, Directory};
+use crate::Failure;
 use backend::Backend;
 use figures::Figures;
 use stages::{Stage, Stages};
@@ -59,7 +60,7 @@ pub(crate) struct SuiteOptions {
 }
 
 /// Runs all stages and writes the page. The page reports stages that fail; the others still run.
-pub(crate) async fn run(options: &SuiteOptions, output: &Path) -> Result<(), String> {
+pub(crate) async fn run(options: &SuiteOptions, output: &Path) -> Result<(), Failure> {
     if !options.no_build {
         process::build()?;
         process::build_extension()?;
@@ -76,5 +77,5 @@ pub(crate) async fn run(options: &SuiteOptions, output: &Path) -> Result<(), Str
     let minutes = begun.elapsed().as_secs_f64() / 60.0;
     page::write(&figures, output, minutes)?;
     println!("done in {minutes:.1} minutes");
-    if figures.failures.is_empty() { Ok(()) } else { Err(figures.failures.join("\n")) }
+    if figures.failures.is_empty() { Ok(()) } else { Err(figures.failures.join("\n").into()) }
 }

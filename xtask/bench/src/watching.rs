@@ -13,6 +13,7 @@ use super::client::Client;
 use super::measurement::{Counted, Measurement};
 use super::objects::{Kind, config_map, make_namespace, remove_namespace};
 use super::process::ServerProcess;
+use crate::Failure;
 
 /// Maximum number of watches that share a connection: below the servers' limit.
 pub(crate) const SHARED: usize = 90;
@@ -45,7 +46,7 @@ pub(crate) async fn watch(
     client: &Client,
     server: &ServerProcess,
     watching: Watching,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     let namespace = format!("{}-{}", watching.workload.replace(' ', "-"), watching.watchers);
     make_namespace(client, &namespace).await?;
     let collection = Kind::ConfigMap.collection(&namespace);
@@ -71,14 +72,14 @@ pub(crate) async fn watch(
     remove_namespace(client, &namespace).await;
     let missing = expected.saturating_sub(deliveries.count());
     if missing > 0 {
-        return Err(format!("{missing} of {expected} deliveries never came"));
+        return Err(format!("{missing} of {expected} deliveries never came").into());
     }
     let latencies = deliveries.take_latencies();
     Ok(Measurement::new(watching.workload, watching.watchers, &counted, latencies, server))
 }
 
 /// Opens watches without events, which last as long as the returned value.
-pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> Result<JoinSet<()>, String> {
+pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> Result<JoinSet<()>, Failure> {
     let collection = Kind::ConfigMap.collection(namespace);
     let mut tasks = JoinSet::new();
     let mut connection = client.connect().await?;
@@ -89,7 +90,7 @@ pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> R
         let path = format!("{collection}?fieldSelector=metadata.name%3Didle-{number}&{PARAMETERS}");
         let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
         if !response.status().is_success() {
-            return Err(format!("watch number {number} was refused: {}", response.status()));
+            return Err(format!("watch number {number} was refused: {}", response.status()).into());
         }
         let mut body = response.into_body();
         tasks.spawn(async move { while let Some(Ok(_bookmark)) = body.frame().await {} });
@@ -106,7 +107,7 @@ async fn open(
     collection: &str,
     watching: Watching,
     mut opened: impl FnMut(hyper::body::Incoming),
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let path = format!("{collection}?{PARAMETERS}");
     let mut connection = client.connect().await?;
     for number in 0..watching.watchers {
@@ -115,7 +116,7 @@ async fn open(
         }
         let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
         if !response.status().is_success() {
-            return Err(format!("watch number {number} was refused: {}", response.status()));
+            return Err(format!("watch number {number} was refused: {}", response.status()).into());
         }
         opened(response.into_body());
     }
@@ -129,7 +130,7 @@ async fn write(
     watching: Watching,
     clock: Instant,
     deliveries: &Deliveries,
-) -> Result<u64, String> {
+) -> Result<u64, Failure> {
     let mut writer = client.connect().await?;
     let started = Instant::now();
     let watchers = watching.watchers as u64;

@@ -11,6 +11,7 @@ use super::closed_loop::{Load, closed_loop};
 use super::measurement::Measurement;
 use super::objects::{Kind, config_map};
 use super::process::ServerProcess;
+use crate::Failure;
 
 /// Interval between two samples of memory.
 const SAMPLE_EVERY: Duration = Duration::from_millis(5);
@@ -22,7 +23,7 @@ pub(crate) async fn get(
     namespace: &str,
     size: usize,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     let collection = Kind::ConfigMap.collection(namespace);
     let name = format!("read-me-{size}");
     client.connect().await?.exchange(Method::POST, &collection, config_map(&name, "0")).await?;
@@ -42,7 +43,7 @@ pub(crate) async fn create(
     workload: &'static str,
     size: usize,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     let path: Arc<str> = Kind::ConfigMap.collection(namespace).into();
     let prefix: Arc<str> = workload.replace(' ', "-").into();
     closed_loop(client, server, load, workload, size, move |mut connection, number| {
@@ -61,7 +62,7 @@ pub(crate) async fn list(
     workload: &'static str,
     size: usize,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     let path: Arc<str> = collection.into();
     closed_loop(client, server, load, workload, size, move |connection, _| {
         let path = path.clone();

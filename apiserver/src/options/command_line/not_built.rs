@@ -1,6 +1,8 @@
 //! The place of completion scripts and the manual page in a program without the feature `command-line`: the commands are
 //! refused.
 
+use std::io;
+
 use super::{Options, Program};
 
 /// The name of a shell.
@@ -11,12 +13,12 @@ const NOT_BUILT: &str =
 
 impl Options {
     /// Refuses to write a script.
-    pub(crate) fn completion(_program: Program, _shell: &Shell) -> Result<Vec<u8>, String> {
-        Err(format!("completion: {NOT_BUILT}"))
+    pub(crate) fn completion(_program: Program, _shell: &Shell) -> io::Result<Vec<u8>> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, format!("completion: {NOT_BUILT}")))
     }
 
     /// Refuses to write a page.
-    pub(crate) fn man_page(_program: Program) -> Result<Vec<u8>, String> {
-        Err(format!("the manual page: {NOT_BUILT}"))
+    pub(crate) fn man_page(_program: Program) -> io::Result<Vec<u8>> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, format!("the manual page: {NOT_BUILT}")))
     }
 }

@@ -51,7 +51,7 @@ use super::handover::Handover;
 pub struct Enclosure {
     /// Standard object metadata.
     pub metadata: ObjectMeta,
-    /// What is wanted.
+    /// The desired state.
     #[serde(default)]
     pub spec: EnclosureSpec,
     // ANCHOR: status
@@ -62,7 +62,7 @@ pub struct Enclosure {
     // ANCHOR_END: status
 }
 
-/// What is wanted of an enclosure.
+/// The desired state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct EnclosureSpec {

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::profile::Profile;
+use crate::Failure;
 use crate::client::Client;
 use crate::process::{Directory, Launch, ServerProcess};
 
@@ -30,7 +31,7 @@ pub(super) struct Callgrind {
 ///
 /// # Errors
 /// Names the package.
-pub(super) fn find() -> Result<(), String> {
+pub(super) fn find() -> Result<(), Failure> {
     for program in ["valgrind", "vgdb"] {
         let found =
             Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -47,7 +48,7 @@ pub(super) fn find() -> Result<(), String> {
 
 impl Callgrind {
     /// Starts a program, and waits until it is ready and the work of its start has ended.
-    pub(super) async fn start(binary: &Path, directory: &Directory) -> Result<Self, String> {
+    pub(super) async fn start(binary: &Path, directory: &Directory) -> Result<Self, Failure> {
         println!("starting it under callgrind …");
         let profiles = directory.join("profile");
         let mut command = Command::new("valgrind");
@@ -63,7 +64,7 @@ impl Callgrind {
     }
 
     /// Waits until the server does nothing.
-    async fn await_quiet(&self) -> Result<(), String> {
+    async fn await_quiet(&self) -> Result<(), Failure> {
         println!("waiting until it is quiet …");
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
@@ -73,26 +74,26 @@ impl Callgrind {
                 return Ok(());
             }
         }
-        Err(format!("the server was not quiet after {PATIENCE:?}"))
+        Err(format!("the server was not quiet after {PATIENCE:?}").into())
     }
 
     /// Returns a client of the server.
-    pub(super) fn client(&self) -> Result<Client, String> {
+    pub(super) fn client(&self) -> Result<Client, Failure> {
         self.server.client()
     }
 
     /// Begins to count.
-    pub(super) fn begin(&self) -> Result<(), String> {
+    pub(super) fn begin(&self) -> Result<(), Failure> {
         self.tell(&["instrumentation", "on"])?;
         self.tell(&["zero"])
     }
 
     /// Ends counting. Returns the instructions of each of these operations.
-    pub(super) fn end(&self, operations: u32) -> Result<Profile, String> {
+    pub(super) fn end(&self, operations: u32) -> Result<Profile, Failure> {
         self.tell(&["dump"])?;
         self.tell(&["instrumentation", "off"])?;
         let (path, text) = self.take_dump()?;
-        Profile::parse(&text, operations).map_err(|error| format!("{}: {error}", path.display()))
+        Profile::parse(&text, operations).map_err(|error| format!("{}: {error}", path.display()).into())
     }
 
     /// Stops the server.
@@ -101,7 +102,7 @@ impl Callgrind {
     }
 
     /// Returns the only profile that there is, and removes it.
-    fn take_dump(&self) -> Result<(PathBuf, String), String> {
+    fn take_dump(&self) -> Result<(PathBuf, String), Failure> {
         let number = (1..1_000).find(|number| self.dump(*number).exists());
         let path = number.map(|number| self.dump(number)).ok_or("callgrind wrote no profile")?;
         let failed = |error| format!("cannot read {}: {error}", path.display());
@@ -115,13 +116,13 @@ impl Callgrind {
     }
 
     /// Sends a command to callgrind, and waits until it is carried out.
-    fn tell(&self, words: &[&str]) -> Result<(), String> {
+    fn tell(&self, words: &[&str]) -> Result<(), Failure> {
         let mut command = Command::new("vgdb");
         command.arg(format!("--pid={}", self.server.pid())).args(words);
         let told = command.output().map_err(|error| format!("cannot run vgdb: {error}"))?;
         if told.status.success() {
             return Ok(());
         }
-        Err(format!("vgdb {}: {}", words.join(" "), String::from_utf8_lossy(&told.stderr)))
+        Err(format!("vgdb {}: {}", words.join(" "), String::from_utf8_lossy(&told.stderr)).into())
     }
 }

@@ -7,6 +7,7 @@ use hyper::body::Incoming;
 
 use super::callgrind::Callgrind;
 use super::profile::Profile;
+use crate::Failure;
 use crate::client::{Connection, Request};
 use crate::objects::{self, Kind, config_map};
 use crate::watching;
@@ -90,7 +91,7 @@ pub(super) async fn measure(
     operation: Operation,
     server: &Callgrind,
     requests: u32,
-) -> Result<Profile, String> {
+) -> Result<Profile, Failure> {
     let client = server.client()?;
     let namespace = operation.namespace();
     objects::make_namespace(&client, namespace).await?;
@@ -124,7 +125,7 @@ async fn send(
     connection: &mut Connection,
     events: Option<&mut Incoming>,
     number: u32,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let collection = Kind::ConfigMap.collection(operation.namespace());
     let object = format!("{collection}/item-0");
     match operation {
@@ -147,10 +148,10 @@ async fn send(
 }
 
 /// Reads the event of one creation.
-async fn receive(events: &mut Incoming) -> Result<(), String> {
+async fn receive(events: &mut Incoming) -> Result<(), Failure> {
     let mut last = None;
     while last != Some(b'\n') {
-        let frame = events.frame().await.ok_or("the watch ended")?.map_err(|error| error.to_string())?;
+        let frame = events.frame().await.ok_or("the watch ended")??;
         last = frame.data_ref().and_then(|data| data.last().copied()).or(last);
     }
     Ok(())

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::per_operation;
+use crate::Failure;
 
 /// The instructions of one operation.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +22,7 @@ impl Profile {
     ///
     /// # Errors
     /// Says what the profile does not have.
-    pub(super) fn parse(text: &str, operations: u32) -> Result<Self, String> {
+    pub(super) fn parse(text: &str, operations: u32) -> Result<Self, Failure> {
         let mut names: HashMap<&str, &str> = HashMap::new();
         let mut own: HashMap<&str, u64> = HashMap::new();
         let mut function = "";
@@ -48,7 +49,7 @@ impl Profile {
         }
         let total: u64 = own.values().sum();
         if total == 0 {
-            return Err("it has no instructions".to_owned());
+            return Err("it has no instructions".into());
         }
         let mut by_name: HashMap<String, f64> = HashMap::new();
         for (number, instructions) in own {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::Failure;
 use crate::process::free_port;
 
 /// Maximum time until it responds.
@@ -20,7 +21,7 @@ pub(super) struct Etcd {
 
 impl Etcd {
     /// Starts an etcd on an empty directory, and waits until it responds.
-    pub(super) async fn start(directory: &Path) -> Result<Self, String> {
+    pub(super) async fn start(directory: &Path) -> Result<Self, Failure> {
         // `cargo xtask bench` finds or installs one.
         let program = std::env::var_os("ORLOP_ETCD").map_or_else(|| PathBuf::from("etcd"), PathBuf::from);
         let url = format!("http://127.0.0.1:{}", free_port()?);
@@ -40,7 +41,7 @@ impl Etcd {
         Ok(etcd)
     }
 
-    async fn await_answer(&self) -> Result<(), String> {
+    async fn await_answer(&self) -> Result<(), Failure> {
         let address = self.url.trim_start_matches("http://");
         let started = Instant::now();
         while started.elapsed() < PATIENCE {
@@ -51,7 +52,7 @@ impl Etcd {
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        Err(format!("etcd at {} does not answer", self.url))
+        Err(format!("etcd at {} does not answer", self.url).into())
     }
 }
 

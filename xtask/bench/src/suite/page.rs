@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::backend::Backend;
 use super::figures::Figures;
+use crate::Failure;
 use crate::machine;
 use crate::measurement::COLUMNS;
 use crate::plot::Plot;
@@ -12,7 +13,7 @@ use crate::plot::Plot;
 const BACKENDS: [Backend; 2] = [Backend::Embedded, Backend::Etcd];
 
 /// Writes `README.md` and the plots into a directory.
-pub(super) fn write(figures: &Figures, directory: &Path, minutes: f64) -> Result<(), String> {
+pub(super) fn write(figures: &Figures, directory: &Path, minutes: f64) -> Result<(), Failure> {
     let failed = |error: std::io::Error| format!("cannot write to {}: {error}", directory.display());
     std::fs::create_dir_all(directory).map_err(failed)?;
     let mut text = head(minutes);

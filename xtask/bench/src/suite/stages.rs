@@ -19,6 +19,7 @@ use super::SuiteOptions;
 use super::backend::Backend;
 use super::etcd::Etcd;
 use super::figures::{Figures, Limit};
+use crate::Failure;
 use crate::closed_loop::Load;
 use crate::measurement::Measurement;
 use crate::process::{Directory, Launch, ServerProcess};
@@ -126,7 +127,7 @@ impl<'a> Stages<'a> {
     }
 
     /// Measures the time from start to ready on an empty store, and the memory of an idle server.
-    async fn start(&mut self) -> Result<(), String> {
+    async fn start(&mut self) -> Result<(), Failure> {
         let mut times = Vec::new();
         let mut idle_mebibytes = 0.0;
         for number in 1..=self.options.starts {
@@ -165,11 +166,11 @@ impl<'a> Stages<'a> {
         StoragePlace { data: self.directory.join(&name), prefix: format!("/{name}") }
     }
 
-    async fn server(&self, place: &StoragePlace) -> Result<ServerProcess, String> {
+    async fn server(&self, place: &StoragePlace) -> Result<ServerProcess, Failure> {
         self.server_with(place, &[]).await
     }
 
-    async fn server_with(&self, place: &StoragePlace, flags: &[String]) -> Result<ServerProcess, String> {
+    async fn server_with(&self, place: &StoragePlace, flags: &[String]) -> Result<ServerProcess, Failure> {
         let etcd = self.etcd.as_ref().map(|etcd| (&*etcd.url, &*place.prefix));
         ServerProcess::start(Launch { data: &place.data, etcd, main: None, flags }).await
     }

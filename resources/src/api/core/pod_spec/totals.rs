@@ -62,7 +62,7 @@ fn raise(to: &mut Amounts, floor: &Amounts) {
 }
 
 /// Returns the amounts of a kind, `requests` or `limits`.
-pub(super) fn of_kind<'v, 'p>(
+pub(super) fn kind_amounts<'v, 'p>(
     resources: &'p ResourceRequirements<'v, 'p>,
     kind: &str,
 ) -> Map<Amount<'v, 'p>> {
@@ -70,7 +70,7 @@ pub(super) fn of_kind<'v, 'p>(
 }
 
 fn read_kind(resources: &ResourceRequirements<'_, '_>, kind: &str) -> Amounts {
-    read(of_kind(resources, kind).value())
+    read(kind_amounts(resources, kind).value())
 }
 
 /// Returns the total of a pod (`requests` or `limits`): the total of its containers, or the amounts that the pod itself

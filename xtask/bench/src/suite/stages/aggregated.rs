@@ -9,6 +9,7 @@ use hyper::Method;
 
 use super::super::figures::Limit;
 use super::{CLIENTS, Stages};
+use crate::Failure;
 use crate::client::Connection;
 use crate::closed_loop::closed_loop;
 use crate::extension::{Extension, GROUP};
@@ -25,7 +26,7 @@ pub(super) async fn register(
     connection: &mut Connection,
     extension: &Extension,
     groups: &[String],
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let services = "/api/v1/namespaces/default/services";
     connection.exchange(Method::POST, services, extension.service().to_string().into()).await?;
     for group in groups {
@@ -40,7 +41,7 @@ pub(super) async fn register(
 
 impl Stages<'_> {
     /// Measures requests and events that an extension server answers.
-    pub(super) async fn aggregated(&mut self) -> Result<(), String> {
+    pub(super) async fn aggregated(&mut self) -> Result<(), Failure> {
         let extension = Extension::start().await?;
         let place = self.place();
         let server = self.server(&place).await?;
@@ -52,7 +53,7 @@ impl Stages<'_> {
         let begun = Instant::now();
         while connection.exchange(Method::GET, &path, Bytes::new()).await.is_err() {
             if begun.elapsed() > PATIENCE {
-                return Err("the extension server is not available".to_owned());
+                return Err("the extension server is not available".into());
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -84,7 +85,7 @@ impl Stages<'_> {
         extension: &Extension,
         watch: &str,
         connections: usize,
-    ) -> Result<f64, String> {
+    ) -> Result<f64, Failure> {
         let client = server.client()?;
         let mut watches = Vec::new();
         // The connections must outlive their streams.
@@ -107,7 +108,7 @@ impl Stages<'_> {
         watches.iter().for_each(tokio::task::JoinHandle::abort);
         drop(open);
         if sent == 0 {
-            return Err("no events".to_owned());
+            return Err("no events".into());
         }
         Ok(cpu * 1e6 / count(sent))
     }

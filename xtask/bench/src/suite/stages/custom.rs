@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages};
+use crate::Failure;
 use crate::client::Connection;
 use crate::closed_loop::closed_loop;
 use crate::objects;
@@ -30,7 +31,7 @@ const PADDING_BYTES: usize = 1_000;
 
 impl Stages<'_> {
     /// Measures definitions one after another, a restart with them, and requests for objects of one.
-    pub(super) async fn custom_resources(&mut self) -> Result<(), String> {
+    pub(super) async fn custom_resources(&mut self) -> Result<(), Failure> {
         let place = self.place();
         let server = self.server(&place).await?;
         let client = server.client()?;
@@ -69,7 +70,7 @@ impl Stages<'_> {
     }
 
     /// Measures requests for custom resources as those for ConfigMaps are measured.
-    async fn custom_requests(&mut self, server: &super::ServerProcess) -> Result<(), String> {
+    async fn custom_requests(&mut self, server: &super::ServerProcess) -> Result<(), Failure> {
         let client = server.client()?;
         objects::make_namespace(&client, "bench").await?;
         let collection: Arc<str> = format!("/apis/{}/v1/namespaces/bench/widgets0", group(0)).into();
@@ -150,12 +151,16 @@ fn object(name: &str) -> Bytes {
     object.to_string().into()
 }
 
-async fn await_established(connection: &mut Connection, number: usize, begun: Instant) -> Result<(), String> {
+async fn await_established(
+    connection: &mut Connection,
+    number: usize,
+    begun: Instant,
+) -> Result<(), Failure> {
     let path = format!("{DEFINITIONS}/{}", definition_name(number));
     loop {
         let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
         let body = response.into_body().collect().await.map_err(|error| format!("{path}: {error}"))?;
-        let object: Value = serde_json::from_slice(&body.to_bytes()).map_err(|error| error.to_string())?;
+        let object: Value = serde_json::from_slice(&body.to_bytes())?;
         let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();
         let is = |condition: &Value, field: &str, value: &str| {
             condition.get(field).is_some_and(|own| own == value)
@@ -166,7 +171,7 @@ async fn await_established(connection: &mut Connection, number: usize, begun: In
             return Ok(());
         }
         if begun.elapsed() > PATIENCE {
-            return Err(format!("{} is not established", definition_name(number)));
+            return Err(format!("{} is not established", definition_name(number)).into());
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }

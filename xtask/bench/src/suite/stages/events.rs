@@ -2,6 +2,7 @@
 
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages};
+use crate::Failure;
 use crate::objects;
 use crate::watching::{self, Watching};
 use crate::workload;
@@ -20,7 +21,7 @@ const IDLE_WATCHES: usize = 10_000;
 
 impl Stages<'_> {
     /// Runs all measurements of watches.
-    pub(in super::super) async fn events(&mut self) -> Result<(), String> {
+    pub(in super::super) async fn events(&mut self) -> Result<(), Failure> {
         let place = self.place();
         let server = self.server(&place).await?;
         let client = server.client()?;

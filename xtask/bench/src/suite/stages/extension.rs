@@ -10,6 +10,7 @@ use super::super::backend::Backend;
 use super::super::figures::Limit;
 use super::aggregated::register;
 use super::{CLIENTS, QUIET, Stages, StoragePlace, median};
+use crate::Failure;
 use crate::client::Client;
 use crate::closed_loop::closed_loop;
 use crate::extension::{Extension, GROUP};
@@ -32,7 +33,7 @@ const BINDING: &str = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Cl
 
 impl Stages<'_> {
     /// Measures an extension server, and the main server with many APIServices.
-    pub(super) async fn extension(&mut self) -> Result<(), String> {
+    pub(super) async fn extension(&mut self) -> Result<(), Failure> {
         // An extension server's own store is the embedded one; the store of its main server makes no difference to it.
         if self.backend == Backend::Embedded {
             self.behind_main_server().await?;
@@ -40,7 +41,7 @@ impl Stages<'_> {
         self.at_rest().await
     }
 
-    async fn behind_main_server(&mut self) -> Result<(), String> {
+    async fn behind_main_server(&mut self) -> Result<(), Failure> {
         let place = self.place();
         let main = self.server(&place).await?;
         let mut times = Vec::new();
@@ -65,7 +66,7 @@ impl Stages<'_> {
 
     /// Compares requests of a user of the main server, whose permissions the main server decides, with requests of a user of
     /// the extension server itself, who may do everything.
-    async fn delegated(&mut self, main: &ServerProcess, main_place: &StoragePlace) -> Result<(), String> {
+    async fn delegated(&mut self, main: &ServerProcess, main_place: &StoragePlace) -> Result<(), Failure> {
         let mut connection = main.client()?.connect().await?;
         let group = "/apis/rbac.authorization.k8s.io/v1";
         connection.exchange(Method::POST, &format!("{group}/clusterroles"), ROLE.into()).await?;
@@ -103,7 +104,7 @@ impl Stages<'_> {
         client: &Client,
         server: &ServerProcess,
         workload: &'static str,
-    ) -> Result<f64, String> {
+    ) -> Result<f64, Failure> {
         let read =
             closed_loop(client, server, self.load(CLIENTS), workload, 1, |mut connection, _| async move {
                 connection.exchange(Method::GET, &format!("{ENCLOSURES}/{NAME}"), Bytes::new()).await
@@ -112,7 +113,7 @@ impl Stages<'_> {
     }
 
     /// Compares two idle servers, one of them with APIServices.
-    async fn at_rest(&mut self) -> Result<(), String> {
+    async fn at_rest(&mut self) -> Result<(), Failure> {
         let extension = Extension::start().await?;
         let (place, other) = (self.place(), self.place());
         let with = self.server(&place).await?;
@@ -144,7 +145,7 @@ impl Stages<'_> {
 }
 
 /// Starts an extension server behind a main server, with the rights of the main server's administrator.
-async fn start(own: &StoragePlace, main: &StoragePlace) -> Result<ServerProcess, String> {
+async fn start(own: &StoragePlace, main: &StoragePlace) -> Result<ServerProcess, Failure> {
     let kubeconfig = main.data.join("admin.kubeconfig");
     ServerProcess::start(Launch { data: &own.data, etcd: None, main: Some(&kubeconfig), flags: &[] }).await
 }

@@ -6,6 +6,7 @@ use hyper::Method;
 
 use super::super::figures::Limit;
 use super::Stages;
+use crate::Failure;
 use crate::client::Client;
 use crate::closed_loop::{Load, closed_loop};
 use crate::flood::Flood;
@@ -32,7 +33,7 @@ const BINDING: &str = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"Cl
 
 impl Stages<'_> {
     /// Measures the reads of a quiet tenant, alone and beside a tenant with many lists at a time.
-    pub(in super::super) async fn fairness(&mut self) -> Result<(), String> {
+    pub(in super::super) async fn fairness(&mut self) -> Result<(), Failure> {
         let place = self.place();
         let server = self.server(&place).await?;
         let admin = server.client()?;
@@ -72,7 +73,7 @@ async fn reads(
     server: &ServerProcess,
     workload: &'static str,
     load: Load,
-) -> Result<Measurement, String> {
+) -> Result<Measurement, Failure> {
     closed_loop(client, server, load, workload, OBJECTS, |mut connection, number| async move {
         let path = format!("{}/item-{}", Kind::ConfigMap.collection(NAMESPACE), number % OBJECTS as u64);
         connection.exchange(Method::GET, &path, Bytes::new()).await

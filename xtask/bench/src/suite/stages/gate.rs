@@ -6,6 +6,7 @@ use hyper::Method;
 
 use super::super::figures::Limit;
 use super::{CLIENTS, Stages, median};
+use crate::Failure;
 use crate::client::Client;
 use crate::closed_loop::{Load, closed_loop};
 use crate::objects::{self, Kind, config_map};
@@ -44,7 +45,7 @@ struct Measured {
 
 impl Stages<'_> {
     /// Measures reads and creates of a tenant with and without the decisions about them.
-    pub(in super::super) async fn gate(&mut self) -> Result<(), String> {
+    pub(in super::super) async fn gate(&mut self) -> Result<(), Failure> {
         let mut open = self.gate_server(&ALLOW_EVERYTHING.map(str::to_owned)).await?;
         let policy = self.directory.join("audit-policy.yaml");
         std::fs::write(&policy, AUDIT_POLICY).map_err(|error| format!("{}: {error}", policy.display()))?;
@@ -65,7 +66,7 @@ impl Stages<'_> {
         let events = std::fs::read(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let created = events.windows(15).filter(|part| part == b"\"verb\":\"create\"").count();
         if created == 0 {
-            return Err("the audit log has no event of a create".to_owned());
+            return Err("the audit log has no event of a create".into());
         }
         for (name, budget, open, deciding) in [
             ("GET", 6.0, open.get_micros, deciding.get_micros),
@@ -79,7 +80,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    async fn gate_server(&mut self, flags: &[String]) -> Result<Measured, String> {
+    async fn gate_server(&mut self, flags: &[String]) -> Result<Measured, Failure> {
         let place = self.place();
         let server = self.server_with(&place, flags).await?;
         objects::make_namespace(&server.client()?, NAMESPACE).await?;
@@ -90,7 +91,7 @@ impl Stages<'_> {
 }
 
 impl Measured {
-    async fn round(&mut self, round: usize, load: Load) -> Result<(), String> {
+    async fn round(&mut self, round: usize, load: Load) -> Result<(), Failure> {
         let micros = self.measure(Operation::Get, round, load).await?;
         self.get_micros.push(micros);
         let micros = self.measure(Operation::Create, round, load).await?;
@@ -98,7 +99,7 @@ impl Measured {
         Ok(())
     }
 
-    async fn measure(&self, operation: Operation, round: usize, load: Load) -> Result<f64, String> {
+    async fn measure(&self, operation: Operation, round: usize, load: Load) -> Result<f64, Failure> {
         let collection = Kind::ConfigMap.collection(NAMESPACE);
         let name = match operation {
             Operation::Get => "get, by a tenant",
@@ -126,7 +127,7 @@ impl Measured {
 }
 
 /// Creates the roles and bindings: the tenant's group has a role and a binding in the namespace, among those of other groups.
-async fn bind(admin: &Client) -> Result<(), String> {
+async fn bind(admin: &Client) -> Result<(), Failure> {
     let api = "/apis/rbac.authorization.k8s.io/v1";
     let mut connection = admin.connect().await?;
     let rule =

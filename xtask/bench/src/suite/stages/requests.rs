@@ -5,6 +5,7 @@ use super::super::backend::Backend;
 use super::super::bare;
 use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages, WRITERS};
+use crate::Failure;
 use crate::closed_loop::Load;
 use crate::objects::{self, Kind};
 use crate::workload;
@@ -20,7 +21,7 @@ const LIST_BUDGET_OBJECTS: usize = 5_000;
 
 impl Stages<'_> {
     /// Measures durable creations by many clients, and those of the bare store, one after the other.
-    pub(in super::super) async fn throughput(&mut self) -> Result<(), String> {
+    pub(in super::super) async fn throughput(&mut self) -> Result<(), Failure> {
         let load = self.load(WRITERS);
         let place = self.place();
         let bare = match &self.etcd {
@@ -44,7 +45,7 @@ impl Stages<'_> {
     }
 
     /// Measures GET, LIST and CREATE with increasing numbers of objects, and the memory of those.
-    pub(in super::super) async fn requests(&mut self) -> Result<(), String> {
+    pub(in super::super) async fn requests(&mut self) -> Result<(), Failure> {
         let place = self.place();
         let server = self.server(&place).await?;
         let client = server.client()?;

@@ -2,6 +2,7 @@
 
 use super::super::figures::Limit;
 use super::{QUIET, Stages};
+use crate::Failure;
 use crate::closed_loop::Load;
 use crate::objects::{self, Kind};
 use crate::workload;
@@ -14,7 +15,7 @@ const BUDGET_PODS: usize = 150_000;
 
 impl Stages<'_> {
     /// Fills a store with pods, and restarts the server on it.
-    pub(in super::super) async fn restart(&mut self) -> Result<(), String> {
+    pub(in super::super) async fn restart(&mut self) -> Result<(), Failure> {
         let pods = self.options.pods;
         if pods == 0 {
             return Ok(());

@@ -294,7 +294,7 @@ pub(super) fn check_pod(spec: &PodSpec<'_, '_>, options: &Options, errors: &mut 
 fn check_totals(spec: &PodSpec<'_, '_>, resources: &ResourceRequirements<'_, '_>, errors: &mut ErrorList) {
     let exceeded =
         |kind: &str, total: &Amounts, is_compared: &dyn Fn(&str) -> bool, errors: &mut ErrorList| {
-            let own = totals::of_kind(resources, kind);
+            let own = totals::kind_amounts(resources, kind);
             for (name, amount) in total.iter().filter(|(name, _)| is_compared(name)) {
                 let field = own.entry(name);
                 if let Some(most) = field.quantity().filter(|most| amount.compare(most).is_gt()) {
