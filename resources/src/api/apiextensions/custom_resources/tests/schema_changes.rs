@@ -114,6 +114,8 @@ async fn metadata_that_is_no_object_is_an_error_of_that_object_alone() {
     widgets.create("v1", &widget("b", &json!({}))).await.unwrap();
     let stored = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": [1]});
     engine.put_if(KEY, 0, stored.to_string().into(), None).await.unwrap();
+    // Another cache: the first one does not wait for what is written beside it.
+    let widgets = Fixture::over(engine, &after());
     let error = widgets.get(("v1", None), "a").await.unwrap_err();
     assert_eq!(error.code, 500, "{error:?}");
     widgets.get(("v1", None), "b").await.unwrap();
