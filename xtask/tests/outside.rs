@@ -57,8 +57,8 @@ fn a_new_project_passes_its_test_at_the_first_attempt() {
     assert_eq!(version, "harbor-api 0.1.0\n");
     for (flag, feature) in [
         ("--etcd-servers=http://127.0.0.1:1", "etcd3"),
-        ("--encryption-provider-config=none.yaml", "encryption"),
-        ("--tracing-config-file=none.yaml", "tracing-export"),
+        ("--encryption-provider-config=Cargo.toml", "encryption"),
+        ("--tracing-config-file=Cargo.toml", "tracing-export"),
         ("--oidc-signing-algs=ES512", "es512"),
     ] {
         let issuer = ["--oidc-issuer-url=https://127.0.0.1:1", "--oidc-client-id=ships", "--secure-port=0"];
