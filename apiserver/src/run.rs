@@ -151,9 +151,9 @@ fn run_program(
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
-        Some(Command::Completion { shell }) => print(Options::completion(program, shell)),
-        Some(Command::ManPage) => print(Options::man_page(program)),
-        Some(Command::FlagsReference) => print(Ok(Options::flags_reference())),
+        Some(Command::Completion { shell }) => print_written(Options::completion(program, shell)),
+        Some(Command::ManPage) => print_written(Options::man_page(program)),
+        Some(Command::FlagsReference) => print(Options::flags_reference()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {
             assets::write(command, may_be_extension)
@@ -171,7 +171,12 @@ fn run_program(
 }
 
 /// Writes a text to stdout.
-fn print(text: std::io::Result<impl AsRef<[u8]>>) -> Result<(), String> {
+fn print(text: impl AsRef<[u8]>) -> Result<(), String> {
+    print_written(Ok(text))
+}
+
+/// Writes a text to stdout, if it could be made.
+fn print_written(text: std::io::Result<impl AsRef<[u8]>>) -> Result<(), String> {
     text.and_then(|text| std::io::stdout().write_all(text.as_ref())).map_err(|error| error.to_string())
 }
 
