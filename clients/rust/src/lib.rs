@@ -28,7 +28,7 @@
 //! | [`TestServer::faults`] | conflicts, refusals, delays, interrupted watches and old lists, by rule |
 //! | [`TestServer::advance`] | the time of leases, tokens and finished jobs |
 //!
-//! The feature `kube` adds [`TestServer::client`] and the like, for the version of kube that this crate depends on. Without it,
+//! The feature `kube` adds `TestServer::client` and the like, for the version of kube that this crate depends on. Without it,
 //! every client can be used through a kubeconfig.
 
 mod builder;
