@@ -93,7 +93,7 @@ impl Faults {
                 Action::Conflict => return Met::Answered(Err(target.conflict())),
                 Action::Fail(failure) => return Met::Answered(Err(*failure)),
                 Action::EndWatch => return Met::Answered(Ok(events(""))),
-                Action::ExpireWatch if target.accepts_json() => {
+                Action::ExpireWatch if target.accepts_json => {
                     return Met::Answered(Ok(events(expired_event())));
                 }
                 Action::ExpireWatch => return Met::Answered(Err(watches::expired())),

@@ -39,6 +39,7 @@ pub(crate) struct Target<'r> {
     pub(super) info: &'r RequestInfo,
     pub(super) user: &'r str,
     pub(super) user_agent: String,
+    /// Whether the client reads events in JSON, and not as a table or in protobuf only.
     pub(super) accepts_json: bool,
 }
 
@@ -94,11 +95,6 @@ impl<'r> Target<'r> {
 
     pub(super) fn is_watch(&self) -> bool {
         self.info.verb == Verb::Watch
-    }
-
-    /// Whether the client reads events in JSON, and not as a table or in protobuf only.
-    pub(super) fn accepts_json(&self) -> bool {
-        self.accepts_json
     }
 
     /// Returns the refusal of a write whose object has changed.
@@ -244,7 +240,7 @@ impl FaultBuilder {
 
     /// Refuses requests with this status code.
     pub fn status(self, code: u16) -> Fault {
-        let mut failure = StatusError::new(reason(code), MESSAGE);
+        let mut failure = StatusError::new(Reason::for_code(code), MESSAGE);
         failure.code = code;
         self.fail(failure)
     }
@@ -296,28 +292,6 @@ impl FaultBuilder {
         let rule = Arc::new(Rule { selection: self.selection, action, remaining, hits: AtomicUsize::new(0) });
         self.faults.add(rule.clone());
         Fault { faults: self.faults, rule }
-    }
-}
-
-/// Returns the reason for a status code.
-fn reason(code: u16) -> Reason {
-    match code {
-        400 => Reason::BadRequest,
-        401 => Reason::Unauthorized,
-        403 => Reason::Forbidden,
-        404 => Reason::NotFound,
-        405 => Reason::MethodNotAllowed,
-        406 => Reason::NotAcceptable,
-        409 => Reason::Conflict,
-        410 => Reason::Expired,
-        413 => Reason::RequestEntityTooLarge,
-        415 => Reason::UnsupportedMediaType,
-        422 => Reason::Invalid,
-        429 => Reason::TooManyRequests,
-        500 => Reason::InternalError,
-        503 => Reason::ServiceUnavailable,
-        504 => Reason::Timeout,
-        _ => Reason::Unknown,
     }
 }
 

@@ -162,6 +162,15 @@ impl Reason {
         Self::ALL.into_iter().find(|reason| reason.as_str() == name)
     }
 
+    /// Returns the most usual reason for an HTTP status code; [`Unknown`](Self::Unknown) if there is none.
+    pub fn for_code(code: u16) -> Self {
+        match code {
+            409 => Self::Conflict,
+            410 => Self::Expired,
+            _ => Self::ALL.into_iter().find(|reason| reason.code() == code).unwrap_or(Self::Unknown),
+        }
+    }
+
     /// Returns the default HTTP status code of the reason.
     pub const fn code(self) -> u16 {
         match self {

@@ -196,10 +196,10 @@ impl ResourceType {
         }
     }
 
-    /// Like [`convert_stored`](Self::convert_stored) for one object, by functions of this process.
+    /// Converts one stored object to this version by functions of this process, without waiting.
     ///
     /// # Errors
-    /// Fails as `convert_stored` does, and if objects are [converted remotely](Self::is_converted_remotely).
+    /// Fails as [`convert_stored`](Self::convert_stored) does, and if objects are [converted remotely](Self::is_converted_remotely).
     pub fn convert_stored_here(&self, stored: Object) -> Result<Object, ConversionError> {
         match self.hub.as_ref().map(|conversion| &conversion.converter) {
             None => Ok(stored),
@@ -208,10 +208,10 @@ impl ResourceType {
         }
     }
 
-    /// Like [`to_stored`](Self::to_stored) for one object, by functions of this process.
+    /// Converts one object to the stored version by functions of this process, without waiting.
     ///
     /// # Errors
-    /// Fails as `to_stored` does, and if objects are [converted remotely](Self::is_converted_remotely).
+    /// Fails as [`to_stored`](Self::to_stored) does, and if objects are [converted remotely](Self::is_converted_remotely).
     pub fn to_stored_here(&self, object: Object) -> Result<Object, ConversionError> {
         let Some(conversion) = &self.hub else { return Ok(object) };
         match &conversion.converter {

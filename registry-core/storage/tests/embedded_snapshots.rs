@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -240,32 +240,4 @@ async fn a_restore_is_durable() {
     let store = Embedded::open(EmbeddedOptions::new(directory.path())).unwrap();
     assert_eq!(present(&store).await.1, State::from([("/a".to_owned(), Bytes::from_static(b"1"))]));
     store.close().await;
-}
-
-/// Prints how long it takes with ten thousand objects.
-#[tokio::test]
-#[ignore = "measures"]
-async fn time_of_ten_thousand_objects() {
-    let store = Embedded::in_memory();
-    let value = Bytes::from(vec![b'x'; 1000]);
-    let fill = async |from: u32, count: u32| {
-        for number in from..from + count {
-            put(&store, &format!("/registry/things/{number:05}"), value.clone()).await;
-        }
-    };
-    let timed = async |text: &str, snapshot: &Snapshot| {
-        let begun = Instant::now();
-        store.restore(snapshot).await.unwrap();
-        println!("{text}: {:?}", begun.elapsed());
-    };
-    let empty = store.snapshot().await.unwrap();
-    fill(0, 10_000).await;
-    let begun = Instant::now();
-    let snapshot = store.snapshot().await.unwrap();
-    println!("snapshot: {:?}", begun.elapsed());
-    timed("restore, nothing changed", &snapshot).await;
-    fill(10_000, 100).await;
-    timed("restore, 100 more", &snapshot).await;
-    timed("restore, all deleted", &empty).await;
-    timed("restore, all created", &snapshot).await;
 }

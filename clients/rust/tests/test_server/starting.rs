@@ -1,7 +1,5 @@
 //! The start of servers, and their end.
 
-use std::time::Instant;
-
 use futures::StreamExt as _;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Namespace;
@@ -127,31 +125,4 @@ fn a_panic_in_a_test_leaves_nothing() {
     });
     assert!(test.join().is_err());
     assert!(!directory.recv().unwrap().exists());
-}
-
-/// Prints how long starts take.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "measures"]
-async fn time_of_starts() {
-    for round in 0..8 {
-        let begun = Instant::now();
-        let server = TestServer::start().await.unwrap();
-        println!("start {round}: {:?}", begun.elapsed());
-        let begun = Instant::now();
-        create(&server, "a", "1").await;
-        println!("  first object: {:?}", begun.elapsed());
-        let begun = Instant::now();
-        server.stop().await;
-        println!("  stop: {:?}", begun.elapsed());
-    }
-    let begun = Instant::now();
-    let servers = join_all((0..20).map(|_| tokio::spawn(TestServer::start()))).await;
-    println!("20 at once: {:?}", begun.elapsed());
-    drop(servers);
-    let begun = Instant::now();
-    let server = TestServer::builder().crd::<Engine>().start().await.unwrap();
-    println!("start with a definition: {:?}", begun.elapsed());
-    let begun = Instant::now();
-    let snapshot = server.snapshot().await.unwrap();
-    println!("snapshot of {} objects: {:?}", snapshot.len(), begun.elapsed());
 }

@@ -27,7 +27,7 @@ pub(super) const SERDE: &[Entry] = &[
     .client("With `default`, the default is not part of the schema if it is such a value: an absent list stays absent.")
     .schema(&[("toys", r#"{"type":"array","items":{"type":"string"}}"#)]),
     Entry::new("serde(skip)", "#[serde(skip)]", "the field is not part of the API", &["skip"])
-        .client("None: the schema does not have it, and a client that sends it is told of an unknown field.")
+        .client("The schema does not have the field, and a client that sends it gets a warning about an unknown field.")
         .schema(&[("cached", "null")]),
     Entry::new("serde(flatten)", "#[serde(flatten)]", "the fields of another struct stand here", &["flatten", "flatten_type"])
         .client("Clients see the fields beside the others. What is flattened of an enum with data is checked against the struct.")
