@@ -147,12 +147,15 @@ fn run_program(
         let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
         Role::new(may_be_extension, is_extension)
     };
+    let text = |error: std::io::Error| error.to_string();
     let outcome = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
-        Some(Command::Completion { shell }) => print_written(Options::completion(program, shell)),
-        Some(Command::ManPage) => print_written(Options::man_page(program)),
+        Some(Command::Completion { shell }) => {
+            Options::completion(program, shell).map_err(text).and_then(print)
+        }
+        Some(Command::ManPage) => Options::man_page(program).map_err(text).and_then(print),
         Some(Command::FlagsReference) => print(Options::flags_reference()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {
@@ -172,12 +175,7 @@ fn run_program(
 
 /// Writes a text to stdout.
 fn print(text: impl AsRef<[u8]>) -> Result<(), String> {
-    print_written(Ok(text))
-}
-
-/// Writes a text to stdout, if it could be made.
-fn print_written(text: std::io::Result<impl AsRef<[u8]>>) -> Result<(), String> {
-    text.and_then(|text| std::io::stdout().write_all(text.as_ref())).map_err(|error| error.to_string())
+    std::io::stdout().write_all(text.as_ref()).map_err(|error| error.to_string())
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.
