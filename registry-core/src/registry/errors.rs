@@ -78,7 +78,9 @@ impl StoreOperation<'_> {
                 "the storage has too many requests queued, please try again later",
                 retry_after_seconds,
             ),
-            corrupt @ StorageError::Corrupt { .. } => StatusError::internal(corrupt),
+            error @ (StorageError::Corrupt { .. } | StorageError::NotEncrypted { .. }) => {
+                StatusError::internal(error)
+            }
         }
     }
 
@@ -188,6 +190,12 @@ mod tests {
             (
                 Verb::Get,
                 StorageError::Corrupt { key: String::new(), reason: String::new() },
+                500,
+                Reason::InternalError,
+            ),
+            (
+                Verb::Create,
+                StorageError::NotEncrypted { key: String::new(), reason: String::new() },
                 500,
                 Reason::InternalError,
             ),

@@ -8,7 +8,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `log` | the interface of a log engine; `fjall` on disk, `memory` without |
+//! | [`backend`] | objects that are kept outside of this server |
+//! | `log` | the interface of a log engine; `fjall` on disk, `memory` without, `backed` by a backend |
 //! | `record` | the encoding of a change at rest |
 //! | `index` | the revisions of each key |
 //! | `state` | state shared by readers, watchers and the writer |
@@ -19,6 +20,7 @@
 //! | `directory` | the lock and the high-water mark |
 //! | [`maintenance`] | check, backup, restore |
 
+pub mod backend;
 mod directory;
 mod index;
 mod load;
@@ -45,8 +47,10 @@ use registry_meta::clock::Clock;
 use tokio::sync::{Semaphore, oneshot, watch};
 use uuid::Uuid;
 
+use self::backend::{Backend, BackendError};
 use self::directory::has_log;
 use self::load::Loaded;
+use self::log::backed::BackedLog;
 use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Log, LogError};
@@ -150,6 +154,14 @@ pub enum OpenError {
         directory: PathBuf,
         /// The difference.
         reason: String,
+    },
+    /// The backend of a resource cannot be loaded. Retryable, once its cause is removed.
+    #[error("the objects below {prefix} cannot be loaded: {source}")]
+    Backend {
+        /// The prefix of the keys of the resource.
+        prefix: String,
+        /// The error of the backend.
+        source: BackendError,
     },
     /// The operating system returned an error. Retryable, once its cause is removed.
     #[error("the data directory {} cannot be used: {source}", directory.display())]
@@ -280,6 +292,23 @@ impl Embedded {
     /// Creates a store in memory, with options (those about the disk have no effect).
     pub fn in_memory_with(options: EmbeddedOptions) -> Result<Arc<Self>, OpenError> {
         Self::start(Box::new(MemoryLog::default()), None, options)
+    }
+
+    /// Creates a store of the objects of a backend, whose keys have a prefix such as `/registry/zoo.example.dev/enclosures/`.
+    /// Options about the disk have no effect.
+    ///
+    /// # Errors
+    /// Fails if the objects cannot be loaded.
+    pub fn backed(
+        backend: Arc<dyn Backend>,
+        prefix: &str,
+        options: EmbeddedOptions,
+    ) -> Result<Arc<Self>, OpenError> {
+        // On a thread of its own, because the backend may block, or wait for a client of the runtime.
+        let loading = std::thread::scope(|scope| scope.spawn(|| BackedLog::open(backend, prefix)).join());
+        let loaded = loading.unwrap_or_else(|_panic| Err("the backend panicked".into()));
+        let log = loaded.map_err(|source| OpenError::Backend { prefix: prefix.to_owned(), source })?;
+        Self::start(Box::new(log), None, options)
     }
 
     fn start(

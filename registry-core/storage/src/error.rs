@@ -62,6 +62,14 @@ pub enum StorageError {
         /// The reason.
         reason: String,
     },
+    /// The value cannot be encrypted, and was not written. Retryable.
+    #[error("the value of {key} cannot be encrypted: {reason}")]
+    NotEncrypted {
+        /// The key.
+        key: String,
+        /// The reason.
+        reason: String,
+    },
     /// The value exceeds the backend's size limit. Not retryable.
     #[error("the value is larger than the store takes: {message}")]
     TooLarge {

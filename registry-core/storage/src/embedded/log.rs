@@ -1,14 +1,21 @@
 //! The interface to the storage below the engine: records under revisions, committed in atomic, durable batches.
 //! Small, so that the storage can be replaced.
 
+pub(super) mod backed;
 pub(super) mod fjall;
 pub(super) mod memory;
 
+use std::collections::HashMap;
 use std::ops::{ControlFlow, RangeInclusive};
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
 use super::Revision;
+
+/// The newest values of all keys.
+pub(super) type Content = HashMap<Arc<str>, Bytes>;
 
 /// A durable map from revisions to records.
 pub(super) trait Log: Send + Sync + 'static {
@@ -36,6 +43,16 @@ pub(super) trait Log: Send + Sync + 'static {
     /// Reopens the log after a failed commit; the records found then are the content. Changes nothing while the cause
     /// of the failure persists.
     fn reopen(&self) -> Result<(), LogError>;
+
+    /// Returns the newest values, which others may have changed without a record. `None`: nobody else changes them.
+    fn reload(&self) -> Result<Option<Content>, LogError> {
+        Ok(None)
+    }
+
+    /// Returns the interval between calls of [`reload`](Self::reload).
+    fn reload_interval(&self) -> Option<Duration> {
+        None
+    }
 
     /// Frees the space of removed records, if worthwhile: `live_bytes` is the size of the remaining records. May take
     /// seconds; called by one thread at a time.

@@ -4,6 +4,7 @@
 mod batch;
 mod housekeeping;
 mod recovery;
+mod reloading;
 mod restoring;
 
 use std::cmp::Reverse;
@@ -79,6 +80,8 @@ struct Writer {
     housekeeping: Housekeeping,
     /// After a failed commit: when to check again whether writes succeed.
     next_probe: Option<Instant>,
+    /// When to look for changes that others made in the backend.
+    next_reload: Option<Instant>,
     metrics: CommitMetrics,
     clock: Clock,
 }
@@ -91,6 +94,7 @@ pub(super) fn start(
     expiries: Vec<Expiry>,
 ) -> std::io::Result<(Queue, JoinHandle<()>)> {
     let (sender, requests) = sync_channel(options.queue_writes_max);
+    let next_reload = shared.log.reload_interval().map(|interval| Instant::now() + interval);
     let bytes = Arc::new(AtomicUsize::new(0));
     let writer = Writer {
         shared,
@@ -100,6 +104,7 @@ pub(super) fn start(
         expiries: expiries.into_iter().map(Reverse).collect(),
         housekeeping: Housekeeping::new(options.auto_compaction, options.history_revisions_max),
         next_probe: None,
+        next_reload,
         metrics: options.metrics.clone(),
         clock: options.clock.clone(),
     };
@@ -214,7 +219,8 @@ impl Writer {
             .expiries
             .peek()
             .map_or(IDLE, |Reverse(expiry)| self.clock.pause(expiry.remaining(&self.clock)));
-        expiry.min(self.housekeeping.wait()).min(IDLE)
+        let reload = self.next_reload.map_or(IDLE, |reload| reload.saturating_duration_since(Instant::now()));
+        expiry.min(self.housekeeping.wait()).min(reload).min(IDLE)
     }
 
     /// Makes one commit.
@@ -222,6 +228,7 @@ impl Writer {
         if self.next_probe.is_some_and(|probe| probe <= Instant::now()) {
             self.recover();
         }
+        let reloaded = self.reload_if_due();
         if let Some(reason) = self.shared.read().failure.clone() {
             for request in requests {
                 request.refuse(MvccError::Unavailable(reason.clone()));
@@ -233,6 +240,11 @@ impl Writer {
             (state.current, state.compacted)
         };
         let mut batch = Batch::new(current, compacted);
+        if let Some(content) = reloaded
+            && let Err(error) = batch.adopt(&self.shared, content)
+        {
+            tracing::error!(%error, "the changes in the backend are not shown");
+        }
         for request in requests {
             match request {
                 Request::Write(write) => batch.write(&self.shared, write),

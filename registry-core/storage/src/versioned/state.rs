@@ -105,7 +105,8 @@ impl VersionedStore {
 
     /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
-        self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
+        let stored = self.transformer.to_storage(plain, key).await;
+        stored.map_err(|error| StorageError::NotEncrypted { key: key.to_owned(), reason: error.to_string() })
     }
 
     /// Creates an entry with its attributes extracted. What this process has just written is known.

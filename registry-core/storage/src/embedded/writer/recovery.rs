@@ -37,13 +37,14 @@ impl Writer {
                 state.failure = None;
                 drop(state);
                 self.next_probe = None;
+                self.next_reload = Some(Instant::now());
                 tracing::info!("the embedded store takes writes again");
             }
             Err(error) => self.refuse_writes(&error),
         }
     }
 
-    fn refuse_writes(&mut self, error: &LogError) {
+    pub(super) fn refuse_writes(&mut self, error: &LogError) {
         let reason = format!("the embedded store refuses writes because its last commit failed: {error}");
         self.shared.write().failure = Some(reason.into());
         self.next_probe = Some(Instant::now() + PROBE_INTERVAL);

@@ -68,7 +68,7 @@ impl Batch {
     }
 
     /// Returns the keys after the writes of the batch so far, with their revisions.
-    fn present_keys(&self, shared: &SharedEngine) -> Result<Vec<(Arc<str>, Revision)>, MvccError> {
+    pub(super) fn present_keys(&self, shared: &SharedEngine) -> Result<Vec<(Arc<str>, Revision)>, MvccError> {
         let (_, found) = shared.find("", &prefix_end(""), 0, 0)?;
         let unchanged = found.keys.into_iter().filter(|(key, _)| !self.is_changed(key));
         Ok(unchanged.chain(self.changed_keys()).collect())
