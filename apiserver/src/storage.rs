@@ -35,9 +35,14 @@ use crate::options::EtcdConnection;
 use crate::options::{StorageChoice, StorageOptions};
 
 #[cfg(feature = "embedded")]
+mod backends;
+#[cfg(feature = "embedded")]
 mod snapshots;
 #[cfg(all(test, feature = "embedded", feature = "etcd3"))]
 mod tests;
+
+#[cfg(feature = "embedded")]
+pub(crate) use backends::Backends;
 
 /// Default maximum number of events that one watch cache keeps (`--watch-cache-sizes`).
 const HISTORY_EVENTS: usize = 100_000;
@@ -58,6 +63,8 @@ pub struct Storages {
     services: Services,
     /// The watch that feeds all caches.
     shared_watch: Arc<SharedWatch>,
+    #[cfg(feature = "embedded")]
+    backends: Backends,
     metrics: StorageMetrics,
     /// The stores without a cache.
     uncached: Mutex<Vec<Uncached>>,
@@ -265,6 +272,8 @@ impl Storages {
             encryption: None,
             budget,
             services,
+            #[cfg(feature = "embedded")]
+            backends: Backends::default(),
             metrics,
             uncached: Mutex::default(),
             caches: Mutex::default(),
@@ -276,6 +285,19 @@ impl Storages {
     #[must_use]
     pub(crate) fn with_encryption(self, encryption: Option<Arc<Encryption>>) -> Self {
         Self { encryption, ..self }
+    }
+
+    /// Keeps the objects of these resources in their author's backends.
+    #[cfg(feature = "embedded")]
+    #[must_use]
+    pub(crate) fn with_backends(self, backends: Backends) -> Self {
+        Self { backends, ..self }
+    }
+
+    /// Returns the backends of authors.
+    #[cfg(feature = "embedded")]
+    pub(crate) fn backends(&self) -> &Backends {
+        &self.backends
     }
 
     fn transformer(&self, resource: GroupResource) -> Arc<dyn Transformer> {
@@ -325,38 +347,66 @@ impl Storages {
     }
 }
 
-impl OpenStorage for Storages {
-    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
-        let _runtime = self.runtime.enter();
-        let resource = versions.hub();
+impl Storages {
+    /// Returns the store of a resource over an engine that holds its values in a form at rest.
+    fn store(
+        &self,
+        engine: Arc<dyn Mvcc>,
+        transformer: Arc<dyn Transformer>,
+        versions: &Arc<Versions>,
+    ) -> Arc<VersionedStore> {
+        let metrics = self.metrics.engine(versions.hub().group_resource());
+        let store =
+            VersionedStore::new(Measured::new(engine, metrics.clone()), transformer, versions.clone());
+        Arc::new(store.with_metrics(metrics))
+    }
+
+    /// Returns the watch cache of a resource over its store.
+    fn cached(
+        &self,
+        store: Arc<VersionedStore>,
+        resource: &ResourceType,
+        prefix: String,
+        consistency: Consistency,
+        history_events: usize,
+    ) -> Arc<Cacher> {
         let named = resource.group_resource();
-        let metrics = self.metrics.engine(named);
-        let store = |engine| {
-            let engine = Measured::new(engine, metrics.clone());
-            let store = VersionedStore::new(engine, self.transformer(named), versions.clone());
-            Arc::new(store.with_metrics(metrics.clone()))
-        };
-        let prefix = format!("{}/{}/", self.prefix, resource.storage_prefix);
-        let history_events = self.cache_events(resource);
-        if history_events == 0 {
-            let store = store(self.engine.mvcc());
-            let uncached = Uncached { resource: named, prefix, store: store.clone() };
-            self.uncached.lock().push(uncached);
-            return Ok(store);
-        }
         let options = CacherOptions {
             prefix,
-            consistency: self.engine.consistency(),
+            consistency,
             indexes: resource.indexes,
             budget: self.budget.clone(),
             history_events,
             bookmark_period: BOOKMARK_PERIOD,
         };
-        let cacher =
-            Cacher::with_metrics(store(self.shared_watch.client()), options, self.metrics.cache(named));
+        let cacher = Cacher::with_metrics(store, options, self.metrics.cache(named));
         self.metrics.observe_cache(named, cacher.source());
         self.remember(&cacher);
-        Ok(cacher)
+        cacher
+    }
+}
+
+impl OpenStorage for Storages {
+    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+        let _runtime = self.runtime.enter();
+        let resource = versions.hub();
+        let named = resource.group_resource();
+        let prefix = format!("{}/{}/", self.prefix, resource.storage_prefix);
+        let history_events = self.cache_events(resource);
+        #[cfg(feature = "embedded")]
+        if let Some(engine) = self.backends.open(named, &prefix)? {
+            let store = self.store(engine, Arc::new(Identity), versions);
+            return Ok(self.cached(store, resource, prefix, Consistency::Store, history_events.max(1)));
+        }
+        let transformer = self.transformer(named);
+        if history_events == 0 {
+            let store = self.store(self.engine.mvcc(), transformer, versions);
+            let uncached = Uncached { resource: named, prefix, store: store.clone() };
+            self.uncached.lock().push(uncached);
+            return Ok(store);
+        }
+        let store = self.store(self.shared_watch.client(), transformer, versions);
+        Ok(self.cached(store, resource, prefix, self.engine.consistency(), history_events))
     }
 
     fn prefix(&self) -> &str {

@@ -230,6 +230,10 @@ pub(super) fn health_checks(
     health.add("ping", Endpoint::ALL, Arc::new(PingCheck));
     health.add("etcd", Endpoint::ALIVE, engine.clone());
     health.add("etcd-readiness", Endpoint::READY, engine);
+    #[cfg(feature = "embedded")]
+    for (resource, engine) in storages.backends().engines() {
+        health.add(format!("backend-{resource}"), Endpoint::READY, Arc::new(EngineCheck::new(engine)));
+    }
     let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
     health.add("informer-sync", Endpoint::READY, Arc::new(caches));
     for (name, completion) in hooks.completions() {

@@ -1,11 +1,19 @@
 //! The additions of a server's author: admission plug-ins, post-start hooks, work beside requests.
 
+#[cfg(feature = "embedded")]
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
+#[cfg(feature = "embedded")]
+use registry_core::api::GroupResource;
 use registry_core::api::StatusError;
+#[cfg(feature = "embedded")]
+use registry_core::resource::Resource;
+#[cfg(feature = "embedded")]
+use registry_core::storage::embedded::backend::Backend;
 use resources::post_start::PostStartHook;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +46,8 @@ pub(super) struct Authored {
     validating: Vec<MakeValidating>,
     hooks: Vec<(&'static str, RunHook)>,
     background: Vec<Work>,
+    #[cfg(feature = "embedded")]
+    pub(super) backends: HashMap<GroupResource, Arc<dyn Backend>>,
 }
 
 /// The additions of an author, with the server that they are for.
@@ -115,6 +125,14 @@ impl ServerBuilder {
         F: Future<Output = ()> + Send + 'static,
     {
         self.authored.background.push(Box::new(move |context| Box::pin(work(context))));
+        self
+    }
+
+    /// Keeps the objects of a resource in a backend, instead of the store of the server: in a table, a directory, or another
+    /// API. In everything else they are as other objects. `R` is the version of the kind that is stored.
+    #[cfg(feature = "embedded")]
+    pub fn backend<R: Resource>(mut self, backend: impl Backend) -> Self {
+        self.authored.backends.insert(R::TYPE.resource().group_resource(), Arc::new(backend));
         self
     }
 }

@@ -17,6 +17,8 @@ use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
 use crate::options::Options;
 use crate::server::error::ServerError;
+#[cfg(feature = "embedded")]
+use crate::storage::Backends;
 use crate::storage::Storages;
 
 use super::assembly::{
@@ -186,8 +188,15 @@ impl ServerBuilder {
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
-        let storages = Arc::new(storages.with_encryption(encryption.clone()));
+        let storages = storages.with_encryption(encryption.clone());
+        #[cfg(feature = "embedded")]
+        let storages = storages.with_backends(Backends::new(self.authored.backends.clone()));
+        let storages = Arc::new(storages);
         let installed = Arc::new(self.install(&storages)?);
+        #[cfg(feature = "embedded")]
+        if let Some(resource) = storages.backends().unserved() {
+            return Err(ServerError::UnservedBackend(resource));
+        }
         let known = match main_server {
             Some(main_server) => {
                 Arc::new(main_server.beside(&installed, &self.options, &dependencies.services)?)

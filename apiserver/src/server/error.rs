@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use registry_core::api::GroupResource;
 use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
@@ -41,6 +42,9 @@ pub enum ServerError {
     /// A resource's store cannot be opened. Retryable when the engine is remote.
     #[error("cannot open the storage: {0}")]
     Storage(#[from] StorageError),
+    /// The author gave a backend for a resource that no storage map has. Not retryable.
+    #[error("there is a backend for {0}, but no storage map of this server has that resource")]
+    UnservedBackend(GroupResource),
     /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),
