@@ -67,10 +67,9 @@ pub(super) fn set(object: &mut Value, field: &str, value: Value) {
 impl Metadata {
     /// Reads the metadata of a stored object; `None` if it cannot be read.
     pub(super) fn read(object: &StoredObject) -> Option<Self> {
-        if let Some(metadata) = object.metadata() {
-            return serde_json::from_slice(metadata).ok();
-        }
-        serde_json::from_slice::<WithMetadata>(object.json()).ok().map(|object| object.metadata)
+        let whole =
+            || serde_json::from_slice::<WithMetadata>(object.json()).ok().map(|object| object.metadata);
+        object.decode_metadata().or_else(whole)
     }
 
     /// Reads the metadata of an object in JSON; `None` if it cannot be read.

@@ -19,7 +19,6 @@ pub struct Book {
     /// Standard object metadata.
     pub metadata: ObjectMeta,
     /// The properties of the book.
-    #[serde(default)]
     pub spec: BookSpec,
 }
 

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use registry_meta::GroupVersion;
 use registry_schema::codec::protobuf::MAGIC;
 use registry_schema::codec::stored;
+use serde::de::DeserializeOwned;
 
 use super::Revision;
 
@@ -121,10 +122,7 @@ impl Entry {
     /// Returns the JSON of `metadata`, a part of [`json`](Self::json), located once. `None` if the JSON is not
     /// canonical.
     pub fn metadata(&self) -> Option<&[u8]> {
-        let rest = match self.tail() {
-            [] => self.json().get(stored::metadata_opening(self.json())? - 1..)?,
-            tail => tail.strip_prefix(stored::METADATA_KEY)?,
-        };
+        let rest = self.from_metadata()?;
         let known = usize::try_from(self.metadata_len.load(Ordering::Relaxed)).unwrap_or_default();
         if known > 0 {
             return rest.get(..known);
@@ -133,6 +131,20 @@ impl Entry {
         // A length beyond 32 bits is computed again each time.
         self.metadata_len.store(u32::try_from(len).unwrap_or_default(), Ordering::Relaxed);
         rest.get(..len)
+    }
+
+    /// Decodes `metadata`, and nothing behind it. `None` if the JSON is not canonical, or the metadata is no `T`.
+    pub fn decode_metadata<T: DeserializeOwned>(&self) -> Option<T> {
+        let mut json = serde_json::Deserializer::from_slice(self.from_metadata()?);
+        T::deserialize(&mut json).ok()
+    }
+
+    /// Returns the JSON from the value of `metadata` on.
+    fn from_metadata(&self) -> Option<&[u8]> {
+        match self.tail() {
+            [] => self.json().get(stored::metadata_opening(self.json())? - 1..),
+            tail => tail.strip_prefix(stored::METADATA_KEY),
+        }
     }
 
     /// Returns the memory that the object takes, in bytes: its strings and their overhead. Encodings are counted by

@@ -156,7 +156,7 @@ impl BoundObjects {
 impl Identity {
     /// Reads the identity of a stored object from its metadata; the rest of the object is not decoded.
     fn from_stored(store: &Store, entry: &StoredObject) -> Result<Self, StatusError> {
-        if let Some(identity) = entry.metadata().and_then(|metadata| serde_json::from_slice(metadata).ok()) {
+        if let Some(identity) = entry.decode_metadata() {
             return Ok(identity);
         }
         let object = store.read(entry)?;

@@ -26,7 +26,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Makes the changes durable, in their order, at most one for each object. They were validated and admitted.
     ///
     /// # Errors
-    /// Fails if a change could not be made. Clients get a `Status` of 500 with the text; writes are refused until
+    /// Fails if a change could not be made. Clients get a `Status` of 500 with the text among its causes; writes are refused until
     /// [`load`](Self::load) succeeds, which shows which changes were made nevertheless.
     fn commit(&self, changes: &[BackendChange]) -> Result<(), BackendError>;
 
