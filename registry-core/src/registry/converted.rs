@@ -7,6 +7,7 @@
 //! Kubernetes concept: the internal version between the wire's and the stored version, in `k8s.io/apiserver`'s codecs.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::resource::conversion::{Conversion, ConversionError, Converter, only};
@@ -39,6 +40,8 @@ pub(super) struct VersionAdapter {
     kept: Arc<EncodingBudget>,
     /// The remote conversions for watchers that are under way.
     under_way: Arc<UnderWay>,
+    /// The number of objects that the watches by the spoke's fields have.
+    shown: Arc<AtomicUsize>,
     /// The hub's storage, for selections by the spoke's fields.
     hub: HubPath,
 }
@@ -122,6 +125,7 @@ impl VersionAdapter {
             is_status: false,
             kept: kept.clone(),
             under_way: Arc::default(),
+            shown: Arc::default(),
             hub: HubPath::default(),
         }
     }

@@ -4,7 +4,8 @@
 //! Kubernetes concept: the storage of one version of a custom resource, whose objects are converted before they are selected.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
 
@@ -14,7 +15,7 @@ use crate::context::RequestContext;
 use crate::registry::object_adapter::AdaptedAdmission;
 use crate::registry::store::{check_field_selector, delete_listed};
 use crate::rest::{Lister, ValidateObject, Watcher};
-use crate::storage::{ListPage, Predicate, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
+use crate::storage::{Entry, ListPage, Predicate, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
 use super::VersionAdapter;
 
@@ -33,8 +34,18 @@ pub(super) struct Selection {
     pub(super) converted: Option<Predicate>,
 }
 
-/// The objects that a watcher has, as stored, by key.
-type Shown = HashMap<Arc<str>, StoredObject>;
+/// Maximum number of objects that all watches of one version by converted fields have together.
+const MAX_SHOWN: usize = 1_000_000;
+/// Time after which a client may try again if there are more.
+const RETRY_SECONDS: u32 = 5;
+
+/// The objects that a watcher has, as stored, by key. They are held by the cache: the current state, and by its history what
+/// an event replaces, as long as a watcher can read the event.
+struct Shown {
+    objects: HashMap<Arc<str>, Weak<Entry>>,
+    /// The number of objects of all watches.
+    total: Arc<AtomicUsize>,
+}
 
 /// A watch by the fields of converted objects.
 struct SelectedWatch {
@@ -161,7 +172,7 @@ impl VersionAdapter {
         let since = options.resource_version.filter(|revision| *revision > 0);
         let is_initial = options.send_initial_events.unwrap_or(since.is_none());
         let mut options = options.clone();
-        let mut shown = Shown::new();
+        let mut shown = Shown::new(&self.shown);
         if !is_initial {
             let (revision, present) = self.shown_at(context, &options, &predicate, since).await?;
             shown = present;
@@ -191,7 +202,7 @@ impl VersionAdapter {
             ..ListOptions::default()
         };
         let page = lister.list_in_parts(context, &options).await?;
-        let mut shown = Shown::new();
+        let mut shown = Shown::new(&self.shown);
         self.show(&mut shown, page.items, predicate).await?;
         if let Some(rest) = page.rest {
             let mut parts = rest.stream();
@@ -211,8 +222,12 @@ impl VersionAdapter {
         let mut converted = stored.clone();
         self.convert_all(&mut converted).await?;
         let pairs = stored.into_iter().zip(converted);
-        let selected = pairs.filter(|(_, converted)| predicate.matches(&converted.attributes));
-        shown.extend(selected.map(|(stored, _)| (stored.key.clone(), stored)));
+        for (stored, _) in pairs.filter(|(_, converted)| predicate.matches(&converted.attributes)) {
+            shown.insert(&stored).map_err(|Full| {
+                let text = "the watches by fields of this version have too many objects";
+                StatusError::too_many_requests(text, RETRY_SECONDS)
+            })?;
+        }
         Ok(())
     }
 }
@@ -251,6 +266,39 @@ fn selected(mut page: ListPage, predicate: &Predicate) -> ListPage {
     page
 }
 
+/// All watches of a version have too many objects.
+struct Full;
+
+// === impl Shown ===
+
+impl Shown {
+    fn new(total: &Arc<AtomicUsize>) -> Self {
+        Self { objects: HashMap::new(), total: total.clone() }
+    }
+
+    /// Adds an object, or replaces its former state; returns whether it is new.
+    fn insert(&mut self, stored: &StoredObject) -> Result<bool, Full> {
+        let is_new = self.objects.insert(stored.key.clone(), Arc::downgrade(stored)).is_none();
+        if is_new && self.total.fetch_add(1, Ordering::Relaxed) >= MAX_SHOWN {
+            return Err(Full);
+        }
+        Ok(is_new)
+    }
+
+    /// Removes an object; returns whether the watcher had it.
+    fn remove(&mut self, key: &str) -> bool {
+        let had = self.objects.remove(key).is_some();
+        self.total.fetch_sub(usize::from(had), Ordering::Relaxed);
+        had
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.objects.len(), Ordering::Relaxed);
+    }
+}
+
 // === impl SelectedWatch ===
 
 impl SelectedWatch {
@@ -270,18 +318,64 @@ impl SelectedWatch {
     async fn see(&mut self, event: WatchEvent) -> Result<Option<WatchEvent>, WatchError> {
         let Some(stored) = event.object().cloned() else { return Ok(Some(event)) };
         if let WatchEvent::Deleted(_) = &event {
-            let Some(_) = self.shown.remove(&stored.key) else { return Ok(None) };
+            if !self.shown.remove(&stored.key) {
+                return Ok(None);
+            }
             return self.adapter.converted_event(event).await.map(Some);
         }
+        // The conversion may take so long that the history forgets it.
+        let last = self.shown.objects.get(&stored.key).and_then(Weak::upgrade);
         let converted = self.adapter.converted_event(event).await?;
         let Some(object) = converted.object().cloned() else { return Ok(Some(converted)) };
         if self.predicate.matches(&object.attributes) {
-            let before = self.shown.insert(stored.key.clone(), stored);
-            let is_new = before.is_none();
+            let is_new = self.shown.insert(&stored).map_err(|Full| WatchError::Compacted {
+                requested: stored.revision,
+                oldest: stored.revision.saturating_add(1),
+            })?;
             return Ok(Some(if is_new { WatchEvent::Added(object) } else { WatchEvent::Modified(object) }));
         }
-        let Some(last) = self.shown.remove(&stored.key) else { return Ok(None) };
-        let last = self.adapter.departed(&last, stored.revision).await?;
+        if !self.shown.remove(&stored.key) {
+            return Ok(None);
+        }
+        // Without its last state the present one says which object it is.
+        let last = self.adapter.departed(last.as_ref().unwrap_or(&stored), stored.revision).await?;
         Ok(Some(WatchEvent::Deleted(last)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::Attributes;
+
+    fn stored(key: &str) -> StoredObject {
+        Arc::new(Entry::new(key.into(), 1, "{}".into(), 0, Attributes::default()))
+    }
+
+    #[test]
+    fn the_objects_of_all_watches_together_are_bounded() {
+        let total = Arc::new(AtomicUsize::new(MAX_SHOWN - 2));
+        let (mut first, mut second) = (Shown::new(&total), Shown::new(&total));
+        let (a, b) = (stored("/a"), stored("/b"));
+        assert!(matches!(first.insert(&a), Ok(true)));
+        assert!(matches!(first.insert(&a), Ok(false)), "another state of it takes no more place");
+        assert!(matches!(second.insert(&a), Ok(true)));
+        assert!(second.insert(&b).is_err());
+        drop(second);
+        assert!(matches!(first.insert(&b), Ok(true)));
+        assert!(first.remove("/a") && !first.remove("/a"));
+        drop(first);
+        assert_eq!(total.load(Ordering::Relaxed), MAX_SHOWN - 2);
+    }
+
+    #[test]
+    fn a_watch_holds_no_state_that_the_cache_has_forgotten() {
+        let mut shown = Shown::new(&Arc::default());
+        let object = stored("/a");
+        assert!(shown.insert(&object).is_ok());
+        let weak = Arc::downgrade(&object);
+        drop(object);
+        assert!(weak.upgrade().is_none());
+        assert!(shown.remove("/a"), "the watcher still has the object");
     }
 }
