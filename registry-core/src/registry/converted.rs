@@ -7,7 +7,6 @@
 //! Kubernetes concept: the internal version between the wire's and the stored version, in `k8s.io/apiserver`'s codecs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
 use crate::resource::conversion::{Conversion, ConversionError, Converter, only};
@@ -21,6 +20,7 @@ mod selection;
 mod under_way;
 mod write;
 
+use selection::ShownTotals;
 use under_way::UnderWay;
 
 /// A capability of the hub's storage, for a spoke.
@@ -40,8 +40,8 @@ pub(super) struct VersionAdapter {
     kept: Arc<EncodingBudget>,
     /// The remote conversions for watchers that are under way.
     under_way: Arc<UnderWay>,
-    /// The number of objects that the watches by the spoke's fields have.
-    shown: Arc<AtomicUsize>,
+    /// The numbers of the watches by the spoke's fields.
+    shown: Arc<ShownTotals>,
     /// The hub's storage, for selections by the spoke's fields.
     hub: HubPath,
 }

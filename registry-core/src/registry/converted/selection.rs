@@ -36,15 +36,30 @@ pub(super) struct Selection {
 
 /// Maximum number of objects that all watches of one version by converted fields have together.
 const MAX_SHOWN: usize = 1_000_000;
+/// Maximum size of the states that they hold themselves.
+const MAX_HELD_BYTES: usize = 64 << 20;
 /// Time after which a client may try again if there are more.
 const RETRY_SECONDS: u32 = 5;
 
-/// The objects that a watcher has, as stored, by key. They are held by the cache: the current state, and by its history what
-/// an event replaces, as long as a watcher can read the event.
+/// The objects that a watcher has, as stored, by key.
 struct Shown {
-    objects: HashMap<Arc<str>, Weak<Entry>>,
-    /// The number of objects of all watches.
-    total: Arc<AtomicUsize>,
+    objects: HashMap<Arc<str>, LastState>,
+    totals: Arc<ShownTotals>,
+}
+
+/// The numbers of all watches of one version by converted fields.
+#[derive(Default)]
+pub(super) struct ShownTotals {
+    objects: AtomicUsize,
+    held_bytes: AtomicUsize,
+}
+
+/// The last state of an object that a watcher has.
+enum LastState {
+    /// The cache holds it: the current state, and in its history what an event replaces, as long as a watcher can read the event.
+    Cached(Weak<Entry>),
+    /// Read from the history of the store for this watcher alone.
+    Held(StoredObject),
 }
 
 /// A watch by the fields of converted objects.
@@ -223,7 +238,7 @@ impl VersionAdapter {
         self.convert_all(&mut converted).await?;
         let pairs = stored.into_iter().zip(converted);
         for (stored, _) in pairs.filter(|(_, converted)| predicate.matches(&converted.attributes)) {
-            shown.insert(&stored).map_err(|Full| {
+            shown.insert_former(&stored).map_err(|Full| {
                 let text = "the watches by fields of this version have too many objects";
                 StatusError::too_many_requests(text, RETRY_SECONDS)
             })?;
@@ -269,33 +284,74 @@ fn selected(mut page: ListPage, predicate: &Predicate) -> ListPage {
 /// All watches of a version have too many objects.
 struct Full;
 
+// === impl LastState ===
+
+impl LastState {
+    fn get(&self) -> Option<StoredObject> {
+        match self {
+            Self::Cached(entry) => entry.upgrade(),
+            Self::Held(entry) => Some(entry.clone()),
+        }
+    }
+
+    fn held_bytes(&self) -> usize {
+        match self {
+            Self::Cached(_) => 0,
+            Self::Held(entry) => entry.size_bytes(),
+        }
+    }
+}
+
 // === impl Shown ===
 
 impl Shown {
-    fn new(total: &Arc<AtomicUsize>) -> Self {
-        Self { objects: HashMap::new(), total: total.clone() }
+    fn new(totals: &Arc<ShownTotals>) -> Self {
+        Self { objects: HashMap::new(), totals: totals.clone() }
+    }
+
+    /// Adds an object of the history, whose state is held if there is place for it.
+    fn insert_former(&mut self, stored: &StoredObject) -> Result<bool, Full> {
+        let bytes = stored.size_bytes();
+        if self.totals.held_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_HELD_BYTES {
+            return self.put(&stored.key, LastState::Held(stored.clone()));
+        }
+        self.totals.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.insert(stored)
     }
 
     /// Adds an object, or replaces its former state; returns whether it is new.
     fn insert(&mut self, stored: &StoredObject) -> Result<bool, Full> {
-        let is_new = self.objects.insert(stored.key.clone(), Arc::downgrade(stored)).is_none();
-        if is_new && self.total.fetch_add(1, Ordering::Relaxed) >= MAX_SHOWN {
-            return Err(Full);
-        }
-        Ok(is_new)
+        self.put(&stored.key, LastState::Cached(Arc::downgrade(stored)))
+    }
+
+    fn put(&mut self, key: &Arc<str>, state: LastState) -> Result<bool, Full> {
+        let Some(before) = self.objects.insert(key.clone(), state) else {
+            let before = self.totals.objects.fetch_add(1, Ordering::Relaxed);
+            return if before < MAX_SHOWN { Ok(true) } else { Err(Full) };
+        };
+        self.totals.held_bytes.fetch_sub(before.held_bytes(), Ordering::Relaxed);
+        Ok(false)
+    }
+
+    /// Returns the last state of an object, if it is known.
+    fn last(&self, key: &str) -> Option<StoredObject> {
+        self.objects.get(key).and_then(LastState::get)
     }
 
     /// Removes an object; returns whether the watcher had it.
     fn remove(&mut self, key: &str) -> bool {
-        let had = self.objects.remove(key).is_some();
-        self.total.fetch_sub(usize::from(had), Ordering::Relaxed);
-        had
+        let Some(before) = self.objects.remove(key) else { return false };
+        self.totals.objects.fetch_sub(1, Ordering::Relaxed);
+        self.totals.held_bytes.fetch_sub(before.held_bytes(), Ordering::Relaxed);
+        true
     }
 }
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        self.total.fetch_sub(self.objects.len(), Ordering::Relaxed);
+        let held_bytes = self.objects.values().map(LastState::held_bytes).sum();
+        self.totals.objects.fetch_sub(self.objects.len(), Ordering::Relaxed);
+        self.totals.held_bytes.fetch_sub(held_bytes, Ordering::Relaxed);
     }
 }
 
@@ -324,7 +380,7 @@ impl SelectedWatch {
             return self.adapter.converted_event(event).await.map(Some);
         }
         // The conversion may take so long that the history forgets it.
-        let last = self.shown.objects.get(&stored.key).and_then(Weak::upgrade);
+        let last = self.shown.last(&stored.key);
         let converted = self.adapter.converted_event(event).await?;
         let Some(object) = converted.object().cloned() else { return Ok(Some(converted)) };
         if self.predicate.matches(&object.attributes) {
@@ -352,10 +408,14 @@ mod tests {
         Arc::new(Entry::new(key.into(), 1, "{}".into(), 0, Attributes::default()))
     }
 
+    fn numbers(totals: &ShownTotals) -> (usize, usize) {
+        (totals.objects.load(Ordering::Relaxed), totals.held_bytes.load(Ordering::Relaxed))
+    }
+
     #[test]
     fn the_objects_of_all_watches_together_are_bounded() {
-        let total = Arc::new(AtomicUsize::new(MAX_SHOWN - 2));
-        let (mut first, mut second) = (Shown::new(&total), Shown::new(&total));
+        let totals = Arc::new(ShownTotals { objects: AtomicUsize::new(MAX_SHOWN - 2), ..Default::default() });
+        let (mut first, mut second) = (Shown::new(&totals), Shown::new(&totals));
         let (a, b) = (stored("/a"), stored("/b"));
         assert!(matches!(first.insert(&a), Ok(true)));
         assert!(matches!(first.insert(&a), Ok(false)), "another state of it takes no more place");
@@ -365,17 +425,27 @@ mod tests {
         assert!(matches!(first.insert(&b), Ok(true)));
         assert!(first.remove("/a") && !first.remove("/a"));
         drop(first);
-        assert_eq!(total.load(Ordering::Relaxed), MAX_SHOWN - 2);
+        assert_eq!(numbers(&totals), (MAX_SHOWN - 2, 0));
     }
 
     #[test]
-    fn a_watch_holds_no_state_that_the_cache_has_forgotten() {
-        let mut shown = Shown::new(&Arc::default());
-        let object = stored("/a");
-        assert!(shown.insert(&object).is_ok());
-        let weak = Arc::downgrade(&object);
-        drop(object);
-        assert!(weak.upgrade().is_none());
-        assert!(shown.remove("/a"), "the watcher still has the object");
+    fn a_watch_holds_former_states_up_to_a_size_and_no_others() {
+        let totals = Arc::new(ShownTotals::default());
+        let mut shown = Shown::new(&totals);
+        let (current, former) = (stored("/current"), stored("/former"));
+        assert!(shown.insert(&current).is_ok() && shown.insert_former(&former).is_ok());
+        assert_eq!(numbers(&totals), (2, former.size_bytes()));
+        drop(current);
+        drop(former);
+        assert!(shown.last("/current").is_none(), "the cache has forgotten it");
+        assert!(shown.last("/former").is_some());
+        assert!(shown.remove("/current"), "the watcher still has the object");
+        // An event replaces what is held.
+        assert!(matches!(shown.insert(&stored("/former")), Ok(false)));
+        assert_eq!(numbers(&totals), (1, 0));
+        totals.held_bytes.store(MAX_HELD_BYTES, Ordering::Relaxed);
+        let more = stored("/more");
+        assert!(shown.insert_former(&more).is_ok());
+        assert_eq!(numbers(&totals), (2, MAX_HELD_BYTES));
     }
 }
