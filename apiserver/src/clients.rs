@@ -10,7 +10,9 @@
 //! | `headers` | the headers by which a client acts as another user |
 //! | `tls` | the only builder of TLS client configurations, and the authorities of certificates |
 //! | `dial`, `connector` | a connection: resolved, checked, encrypted |
+//! | `egress` | the ways to networks: directly, or through proxies |
 //! | `service` | the address of a service of the cluster |
+//! | `unix_grpc` | calls of plug-ins on Unix sockets |
 //! | `client` | requests over pooled connections, HTTP/2 or HTTP/1.1, with credentials that are read again when they change |
 //! | `answer` | the answer, and the texts of failures |
 //!
@@ -23,6 +25,7 @@ mod answer;
 mod client;
 mod connector;
 pub(crate) mod dial;
+pub(crate) mod egress;
 mod error;
 mod files;
 mod headers;
@@ -31,10 +34,13 @@ pub(crate) mod kubeconfig;
 mod service;
 mod settings;
 pub(crate) mod tls;
+#[cfg(any(feature = "encryption", feature = "external-signer"))]
+pub(crate) mod unix_grpc;
 
 pub(crate) use answer::{broken, is_closed, read, refused, request_failed};
 pub(crate) use client::{Bounds, CallFailure, Client};
 pub(crate) use connector::{Connector, Place};
+pub(crate) use egress::EgressError;
 pub(crate) use error::SettingsError;
 pub(crate) use files::{Followed, Prepared};
 pub(crate) use headers::escaped_header_key;

@@ -22,6 +22,7 @@ use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::{Identity, Plain, TransformError, Transformer};
 
 use crate::health::Check;
+use crate::metrics::hash;
 
 mod config;
 mod kms;
@@ -82,6 +83,7 @@ impl Encryption {
         let loaded = config::read(path).map_err(EncryptionError)?;
         let transformers = Transformers::new(&loaded, &metrics).map_err(EncryptionError)?;
         transformers.check().await;
+        metrics.configured(&hash(&loaded.content));
         let current = Arc::new(ArcSwap::from_pointee(transformers));
         let encryption = Arc::new(Self { path: path.to_owned(), reloads, current, metrics });
         reload::spawn(&encryption, loaded.content);

@@ -6,13 +6,14 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`] |
+//! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`], those of rules in [`resources::metrics`] |
 //! | `requests` | requests by route, verb and code; watch events |
 //! | `access` | authentication and authorization |
 //! | `authorization` | authorizers and their webhooks |
 //! | `admission` | admission webhooks |
 //! | `aggregator` | APIServices |
 //! | `audit` | audit events |
+//! | `external_signer` | the program that signs tokens of service accounts |
 //! | `flow_control` | priority levels and flow schemas |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
@@ -29,6 +30,8 @@ use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 
+use resources::metrics::ResourceMetrics;
+
 use crate::responses::{Response, ResponseBody};
 use crate::version;
 
@@ -37,6 +40,7 @@ mod admission;
 mod aggregator;
 mod audit;
 mod authorization;
+mod external_signer;
 mod flow_control;
 mod health;
 mod jwt;
@@ -50,7 +54,8 @@ pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome
 pub use aggregator::AggregatorMetrics;
 pub use audit::AuditMetrics;
 pub use authorization::AuthorizationMetrics;
-pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics};
+pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics, hash, now_seconds};
+pub use external_signer::ExternalSignerMetrics;
 pub(crate) use flow_control::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource};
 pub use health::HealthMetrics;
 pub(crate) use jwt::IssuerMetrics;
@@ -77,6 +82,8 @@ pub struct ServerMetrics {
     aggregator: AggregatorMetrics,
     audit: AuditMetrics,
     flow_control: FlowControlMetrics,
+    resources: ResourceMetrics,
+    external_signer: ExternalSignerMetrics,
     in_flight: IntGaugeVec,
     in_queue: IntGaugeVec,
     tls_handshake_errors: IntCounter,
@@ -112,12 +119,23 @@ pub struct InFlightNumbers {
 // === impl ServerMetrics ===
 
 impl ServerMetrics {
-    /// Returns a server's metrics, all at zero.
+    /// Returns the metrics of a server without an identity, all at zero.
     ///
     /// # Errors
     /// Fails if two metrics have the same name.
     pub fn new() -> Result<Arc<Self>, MetricsError> {
-        let mut families = Families::default();
+        Self::with_families(Families::default())
+    }
+
+    /// Returns the metrics of a server with this identity.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn for_server(identity: &str) -> Result<Arc<Self>, MetricsError> {
+        Self::with_families(Families::for_server(&hash(identity.as_bytes())))
+    }
+
+    fn with_families(mut families: Families) -> Result<Arc<Self>, MetricsError> {
         let build_info = families.gauge(&names::BUILD_INFO)?;
         build_info.with_label_values(&version::build_info()).set(1);
         #[cfg(target_os = "linux")]
@@ -132,6 +150,8 @@ impl ServerMetrics {
             aggregator: AggregatorMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
             flow_control: FlowControlMetrics::new(&mut families)?,
+            resources: ResourceMetrics::new(&mut families)?,
+            external_signer: ExternalSignerMetrics::new(&mut families)?,
             in_flight: families.gauge(&names::IN_FLIGHT)?,
             in_queue: families.gauge(&names::IN_QUEUE)?,
             tls_handshake_errors: families
@@ -204,6 +224,16 @@ impl ServerMetrics {
     /// Returns the metrics of priority levels and flow schemas.
     pub(crate) fn flow_control(&self) -> &FlowControlMetrics {
         &self.flow_control
+    }
+
+    /// Returns the metrics of the rules of single kinds.
+    pub fn resources(&self) -> &ResourceMetrics {
+        &self.resources
+    }
+
+    /// Returns the metrics of the program that signs tokens.
+    pub fn external_signer(&self) -> &ExternalSignerMetrics {
+        &self.external_signer
     }
 
     /// Returns the health checks as metrics.

@@ -64,13 +64,15 @@ pub use feature_gates::{FeatureGates, FeatureSwitch};
 pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
-pub use lists::CacheSize;
+pub use lists::{CacheSize, EtcdOverride};
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
 pub use program::Program;
 pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
 pub use service_accounts::ServiceAccountOptions;
+#[cfg(feature = "external-signer")]
+pub(crate) use service_accounts::socket_path;
 pub use serving::{EndpointReconciler, ServingOptions};
 pub use shutdown::ShutdownOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
@@ -180,6 +182,11 @@ pub struct Options {
     #[arg(long, value_name = "FILE", help_heading = "General")]
     pub tracing_config_file: Option<PathBuf>,
 
+    /// File with the proxies through which nodes, pods, services, webhooks and etcd are reached: an
+    /// `EgressSelectorConfiguration` of `apiserver.k8s.io/v1beta1`, with the protocols `Direct` and `HTTPConnect`
+    #[arg(long, value_name = "FILE", help_heading = "General")]
+    pub egress_selector_config_file: Option<PathBuf>,
+
     /// A command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -194,9 +201,15 @@ pub struct StorageOptions {
     #[arg(long, value_name = "BACKEND")]
     pub storage_backend: Option<StorageBackend>,
 
-    /// Endpoints of etcd, separated by commas
+    /// Endpoints of etcd, separated by commas: `https://HOST:PORT`, `http://HOST:PORT` or `unix:///PATH`
     #[arg(long, value_name = "URL,…", value_delimiter = ',')]
     pub etcd_servers: Vec<String>,
+
+    /// Resources that are in an etcd of their own, separated by commas: `group/resource#servers`, with semicolons between
+    /// the servers. The group is empty for the core group; the resource `*` is all of the group. Custom resources,
+    /// their definitions and APIServices stay in the etcd of `--etcd-servers`
+    #[arg(long, value_name = "RESOURCE#URL;…,…", value_delimiter = ',')]
+    pub etcd_servers_overrides: Vec<EtcdOverride>,
 
     /// Prefix of all keys
     #[arg(long, value_name = "PREFIX", default_value = "/registry")]

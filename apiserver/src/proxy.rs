@@ -17,6 +17,7 @@ use std::sync::Arc;
 use registry_core::api::StatusError;
 use tokio_util::sync::CancellationToken;
 
+use crate::clients::egress::Route;
 use crate::shares::{SharedPlace, SharedPlaces};
 
 mod dial;
@@ -42,6 +43,8 @@ pub struct Proxy {
     own: SocketAddr,
     /// Whether workloads may have addresses of this machine; only in tests.
     reaches_local: bool,
+    /// The way to nodes, pods and services.
+    route: Route,
     /// Divided by user.
     connections: Arc<SharedPlaces<String>>,
     shutdown: CancellationToken,
@@ -62,7 +65,14 @@ impl Proxy {
         max_connections: usize,
         shutdown: CancellationToken,
     ) -> Self {
-        Self { tls, own, reaches_local, connections: SharedPlaces::new(max_connections), shutdown }
+        let (route, connections) = (Route::default(), SharedPlaces::new(max_connections));
+        Self { tls, own, reaches_local, route, connections, shutdown }
+    }
+
+    /// Connects by this way.
+    #[must_use]
+    pub(crate) fn through(self, route: Route) -> Self {
+        Self { route, ..self }
     }
 
     fn admit(&self, user: &str) -> Result<Permit, StatusError> {

@@ -194,7 +194,7 @@ impl Server {
             auditor.stop().await;
         }
         // Last, so that all responses are stored, and the directory is free for the next server.
-        self.storages.shared_watch().stop();
+        self.storages.stop_watches();
         self.engine.close().await;
         drop(self.data_directory);
     }

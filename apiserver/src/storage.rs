@@ -28,6 +28,7 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{EncodingBudget, Interface, StorageError};
 use tokio::runtime::Handle;
 
+use crate::clients::egress::Route;
 use crate::encryption::Encryption;
 use crate::metrics::ReadStorageMetrics;
 #[cfg(feature = "etcd3")]
@@ -36,6 +37,9 @@ use crate::options::{StorageChoice, StorageOptions};
 
 #[cfg(feature = "embedded")]
 mod backends;
+#[cfg(feature = "etcd3")]
+mod etcd_proxy;
+mod overrides;
 #[cfg(feature = "embedded")]
 mod snapshots;
 #[cfg(all(test, feature = "embedded", feature = "etcd3"))]
@@ -43,6 +47,9 @@ mod tests;
 
 #[cfg(feature = "embedded")]
 pub(crate) use backends::Backends;
+#[cfg(feature = "etcd3")]
+use etcd_proxy::ProxiedEndpoints;
+pub(crate) use overrides::Overrides;
 
 /// Default maximum number of events that one watch cache keeps (`--watch-cache-sizes`).
 const HISTORY_EVENTS: usize = 100_000;
@@ -61,10 +68,13 @@ pub struct Storages {
     encryption: Option<Arc<Encryption>>,
     budget: Arc<CacheBudget>,
     services: Services,
-    /// The watch that feeds all caches.
+    /// The watch that feeds all caches of the engine's resources.
     shared_watch: Arc<SharedWatch>,
     #[cfg(feature = "embedded")]
     backends: Backends,
+    overrides: Overrides,
+    /// The watches of the overrides' clusters, in the order of these.
+    override_watches: Vec<Arc<SharedWatch>>,
     metrics: StorageMetrics,
     /// The stores without a cache.
     uncached: Mutex<Vec<Uncached>>,
@@ -84,8 +94,20 @@ struct Uncached {
 
 /// Reads the metrics of storage at a scrape.
 pub struct StorageReader {
-    engine: Engine,
+    engines: Vec<Engine>,
     uncached: Vec<Uncached>,
+}
+
+/// The parts that engines are opened with.
+pub struct EngineOpening<'o> {
+    /// The flags of storage.
+    pub options: &'o StorageOptions,
+    /// The metrics of commits.
+    pub commits: CommitMetrics,
+    /// The time of day that leases end by.
+    pub clock: Clock,
+    /// The way to etcd.
+    pub(crate) route: Route,
 }
 
 /// The engine by its type, because each is closed differently.
@@ -110,6 +132,10 @@ pub enum EngineError {
     #[cfg(feature = "etcd3")]
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
+    /// The certificates for etcd behind a proxy cannot be used. Not retryable.
+    #[cfg(feature = "etcd3")]
+    #[error("cannot set up TLS to etcd: {0}")]
+    Tls(String),
     /// The flags choose a backend that this program was built without. Not retryable.
     #[error(
         "this server was built without the storage backend `{0}`: build `apiserver` with the feature `{0}`"
@@ -117,31 +143,27 @@ pub enum EngineError {
     NotBuilt(&'static str),
 }
 
-// === impl Engine ===
+// === impl EngineOpening ===
 
-impl Engine {
+impl EngineOpening<'_> {
     /// Opens the engine that the flags choose; waits for etcd.
-    #[cfg_attr(
-        not(feature = "embedded"),
-        expect(unused_variables, reason = "etcd commits and expires by itself")
-    )]
-    pub async fn open(
-        choice: StorageChoice,
-        options: &StorageOptions,
-        commits: CommitMetrics,
-        clock: Clock,
-    ) -> Result<Self, EngineError> {
+    ///
+    /// # Errors
+    /// Fails if it cannot be opened, or etcd does not answer.
+    pub async fn open(&self, choice: StorageChoice) -> Result<Engine, EngineError> {
         #[cfg(feature = "embedded")]
         let embedded = |directory| {
             let mut embedded = EmbeddedOptions::new(directory);
-            embedded.metrics = commits.clone();
-            embedded.clock = clock.clone();
-            embedded.auto_compaction = compaction(options.etcd_compaction_interval);
+            embedded.metrics = self.commits.clone();
+            embedded.clock = self.clock.clone();
+            embedded.auto_compaction = compaction(self.options.etcd_compaction_interval);
             embedded
         };
         match choice {
             #[cfg(feature = "embedded")]
-            StorageChoice::Memory => Ok(Self::Embedded(Embedded::in_memory_with(embedded("memory".into()))?)),
+            StorageChoice::Memory => {
+                Ok(Engine::Embedded(Embedded::in_memory_with(embedded("memory".into()))?))
+            }
             #[cfg(feature = "embedded")]
             StorageChoice::Embedded { directory } => {
                 // Reads the whole log, and must not block the runtime's threads.
@@ -150,20 +172,26 @@ impl Engine {
                 let opened = opened.unwrap_or_else(|panic| {
                     Err(OpenError::Damaged { directory, reason: format!("it cannot be read: {panic}") })
                 });
-                Ok(Self::Embedded(opened?))
+                Ok(Engine::Embedded(opened?))
             }
             #[cfg(not(feature = "embedded"))]
             StorageChoice::Memory | StorageChoice::Embedded { .. } => Err(EngineError::NotBuilt("embedded")),
             #[cfg(feature = "etcd3")]
             StorageChoice::Etcd3(connection) => {
-                let options = etcd_options(connection, options.etcd_compaction_interval);
-                Ok(Self::Etcd3(Etcd3::connect(options).await?))
+                let connector = ProxiedEndpoints::new(&self.route, &connection)?;
+                let interval = self.options.etcd_compaction_interval;
+                let options = Etcd3Options { connector, ..etcd_options(connection, interval) };
+                Ok(Engine::Etcd3(Etcd3::connect(options).await?))
             }
             #[cfg(not(feature = "etcd3"))]
             StorageChoice::Etcd3(_) => Err(EngineError::NotBuilt("etcd3")),
         }
     }
+}
 
+// === impl Engine ===
+
+impl Engine {
     /// Returns the engine's interface.
     pub fn mvcc(&self) -> Arc<dyn Mvcc> {
         match self {
@@ -234,14 +262,16 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
 #[async_trait]
 impl ReadStorageMetrics for StorageReader {
     async fn refresh(&self, metrics: &StorageMetrics) {
-        let (cluster, size_bytes) = match &self.engine {
-            #[cfg(feature = "embedded")]
-            Engine::Embedded(engine) => ("embedded", Some(engine.statistics().disk_bytes)),
-            #[cfg(feature = "etcd3")]
-            Engine::Etcd3(engine) => ("etcd-0", engine.size_bytes().await),
-        };
-        if let Some(size_bytes) = size_bytes {
-            metrics.set_size_bytes(cluster, size_bytes);
+        for (index, engine) in self.engines.iter().enumerate() {
+            let (cluster, size_bytes) = match engine {
+                #[cfg(feature = "embedded")]
+                Engine::Embedded(engine) => ("embedded".to_owned(), Some(engine.statistics().disk_bytes)),
+                #[cfg(feature = "etcd3")]
+                Engine::Etcd3(engine) => (format!("etcd-{index}"), engine.size_bytes().await),
+            };
+            if let Some(size_bytes) = size_bytes {
+                metrics.set_size_bytes(&cluster, size_bytes);
+            }
         }
         for uncached in &self.uncached {
             metrics.set_objects(uncached.resource, uncached.store.count(&uncached.prefix).await.ok());
@@ -274,6 +304,8 @@ impl Storages {
             services,
             #[cfg(feature = "embedded")]
             backends: Backends::default(),
+            overrides: Overrides::default(),
+            override_watches: Vec::new(),
             metrics,
             uncached: Mutex::default(),
             caches: Mutex::default(),
@@ -300,6 +332,23 @@ impl Storages {
         &self.backends
     }
 
+    /// Opens the resources of these overrides in their clusters.
+    #[must_use]
+    pub(crate) fn with_overrides(self, overrides: Overrides) -> Self {
+        let prefix = format!("{}/", self.prefix);
+        let watches = overrides.clusters().iter().map(|engine| SharedWatch::new(engine.mvcc(), &prefix));
+        Self { override_watches: watches.collect(), overrides, ..self }
+    }
+
+    /// Returns the engine of a resource, and the watch of that engine.
+    fn place(&self, resource: GroupResource) -> (&Engine, &Arc<SharedWatch>) {
+        let number = self.overrides.cluster(resource);
+        let cluster = number.and_then(|number| {
+            Some((self.overrides.clusters().get(number)?, self.override_watches.get(number)?))
+        });
+        cluster.unwrap_or((&self.engine, &self.shared_watch))
+    }
+
     fn transformer(&self, resource: GroupResource) -> Arc<dyn Transformer> {
         match &self.encryption {
             Some(encryption) => encryption.transformer(resource),
@@ -307,20 +356,27 @@ impl Storages {
         }
     }
 
-    /// Returns the watch that feeds all caches.
-    pub fn shared_watch(&self) -> &Arc<SharedWatch> {
-        &self.shared_watch
+    /// Ends the watches that feed the caches, before the engines are closed.
+    pub fn stop_watches(&self) {
+        self.shared_watch.stop();
+        self.override_watches.iter().for_each(|watch| watch.stop());
     }
 
-    /// Returns the engine, for health checks and maintenance.
+    /// Returns the engine of all resources without an override, for health checks and maintenance.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// Returns the engines of the overrides, for health checks.
+    pub(crate) fn override_engines(&self) -> &[Engine] {
+        self.overrides.clusters()
     }
 
     /// Returns the reader of storage metrics.
     pub fn reader(&self) -> StorageReader {
         let uncached = self.uncached.lock().clone();
-        StorageReader { engine: self.engine.clone(), uncached }
+        let engines = std::iter::once(&self.engine).chain(self.overrides.clusters());
+        StorageReader { engines: engines.cloned().collect(), uncached }
     }
 
     /// Returns the memory budget of encodings of cached objects.
@@ -398,15 +454,16 @@ impl OpenStorage for Storages {
             let store = self.store(engine, Arc::new(Identity), versions);
             return Ok(self.cached(store, resource, prefix, Consistency::Store, history_events.max(1)));
         }
+        let (engine, shared_watch) = self.place(named);
         let transformer = self.transformer(named);
         if history_events == 0 {
-            let store = self.store(self.engine.mvcc(), transformer, versions);
+            let store = self.store(engine.mvcc(), transformer, versions);
             let uncached = Uncached { resource: named, prefix, store: store.clone() };
             self.uncached.lock().push(uncached);
             return Ok(store);
         }
-        let store = self.store(self.shared_watch.client(), transformer, versions);
-        Ok(self.cached(store, resource, prefix, self.engine.consistency(), history_events))
+        let store = self.store(shared_watch.client(), transformer, versions);
+        Ok(self.cached(store, resource, prefix, engine.consistency(), history_events))
     }
 
     fn prefix(&self) -> &str {

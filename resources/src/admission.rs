@@ -50,6 +50,7 @@ use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, NoAccess};
 use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 
+use crate::metrics::ResourceMetrics;
 use without_effect::WithoutEffect;
 
 pub use configuration::AdmissionConfiguration;
@@ -67,6 +68,8 @@ pub struct AdmissionSettings {
     pub configuration: AdmissionConfiguration,
     /// For how long pods stay on nodes that are not ready.
     pub default_tolerations: DefaultTolerations,
+    /// The metrics of the plug-ins.
+    pub metrics: ResourceMetrics,
 }
 
 // === impl AdmissionSettings ===
@@ -79,6 +82,7 @@ impl Default for AdmissionSettings {
             webhooks: Arc::new(NoWebhooks),
             configuration: AdmissionConfiguration::default(),
             default_tolerations: DefaultTolerations::default(),
+            metrics: ResourceMetrics::default(),
         }
     }
 }
@@ -111,7 +115,7 @@ impl Plugins {
         self.both(priority::PriorityAdmission::new(installed));
         self.both(runtime_class::RuntimeClassAdmission::new(installed));
         self.both(Some(always_pull::AlwaysPull));
-        self.validating(pod_security::PodSecurity::new(installed, pod_security));
+        self.validating(pod_security::PodSecurity::new(installed, pod_security, settings.metrics.clone()));
         self.validating(pod_resize::PodResize::new(installed));
         self.validating(Some(image_policy::ImagePolicy::new(image_policy, settings.webhooks.clone())));
     }

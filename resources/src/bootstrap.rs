@@ -48,6 +48,7 @@ mod token_tracking;
 
 pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
+pub use identity::server_identity;
 pub use own_endpoints::{EndpointsOwner, ServerLeases};
 
 /// Properties of the server that the objects contain.

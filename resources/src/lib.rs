@@ -9,6 +9,7 @@
 //! | [`api`] | a folder per API group, a file per resource, with its strategy, its columns and its own subresources |
 //! | [`post_start`] | the interface of tasks that run after the start |
 //! | `support` | shared by the groups: reading and writing other objects, defaulting, field errors, table cells |
+//! | [`metrics`] | the metrics of rules |
 //! | [`schema`] | the schemas and descriptions of the built-in kinds |
 //!
 //! [`generated`] is written by `cargo xtask codegen`: the storage map of everything declared here, and the facts about
@@ -18,6 +19,7 @@ pub mod admission;
 pub mod api;
 pub mod bootstrap;
 pub mod generated;
+pub mod metrics;
 pub mod post_start;
 pub mod schema;
 mod support;

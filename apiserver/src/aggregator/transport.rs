@@ -193,7 +193,8 @@ impl Transports {
             }
         };
         let tls = tls::client_config(trust, shown, protocols).map_err(|error| error.to_string())?;
-        let connector = Connector::new(self.place(&key.at), key.at.server_name(), Some(tls));
+        let route = self.resolver.egress().cluster.clone();
+        let connector = Connector::new(self.place(&key.at), key.at.server_name(), route, Some(tls));
         Ok(Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector))
     }
 

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use registry_core::context::{AuditLevel, RecordedBytes, UserInfo};
 
 use crate::access::Attributes;
+use crate::clients::egress::Route;
 use crate::metrics::AuditMetrics;
 use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
 use crate::request_info::RequestInfo;
@@ -100,7 +101,7 @@ pub(crate) fn check_policy(options: &AuditOptions) -> Result<(), AuditError> {
 // === impl Auditor ===
 
 impl Auditor {
-    /// Creates the auditor of these options; `None` if they have no policy or no backend. Must be called within a Tokio
+    /// Creates the auditor of these options, with this way to the webhook; `None` if they have no policy or no backend. Must be called within a Tokio
     /// runtime.
     ///
     /// # Errors
@@ -108,6 +109,7 @@ impl Auditor {
     pub(crate) fn start(
         options: &AuditOptions,
         metrics: &AuditMetrics,
+        route: &Route,
     ) -> Result<Option<Arc<Self>>, AuditError> {
         let policy = options.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         let Some(policy) = policy else {
@@ -116,7 +118,7 @@ impl Auditor {
             }
             return Ok(None);
         };
-        let destinations = [log(&options.log, metrics)?, webhook(&options.webhook, metrics)?];
+        let destinations = [log(&options.log, metrics)?, webhook(&options.webhook, metrics, route)?];
         let destinations: Vec<Destination> = destinations.into_iter().flatten().collect();
         if destinations.is_empty() {
             return Ok(None);
@@ -251,11 +253,15 @@ fn log(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<Desti
     Ok(Some(Destination::Queue(sink.map_err(|error| no_thread(&error))?)))
 }
 
-fn webhook(options: &AuditWebhookOptions, metrics: &AuditMetrics) -> Result<Option<Destination>, AuditError> {
+fn webhook(
+    options: &AuditWebhookOptions,
+    metrics: &AuditMetrics,
+    route: &Route,
+) -> Result<Option<Destination>, AuditError> {
     let Some(path) = &options.audit_webhook_config_file else { return Ok(None) };
     let faults = Faults::new(metrics.clone());
     let backoff = options.initial_backoff();
-    let backend = WebhookBackend::new(path, backoff, options.truncate(), faults.clone())?;
+    let backend = WebhookBackend::new(path, route.clone(), backoff, options.truncate(), faults.clone())?;
     let mode = options.mode();
     let batch = options.batch();
     let buffer = if mode == super::Mode::Batch { batch.buffer_size } else { BLOCKING_QUEUE };

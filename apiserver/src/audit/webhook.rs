@@ -11,6 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use crate::clients::egress::Route;
 use crate::clients::{Bounds, Client, ClientSettings};
 use crate::options::TruncateConfig;
 
@@ -53,11 +54,13 @@ impl WebhookBackend {
     /// Fails if the kubeconfig cannot be used.
     pub(super) fn new(
         kubeconfig: &Path,
+        route: Route,
         initial_backoff: Duration,
         truncate: Option<TruncateConfig>,
         faults: Arc<Faults>,
     ) -> Result<Self, AuditError> {
-        let client = ClientSettings::from_kubeconfig(kubeconfig).and_then(Client::new);
+        let settings = ClientSettings::from_kubeconfig(kubeconfig);
+        let client = settings.and_then(|settings| Client::new(settings.through(route)));
         let client = client.map_err(|error| AuditError(format!("initializing audit webhook: {error}")))?;
         Ok(Self { client, initial_backoff, truncate, faults })
     }

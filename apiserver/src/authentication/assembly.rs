@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use registry_core::registry::Stores;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::clients::egress::Route;
 use crate::metrics::JwtMetrics;
 use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 
@@ -40,6 +41,8 @@ pub(crate) struct Sources<'s> {
     pub(crate) stores: Stores,
     /// The metrics of issuers.
     pub(crate) metrics: JwtMetrics,
+    /// The way to the webhook.
+    pub(crate) route: Route,
 }
 
 /// Checks the flags and the files that they name, without creating anything.
@@ -137,7 +140,7 @@ impl Sources<'_> {
         let own_audiences = self.service_accounts.api_audiences().to_vec();
         let version = &options.authentication_token_webhook_version;
         let ttl = options.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
-        TokenWebhook::new(path, version, ttl, own_audiences).map(Some)
+        TokenWebhook::new(path, version, ttl, own_audiences, self.route.clone()).map(Some)
     }
 
     /// Returns who needs no credentials: by the file, or else by the flag.

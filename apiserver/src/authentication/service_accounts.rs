@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use futures::TryFutureExt as _;
 use registry_core::api::StatusError;
 use registry_core::api::clock::Clock;
@@ -21,6 +22,11 @@ pub(super) mod bound;
 mod claims;
 mod documents;
 mod error;
+#[cfg(feature = "external-signer")]
+mod external;
+#[cfg(not(feature = "external-signer"))]
+#[path = "service_accounts/external/not_built.rs"]
+mod external;
 mod keys;
 mod legacy_token;
 mod offline;
@@ -30,6 +36,8 @@ use bound::BoundObjects;
 use claims::Claims;
 use documents::Documents;
 use error::TokenError;
+pub(crate) use external::ExternalSigner;
+pub use external::ExternalSignerError;
 use keys::{SigningKey, VerifyingKey};
 use legacy_token::LegacyClaims;
 pub(crate) use offline::sign as sign_offline;
@@ -42,13 +50,24 @@ pub struct ServiceAccountTokens {
     api_audiences: Vec<String>,
     max_lifetime_seconds: Option<i64>,
     extends_lifetime: bool,
-    signing_key: SigningKey,
-    /// Keys that tokens are verified with.
-    keys: Vec<VerifyingKey>,
+    max_extended_seconds: Option<i64>,
+    keys: TokenKeys,
     verified: Verified,
     objects: BoundObjects,
     documents: Documents,
     clock: Clock,
+}
+
+/// The keys that tokens are signed and verified with.
+enum TokenKeys {
+    /// The server's own.
+    Own {
+        signing: SigningKey,
+        /// Keys that tokens are verified with.
+        verifying: Vec<VerifyingKey>,
+    },
+    /// Those of a program.
+    External(Arc<ExternalSigner>),
 }
 
 /// The claims of a token, by its type.
@@ -69,49 +88,70 @@ impl VerifiedClaims {
     }
 }
 
+// === impl TokenKeys ===
+
+impl TokenKeys {
+    /// Reads the keys that the flags name; the one that signs is created below `directory` if they name none.
+    fn read(options: &ServiceAccountOptions, directory: &std::path::Path) -> Result<Self, PkiError> {
+        let signing = match &options.service_account_signing_key_file {
+            Some(path) => SigningKey::read(path)?,
+            None => SigningKey::ensure(&directory.join("sa.key"))?,
+        };
+        let mut verifying = vec![signing.public().clone()];
+        for path in &options.service_account_key_file {
+            for key in VerifyingKey::read_all(path)? {
+                if !verifying.iter().any(|known| known.id() == key.id()) {
+                    verifying.push(key);
+                }
+            }
+        }
+        Ok(Self::Own { signing, verifying })
+    }
+}
+
 // === impl ServiceAccountTokens ===
 
 impl ServiceAccountTokens {
-    /// Configures tokens from the flags: keys are read, or created below `directory`. `stores` has the
-    /// objects that tokens are bound to, and `address` is where clients reach this server.
+    /// Configures tokens from the flags: keys are read, or created below `directory`, unless a program has them. `stores` has
+    /// the objects that tokens are bound to.
     ///
     /// # Errors
     /// Fails if a key cannot be read or created.
     pub(crate) fn new(
         options: &ServiceAccountOptions,
         directory: &std::path::Path,
+        external: Option<Arc<ExternalSigner>>,
         stores: Stores,
     ) -> Result<Self, PkiError> {
-        let signing_key = match &options.service_account_signing_key_file {
-            Some(path) => SigningKey::read(path)?,
-            None => SigningKey::ensure(&directory.join("sa.key"))?,
-        };
-        let mut keys = vec![signing_key.public().clone()];
-        for path in &options.service_account_key_file {
-            for key in VerifyingKey::read_all(path)? {
-                if !keys.iter().any(|known| known.id() == key.id()) {
-                    keys.push(key);
-                }
-            }
-        }
         let issuers = options.service_account_issuer.clone();
         let api_audiences =
             if options.api_audiences.is_empty() { issuers.clone() } else { options.api_audiences.clone() };
         let max = options.service_account_max_token_expiration.as_secs();
+        let max_extended_seconds = external.as_ref().map(|external| external.max_lifetime_seconds);
+        let keys = match external {
+            Some(external) => TokenKeys::External(external),
+            None => TokenKeys::read(options, directory)?,
+        };
+        let published = match &keys {
+            TokenKeys::Own { verifying, .. } => verifying.clone(),
+            TokenKeys::External(_) => Vec::new(),
+        };
         Ok(Self {
-            documents: Documents::new(&issuers, &keys),
+            documents: Documents::new(&issuers, &published),
             issuers,
             api_audiences,
-            max_lifetime_seconds: i64::try_from(max).ok().filter(|seconds| *seconds > 0),
+            max_lifetime_seconds: i64::try_from(max)
+                .ok()
+                .filter(|seconds| *seconds > 0)
+                .or(max_extended_seconds),
             extends_lifetime: options.service_account_extend_token_expiration,
-            signing_key,
+            max_extended_seconds,
             keys,
             verified: Verified::default(),
             objects: BoundObjects::new(stores),
             clock: Clock::default(),
         })
     }
-
     /// Issues and checks tokens by this clock.
     #[must_use]
     pub(crate) fn with_clock(self, clock: Clock) -> Self {
@@ -144,9 +184,12 @@ impl ServiceAccountTokens {
             let Some(claims) = VerifiedClaims::from_token(&unverified, &self.issuers) else {
                 return Ok(None);
             };
-            self.check_signature(&unverified)?;
+            self.check_signature(&unverified).await?;
             let claims = Arc::new(claims);
-            self.verified.insert(token, claims.clone());
+            // The keys of a program may change.
+            if matches!(self.keys, TokenKeys::Own { .. }) {
+                self.verified.insert(token, claims.clone());
+            }
             claims
         };
         let wanted = audiences;
@@ -164,20 +207,39 @@ impl ServiceAccountTokens {
         Ok(Some(AuthenticatedToken { user, audiences: Some(audiences) }))
     }
 
-    fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), TokenError> {
-        let fitting = |key: &&VerifyingKey| token.key_id.as_deref().is_none_or(|id| id == key.id());
-        let mut candidates: Vec<&VerifyingKey> = self.keys.iter().filter(fitting).collect();
-        // The server that handed a key over may have named it differently.
-        if candidates.is_empty() {
-            candidates = self.keys.iter().collect();
-        }
-        let is_signed = candidates.iter().any(|key| key.verifies(token));
+    async fn check_signature(&self, token: &jwt::Unverified<'_>) -> Result<(), TokenError> {
+        let is_signed = match &self.keys {
+            TokenKeys::Own { verifying, .. } => {
+                let fitting = |key: &&VerifyingKey| token.key_id.as_deref().is_none_or(|id| id == key.id());
+                let mut candidates: Vec<&VerifyingKey> = verifying.iter().filter(fitting).collect();
+                // The server that handed a key over may have named it differently.
+                if candidates.is_empty() {
+                    candidates = verifying.iter().collect();
+                }
+                candidates.iter().any(|key| key.verifies(token))
+            }
+            TokenKeys::External(external) => {
+                let id = token.key_id.as_deref().filter(|id| !id.is_empty());
+                let keys = match id {
+                    Some(id) => external.named(id).await,
+                    None => external.keys(),
+                };
+                keys.fitting(id).any(|key| key.verifies(token))
+            }
+        };
         is_signed.then_some(()).ok_or(TokenError::Signature)
     }
 
     /// Returns the document published at this path for clients that verify tokens themselves.
     pub(crate) fn document(&self, path: &str) -> Option<Response> {
-        self.documents.get(path)
+        match &self.keys {
+            TokenKeys::Own { .. } => self.documents.get(path),
+            TokenKeys::External(external) => {
+                let keys = external.keys();
+                let max_age_seconds = keys.until_refresh().as_secs();
+                self.documents.with_keys(&self.issuers, &keys.published(), max_age_seconds).get(path)
+            }
+        }
     }
 }
 
@@ -192,12 +254,21 @@ impl TokenAuthenticator for ServiceAccountTokens {
     }
 }
 
+#[async_trait]
 impl TokenIssuer for ServiceAccountTokens {
-    fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError> {
+    async fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError> {
         let issuer = self.issuers.first().map(String::as_str).unwrap_or_default();
         let claims = Claims::to_issue(claims, issuer);
         let payload = serde_json::to_vec(&claims).map_err(StatusError::internal)?;
-        self.signing_key.sign(&payload).map_err(|error| StatusError::internal(error.to_string()))
+        match &self.keys {
+            TokenKeys::Own { signing, .. } => {
+                signing.sign(&payload).map_err(|error| StatusError::internal(error.to_string()))
+            }
+            TokenKeys::External(external) => {
+                let signed = external.sign(&payload).await;
+                signed.map_err(|error| StatusError::internal(format!("failed to generate token: {error}")))
+            }
+        }
     }
 
     fn now(&self) -> jiff::Timestamp {
@@ -210,6 +281,10 @@ impl TokenIssuer for ServiceAccountTokens {
 
     fn max_lifetime_seconds(&self) -> Option<i64> {
         self.max_lifetime_seconds
+    }
+
+    fn max_extended_seconds(&self) -> Option<i64> {
+        self.max_extended_seconds
     }
 
     fn extends_lifetime(&self) -> bool {

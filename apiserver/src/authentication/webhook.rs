@@ -15,6 +15,7 @@ use registry_core::context::UserInfo;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::clients::egress::Route;
 use crate::clients::{Bounds, Client, ClientSettings, SettingsError};
 use crate::main_server;
 
@@ -97,13 +98,14 @@ impl TokenWebhook {
         version: &str,
         ttl: Duration,
         own_audiences: Vec<String>,
+        route: Route,
     ) -> Result<Self, TokenWebhookError> {
         let api_version = match version {
             "v1" => "authentication.k8s.io/v1",
             "v1beta1" => "authentication.k8s.io/v1beta1",
             other => return Err(TokenWebhookError::Version(other.to_owned())),
         };
-        let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?)?;
+        let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?.through(route))?;
         let inner = Arc::new(Webhook { client, api_version, own_audiences });
         Ok(Self { inner, cache: TokenCache::new(ttl) })
     }

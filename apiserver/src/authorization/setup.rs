@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 use registry_core::features::Feature;
 use registry_core::registry::{InformerTask, InstalledApi};
 
+use crate::clients::egress::Route;
 use crate::clients::{Client, ClientSettings};
 use crate::metrics::AuthorizationMetrics;
 use crate::options::{AuthorizationMode, AuthorizationOptions, Options, OptionsError};
@@ -50,12 +51,15 @@ pub(super) struct Modes {
     graph: Option<Arc<NodeGraph>>,
     node: Option<Arc<NodeAuthorizer>>,
     abac: Option<Arc<AbacAuthorizer>>,
+    /// The way to webhooks.
+    route: Route,
 }
 
 // === impl Authorization ===
 
 impl Authorization {
-    /// Creates the authorizers of these options, on a server with these features, unless another one replaces them.
+    /// Creates the authorizers of these options, on a server with these features, unless another one replaces them. `route` is
+    /// the way to webhooks.
     ///
     /// # Errors
     /// Fails if a file that the options name cannot be used.
@@ -64,6 +68,7 @@ impl Authorization {
         features: &[Feature],
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
+        route: &Route,
     ) -> Result<Self, OptionsError> {
         if let Some(authorizer) = replacement {
             return Ok(Self { authorizer, modes: Modes::default(), reload: None });
@@ -75,6 +80,7 @@ impl Authorization {
             None => from_flags(options).map_err(OptionsError)?,
         };
         let modes = Modes::new(&configured, options, features).map_err(OptionsError)?;
+        let modes = Modes { route: route.clone(), ..modes };
         let required = Configured::modes(&configured);
         let members = modes.members(configured, metrics).map_err(OptionsError)?;
         let chain = Arc::new(AuthorizerChain::new(members));
@@ -169,7 +175,9 @@ impl Modes {
                 Configured::Mode(mode) => self.member(mode)?,
                 Configured::Webhook(webhook) => {
                     let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
-                    let client = ClientSettings::from_kubeconfig(&kubeconfig).and_then(Client::new);
+                    let settings_of_client = ClientSettings::from_kubeconfig(&kubeconfig);
+                    let client = settings_of_client
+                        .and_then(|settings| Client::new(settings.through(self.route.clone())));
                     let client = client.map_err(|error| error.to_string())?;
                     let metrics = metrics.webhook(&authorizer.name);
                     Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions, metrics)))

@@ -19,6 +19,7 @@ use crate::version::SERVER_VERSION;
 
 use super::answer::{is_retryable, read, request_failed};
 use super::connector::{Connector, Place};
+use super::egress::Route;
 use super::error::SettingsError;
 use super::files::{Followed, Prepared};
 use super::settings::ClientSettings;
@@ -99,9 +100,10 @@ impl Client {
         let server_name = settings.server_name.clone().unwrap_or_else(|| host.clone());
         let place = Place::Host { host, port: uri.port_u16().unwrap_or(default_port) };
         let base = server.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+        let route = settings.route.clone();
         let files = Followed::new(settings, &PROTOCOLS)?;
         let tls = files.current_now().tls.clone();
-        let pooled = ArcSwap::from_pointee(Pooled::new(&place, &server_name, is_encrypted, tls));
+        let pooled = ArcSwap::from_pointee(Pooled::new(&place, &server_name, route, is_encrypted, tls));
         Ok(Self { base, place, server_name, is_encrypted, files, pooled, calls: Semaphore::new(MAX_CALLS) })
     }
 
@@ -223,7 +225,8 @@ impl Client {
         if Arc::ptr_eq(&pooled.tls, &prepared.tls) {
             return pooled.pool.clone();
         }
-        let pooled = Pooled::new(&self.place, &self.server_name, self.is_encrypted, prepared.tls.clone());
+        let (route, tls) = (self.files.settings().route.clone(), prepared.tls.clone());
+        let pooled = Pooled::new(&self.place, &self.server_name, route, self.is_encrypted, tls);
         let pool = pooled.pool.clone();
         self.pooled.store(Arc::new(pooled));
         pool
@@ -233,9 +236,15 @@ impl Client {
 // === impl Pooled ===
 
 impl Pooled {
-    fn new(place: &Place, server_name: &str, is_encrypted: bool, tls: Arc<ClientConfig>) -> Self {
+    fn new(
+        place: &Place,
+        server_name: &str,
+        route: Route,
+        is_encrypted: bool,
+        tls: Arc<ClientConfig>,
+    ) -> Self {
         let used = is_encrypted.then(|| tls.clone());
-        let connector = Connector::new(place.clone(), server_name.to_owned(), used);
+        let connector = Connector::new(place.clone(), server_name.to_owned(), route, used);
         let pool = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())

@@ -13,7 +13,8 @@ use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tower_service::Service;
 
-use super::dial::{self, BackendReach, DialError, connect_with_protocol, reaches, resolve};
+use super::dial::{self, BackendReach, DialError, reaches};
+use super::egress::{Route, Target};
 use super::service::ServiceResolver;
 
 /// Maximum time to resolve a name, connect, and complete the TLS handshake.
@@ -24,6 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct Connector {
     place: Place,
     server_name: String,
+    route: Route,
     /// `None` for connections that are not encrypted.
     tls: Option<Arc<ClientConfig>>,
 }
@@ -70,14 +72,19 @@ pub(crate) struct Stream {
 
 impl Connector {
     /// Returns a connector to this place, whose certificate has this name.
-    pub(crate) fn new(place: Place, server_name: String, tls: Option<Arc<ClientConfig>>) -> Self {
-        Self { place, server_name, tls }
+    pub(crate) fn new(
+        place: Place,
+        server_name: String,
+        route: Route,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Self {
+        Self { place, server_name, route, tls }
     }
 
     async fn connect(self, url: Uri) -> Result<Stream, DialError> {
         let dialed = async {
-            let addresses = self.place.addresses(&url).await?;
-            connect_with_protocol(&addresses, &self.server_name, self.tls.clone()).await
+            let target = self.place.target(&url, &self.route).await?;
+            self.route.connect_with_protocol(&target, &self.server_name, self.tls.clone()).await
         };
         match tokio::time::timeout(TIMEOUT, dialed).await {
             Ok(connected) => {
@@ -114,35 +121,33 @@ impl Place {
         }
     }
 
-    /// Returns the addresses of the place: at least one, and only such that may be connected to.
-    async fn addresses(&self, url: &Uri) -> Result<Vec<SocketAddr>, DialError> {
+    /// Returns the target of connections to the place. Its addresses are only such that may be connected to.
+    async fn target(&self, url: &Uri, route: &Route) -> Result<Target, DialError> {
         let (namespace, name, port, resolver, own) = match self {
-            Self::Host { host, port } => return resolve(host, *port).await,
+            Self::Host { host, port } => return route.resolve(host, *port).await,
             Self::Service { namespace, name, port, resolver, own } => {
                 (namespace, name, *port, resolver, *own)
             }
             Self::Endpoint { reach, own } => {
                 let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
-                let address = address.ok_or_else(|| DialError::Service(format!("{url} has no address")))?;
-                return allowed(vec![address], *reach, Some(*own));
+                let address: SocketAddr =
+                    address.ok_or_else(|| DialError::Service(format!("{url} has no address")))?;
+                return allowed(address.into(), *reach, Some(*own));
             }
         };
         let host = resolver.host(namespace, name, port).await.map_err(DialError::Service)?;
-        allowed(resolve(&host, port).await?, resolver.reach(), own)
+        allowed(route.resolve(&host, port).await?, resolver.reach(), own)
     }
 }
 
-/// Returns the addresses if all of them may be connected to.
-fn allowed(
-    addresses: Vec<SocketAddr>,
-    reach: BackendReach,
-    own: Option<SocketAddr>,
-) -> Result<Vec<SocketAddr>, DialError> {
-    reach.check(&addresses)?;
+/// Returns the target if all of its addresses may be connected to.
+fn allowed(target: Target, reach: BackendReach, own: Option<SocketAddr>) -> Result<Target, DialError> {
+    let addresses = target.addresses();
+    reach.check(addresses)?;
     let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
     match reached {
         Some(address) => Err(DialError::OwnAddress(*address)),
-        None => Ok(addresses),
+        None => Ok(target),
     }
 }
 

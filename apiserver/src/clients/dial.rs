@@ -1,6 +1,7 @@
 //! Connections: resolved once, checked, encrypted.
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rustls::ClientConfig;
@@ -44,6 +45,44 @@ pub(crate) enum DialError {
     /// No response in time. Retryable.
     #[error("dial tcp {0}: i/o timeout")]
     Timeout(String),
+    /// Nothing listens on the Unix socket of a proxy. Retryable.
+    #[error("dial unix {}: {}", .path.display(), words(source))]
+    Socket {
+        /// The socket.
+        path: PathBuf,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
+    /// A proxy does not connect to the target. Retryable.
+    #[error("proxy error from {proxy} while dialing {target}, code {code}: {status}")]
+    ProxyRefused {
+        /// The proxy.
+        proxy: String,
+        /// The target.
+        target: String,
+        /// The code of its answer.
+        code: u16,
+        /// The code and the reason.
+        status: String,
+    },
+    /// The answer of a proxy cannot be read. Retryable.
+    #[error("reading HTTP response from CONNECT to {target} via proxy {proxy} failed: {source}")]
+    ProxyAnswer {
+        /// The target.
+        target: String,
+        /// The proxy.
+        proxy: String,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// A proxy sent data of its own. Not retryable.
+    #[error("unexpected {bytes} bytes of buffered data from CONNECT proxy {proxy:?}")]
+    ProxyData {
+        /// The proxy.
+        proxy: String,
+        /// The number of bytes.
+        bytes: usize,
+    },
 }
 
 /// The addresses beside those of other machines that services of APIServices and webhooks may have.
@@ -149,17 +188,26 @@ pub(super) async fn connect_with_protocol(
             Ok(stream) => {
                 // Fails only if the connection is gone already.
                 let _ = stream.set_nodelay(true);
-                let Some(tls) = tls else { return Ok((Box::new(stream), false)) };
-                let name = ServerName::try_from(host.to_owned())
-                    .map_err(|error| DialError::Tls(std::io::Error::other(error)))?;
-                let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(DialError::Tls)?;
-                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                return Ok((Box::new(stream), is_http2));
+                return encrypted(stream, host, tls).await;
             }
             Err(source) => failure = DialError::Connect { address: address.to_string(), source },
         }
     }
     Err(failure)
+}
+
+/// Returns a connection over this one, encrypted if there is a TLS configuration, and says whether HTTP/2 was negotiated.
+pub(super) async fn encrypted(
+    stream: impl Connection + 'static,
+    host: &str,
+    tls: Option<Arc<ClientConfig>>,
+) -> Result<(Box<dyn Connection>, bool), DialError> {
+    let Some(tls) = tls else { return Ok((Box::new(stream), false)) };
+    let name = ServerName::try_from(host.to_owned())
+        .map_err(|error| DialError::Tls(std::io::Error::other(error)))?;
+    let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(DialError::Tls)?;
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+    Ok((Box::new(stream), is_http2))
 }
 
 /// Returns whether a connection to this address may reach a server of this machine that listens on `own`. All

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::egress::Route;
 use super::error::SettingsError;
 use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
 use super::tls::Trust;
@@ -46,6 +47,7 @@ fn in_cluster(host: &str, port: &str, directory: &Path) -> Result<ClientSettings
         trust,
         server_name: None,
         credentials: Credentials { authorization, ..Credentials::default() },
+        route: Route::default(),
     })
 }
 

@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::egress::Route;
 use super::error::SettingsError;
 use super::settings::{Authorization, ClientSettings, Content, Credentials, TrustSource};
 use super::{headers, tls};
@@ -147,7 +148,7 @@ impl Kubeconfig {
             credentials = Credentials { impersonation: credentials.impersonation, ..Credentials::default() };
         }
         let server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
-        Ok(ClientSettings { server, trust, server_name, credentials })
+        Ok(ClientSettings { server, trust, server_name, credentials, route: Route::default() })
     }
 
     /// Returns the credentials of a user of the file; `None` if it has no such user.

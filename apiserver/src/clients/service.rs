@@ -10,20 +10,27 @@ use resources::api::core::services::Services;
 use serde_json::Value;
 
 use super::dial::BackendReach;
+use super::egress::Egress;
 
 /// Finds services.
 pub(crate) struct ServiceResolver {
     stores: Stores,
     /// The addresses that services may have.
     reach: BackendReach,
+    egress: Egress,
 }
 
 // === impl ServiceResolver ===
 
 impl ServiceResolver {
     /// Creates a resolver over a server's stores.
-    pub(crate) fn new(stores: Stores, reach: BackendReach) -> Self {
-        Self { stores, reach }
+    pub(crate) fn new(stores: Stores, reach: BackendReach, egress: Egress) -> Self {
+        Self { stores, reach, egress }
+    }
+
+    /// Returns the ways to services and to other servers.
+    pub(crate) fn egress(&self) -> &Egress {
+        &self.egress
     }
 
     /// Returns which addresses services may have.

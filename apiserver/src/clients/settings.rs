@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue};
 use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 
+use super::egress::Route;
 use super::error::SettingsError;
 use super::tls::{self, Trust};
 
@@ -28,6 +29,8 @@ pub(crate) struct ClientSettings {
     pub(crate) server_name: Option<String>,
     /// The client's proof of its identity.
     pub(crate) credentials: Credentials,
+    /// The way to the server.
+    pub(crate) route: Route,
 }
 
 /// The source of the authorities that a server's certificate is checked against.
@@ -95,7 +98,13 @@ impl ClientSettings {
     /// Returns the settings of a server with a certificate of the system's authorities, for a client without credentials.
     pub(crate) fn anonymous(server: impl Into<String>) -> Self {
         let (trust, credentials) = (TrustSource::default(), Credentials::default());
-        Self { server: server.into(), trust, server_name: None, credentials }
+        Self { server: server.into(), trust, server_name: None, credentials, route: Route::default() }
+    }
+
+    /// Sets the way to the server.
+    #[must_use]
+    pub(crate) fn through(self, route: Route) -> Self {
+        Self { route, ..self }
     }
 
     /// Whether something is in a file, which may change.

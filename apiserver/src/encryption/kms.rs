@@ -7,22 +7,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use http::uri::PathAndQuery;
-use hyper_util::rt::TokioIo;
 use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::kms::{KmsCiphertext, KmsService, KmsStatus, ServiceError};
-use tokio::net::UnixStream;
-use tonic::transport::{Channel, Endpoint, Uri};
-use tonic::{Request, Status};
-use tonic_prost::ProstCodec;
+
+use crate::clients::unix_grpc::{GrpcError, UnixGrpc};
 
 const STATUS: &str = "/v2.KeyManagementService/Status";
 const ENCRYPT: &str = "/v2.KeyManagementService/Encrypt";
 const DECRYPT: &str = "/v2.KeyManagementService/Decrypt";
 
-/// A client of one service. It connects when it is first used, and again when the connection is lost.
+/// A client of one service.
 pub(super) struct KmsClient {
-    channel: Channel,
+    grpc: UnixGrpc,
     timeout: Duration,
     metrics: TransformMetrics,
 }
@@ -85,11 +81,6 @@ pub(super) enum EndpointError {
     NoSocket(String),
 }
 
-/// Error of a call, with the text that Go's gRPC library has for it.
-#[derive(Debug, thiserror::Error)]
-#[error("rpc error: code = {:?} desc = {}", .0.code(), .0.message())]
-struct CallError(#[source] Box<Status>);
-
 // === impl KmsClient ===
 
 impl KmsClient {
@@ -111,32 +102,17 @@ impl KmsClient {
         if path.is_empty() {
             return Err(EndpointError::NoSocket(endpoint.to_owned()));
         }
-        let path = PathBuf::from(path);
-        // The host is not used.
-        let channel = Endpoint::from_static("http://localhost").connect_with_connector_lazy(
-            tower::service_fn(move |_: Uri| {
-                let path = path.clone();
-                async move { UnixStream::connect(path).await.map(TokioIo::new) }
-            }),
-        );
-        Ok(Self { channel, timeout, metrics })
+        Ok(Self { grpc: UnixGrpc::new(PathBuf::from(path)), timeout, metrics })
     }
 
-    async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, CallError>
+    async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, GrpcError>
     where
         Q: prost::Message + Send + Sync + 'static,
         A: prost::Message + Default + Send + Sync + 'static,
     {
-        let answered = tokio::time::timeout(self.timeout, async {
-            let mut client = tonic::client::Grpc::new(self.channel.clone());
-            client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-            let codec: ProstCodec<Q, A> = ProstCodec::default();
-            client.unary(Request::new(request), PathAndQuery::from_static(method), codec).await
-        });
-        let answered =
-            answered.await.unwrap_or_else(|_| Err(Status::deadline_exceeded("context deadline exceeded")));
+        let answered = self.grpc.call(method, request, self.timeout).await;
         self.metrics.called(method, answered.is_ok());
-        answered.map(tonic::Response::into_inner).map_err(|status| CallError(Box::new(status)))
+        answered
     }
 }
 

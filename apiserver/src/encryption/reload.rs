@@ -8,6 +8,8 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use crate::metrics::{hash, now_seconds};
+
 use super::transformers::Transformers;
 use super::{Encryption, config};
 
@@ -29,11 +31,12 @@ async fn follow(encryption: Weak<Encryption>, mut content: Vec<u8>) {
             Ok(None) => {}
             Ok(Some(changed)) => {
                 content = changed;
-                encryption.metrics.reloaded(true);
+                encryption.metrics.reloaded(true, now_seconds());
+                encryption.metrics.configured(&hash(&content));
                 tracing::info!("loaded the changed encryption configuration");
             }
             Err(reason) => {
-                encryption.metrics.reloaded(false);
+                encryption.metrics.reloaded(false, now_seconds());
                 let path = encryption.path.display();
                 tracing::error!("error processing encryption config file {path}: {reason}");
             }

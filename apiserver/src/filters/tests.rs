@@ -6,6 +6,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::authentication::TokenTable;
 use crate::authorization::{Attributes, AuthorizerChain, Decision};
+use crate::clients::egress::Route;
 use crate::options::Options;
 
 /// Acts as the path says, and remembers the last context.
@@ -262,7 +263,7 @@ async fn a_panic_and_a_request_that_is_given_up_are_audited() {
     let mut options = Options::default().audit;
     options.audit_policy_file = Some(policy);
     options.log.audit_log_path = Some(log.clone());
-    let auditor = Auditor::start(&options, ServerMetrics::new().unwrap().audit()).unwrap();
+    let auditor = Auditor::start(&options, ServerMetrics::new().unwrap().audit(), &Route::Direct).unwrap();
     let filters = Arc::into_inner(filters(|_| {})).unwrap().with_auditor(auditor.clone());
     filters.serve(&Peer::default(), get("/api/v1/nodes/panic", &[])).await;
     let peer = Peer::default();

@@ -74,22 +74,23 @@ impl FlowSchemaInformer {
         loop {
             schemas.mark_unchanged();
             levels.mark_unchanged();
-            let refreshed = self.refresh().await;
-            if let Err(failure) = &refreshed {
+            let again = self.refresh().await.unwrap_or_else(|failure| {
                 tracing::warn!("cannot write which flow schemas lack their level: {failure}");
-            }
+                Some(BACKOFF)
+            });
             // The senders live as long as this.
             tokio::select! {
                 _ = schemas.changed() => {},
                 _ = levels.changed() => {},
-                () = tokio::time::sleep(BACKOFF), if refreshed.is_err() => {},
+                () = tokio::time::sleep(again.unwrap_or_default()), if again.is_some() => {},
             }
             tokio::time::sleep(GATHER).await;
         }
     }
 
-    /// Puts the stored levels and schemas in force.
-    async fn refresh(&self) -> Result<(), StatusError> {
+    /// Puts the stored levels and schemas in force. Returns the time after which that has to be done again, although nothing
+    /// changes.
+    async fn refresh(&self) -> Result<Option<Duration>, StatusError> {
         let levels: BTreeMap<String, LevelConfiguration> =
             self.levels.snapshot().values().map(|level| level.as_ref().clone()).collect();
         let mut schemas = Vec::new();
@@ -102,7 +103,7 @@ impl FlowSchemaInformer {
         self.control.configure(levels, schemas);
         match &self.status {
             Some(status) => status.write(found).await,
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 }

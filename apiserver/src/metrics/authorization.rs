@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/metrics` and `…/cel`, `…/plugin/pkg/authorizer/webhook/metrics`.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
@@ -17,6 +18,7 @@ pub struct AuthorizationMetrics {
     reloads: IntCounterVec,
     reload_times: IntGaugeVec,
     configuration: IntGaugeVec,
+    server_id_hash: Arc<str>,
     evaluations: IntCounterVec,
     durations: HistogramVec,
     fail_open: IntCounterVec,
@@ -59,6 +61,7 @@ impl AuthorizationMetrics {
             reloads: families.counter(&names::AUTHORIZATION_RELOADS)?,
             reload_times: families.gauge(&names::AUTHORIZATION_RELOAD_TIME)?,
             configuration: families.gauge(&names::AUTHORIZATION_CONFIG_INFO)?,
+            server_id_hash: families.server_id_hash(),
             evaluations: families.counter(&names::AUTHORIZATION_WEBHOOK_EVALUATIONS)?,
             durations: families.histogram(&names::AUTHORIZATION_WEBHOOK_DURATION)?,
             fail_open: families.counter(&names::AUTHORIZATION_WEBHOOK_FAIL_OPEN)?,
@@ -89,25 +92,25 @@ impl AuthorizationMetrics {
     /// Notes the content of the configuration in force.
     pub(crate) fn configured(&self, content: &[u8]) {
         self.configuration.reset();
-        self.configuration.with_label_values(&["", &hash(content)]).set(1);
+        self.configuration.with_label_values(&[&*self.server_id_hash, &hash(content)]).set(1);
     }
 
     /// Counts a reading of a changed configuration.
     pub(crate) fn reloaded(&self, is_success: bool) {
-        let labels = [if is_success { "success" } else { "failure" }, ""];
+        let labels = [if is_success { "success" } else { "failure" }, &*self.server_id_hash];
         self.reloads.with_label_values(&labels).inc();
         self.reload_times.with_label_values(&labels).set(now_seconds());
     }
 }
 
 /// Returns the time as metrics have it.
-pub(super) fn now_seconds() -> i64 {
+pub(crate) fn now_seconds() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
 }
 
 /// Returns a hash as labels have it.
-pub(super) fn hash(content: &[u8]) -> String {
+pub(crate) fn hash(content: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = "sha256:".to_owned();
     for byte in digest(&SHA256, content).as_ref() {

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/plugin/pkg/authenticator/token/oidc`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
@@ -19,6 +20,7 @@ pub struct JwtMetrics {
     reloads: IntCounterVec,
     reload_times: IntGaugeVec,
     configuration: IntGaugeVec,
+    server_id_hash: Arc<str>,
 }
 
 /// The metrics of one issuer.
@@ -39,18 +41,19 @@ impl JwtMetrics {
             reloads: families.counter(&names::AUTHENTICATION_RELOADS)?,
             reload_times: families.gauge(&names::AUTHENTICATION_RELOAD_TIME)?,
             configuration: families.gauge(&names::AUTHENTICATION_CONFIG_INFO)?,
+            server_id_hash: families.server_id_hash(),
         })
     }
 
     /// Notes the content of the configuration file in force.
     pub(crate) fn configured(&self, content: &[u8]) {
         self.configuration.reset();
-        self.configuration.with_label_values(&["", &hash(content)]).set(1);
+        self.configuration.with_label_values(&[&*self.server_id_hash, &hash(content)]).set(1);
     }
 
     /// Counts a reading of a changed configuration file.
     pub(crate) fn reloaded(&self, is_success: bool) {
-        let labels = [result(is_success), ""];
+        let labels = [result(is_success), &*self.server_id_hash];
         self.reloads.with_label_values(&labels).inc();
         self.reload_times.with_label_values(&labels).set(now_seconds());
     }
@@ -76,7 +79,7 @@ impl IssuerMetrics {
         let own = hash(key_set);
         if own != *previous {
             self.forget_set(previous);
-            self.all.key_sets.with_label_values(&[&self.issuer, "", &own]).set(1);
+            self.all.key_sets.with_label_values(&[&*self.issuer, self.server_id_hash(), &own]).set(1);
             *previous = own;
         }
     }
@@ -90,18 +93,24 @@ impl IssuerMetrics {
     pub(crate) fn forget(&self, key_set: &str) {
         for is_success in [true, false] {
             // It may never have been set.
-            let _ = self.all.fetch_times.remove_label_values(&[result(is_success), &self.issuer, ""]);
+            let labels = [result(is_success), &self.issuer, self.server_id_hash()];
+            let _ = self.all.fetch_times.remove_label_values(&labels);
         }
         self.forget_set(key_set);
     }
 
     fn forget_set(&self, key_set: &str) {
         // There may be none.
-        let _ = self.all.key_sets.remove_label_values(&[&self.issuer, "", key_set]);
+        let _ = self.all.key_sets.remove_label_values(&[&*self.issuer, self.server_id_hash(), key_set]);
     }
 
     fn note_fetch(&self, is_success: bool) {
-        self.all.fetch_times.with_label_values(&[result(is_success), &self.issuer, ""]).set(now_seconds());
+        let labels = [result(is_success), &self.issuer, self.server_id_hash()];
+        self.all.fetch_times.with_label_values(&labels).set(now_seconds());
+    }
+
+    fn server_id_hash(&self) -> &str {
+        &self.all.server_id_hash
     }
 }
 

@@ -365,3 +365,31 @@ pub(super) const JWKS_INFO: Definition = Definition::new(
     "Information about the last JWKS fetched by the JWT authenticator with hash as label, split by api server identity and jwt issuer.",
     &["jwt_issuer_hash", "apiserver_id_hash", "hash"],
 );
+
+pub(super) const SIGNER_FETCH_TIME: Definition = Definition::new(
+    "apiserver_externaljwt_fetch_keys_success_timestamp",
+    "Unix Timestamp in seconds of the last successful FetchKeys request",
+    &[],
+);
+
+pub(super) const SIGNER_DATA_TIME: Definition = Definition::new(
+    "apiserver_externaljwt_fetch_keys_data_timestamp",
+    "Unix Timestamp in seconds of the last successful FetchKeys data_timestamp value returned by the external signer",
+    &[],
+);
+
+pub(super) const SIGNER_FETCHES: Definition = Definition::new(
+    "apiserver_externaljwt_fetch_keys_request_total",
+    "Total attempts at syncing supported JWKs",
+    &["code"],
+);
+
+pub(super) const SIGNER_SIGNATURES: Definition =
+    Definition::new("apiserver_externaljwt_sign_request_total", "Total attempts at signing JWT", &["code"]);
+
+pub(super) const SIGNER_DURATION: Definition = Definition::new(
+    "apiserver_externaljwt_request_duration_seconds",
+    "Request duration and time for calls to external-jwt-signer",
+    &["method", "code"],
+)
+.with_buckets(&[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]);

@@ -73,7 +73,7 @@ impl Options {
 
 /// Returns whether a value contains a URL with user information.
 fn has_password(value: &str) -> bool {
-    value.split(',').any(|part| {
+    value.split([',', ';']).any(|part| {
         let authority = part.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next());
         authority.flatten().is_some_and(|authority| authority.contains('@'))
     })
@@ -115,5 +115,6 @@ mod tests {
         assert_eq!(changed["etcd-servers"], "CLASSIFIED");
         assert!(Options::from_arguments(["apiserver"]).unwrap().changed_flags().is_empty());
         assert!(!has_password("https://example.com/a@b,alice@example.com"));
+        assert!(has_password("/events#http://10.0.0.1:2379;http://root:secret@10.0.0.2:2379"));
     }
 }

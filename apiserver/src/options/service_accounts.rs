@@ -20,6 +20,11 @@ pub struct ServiceAccountOptions {
     #[arg(long, value_name = "FILE")]
     pub service_account_signing_key_file: Option<PathBuf>,
 
+    /// Unix socket of a program that signs tokens in the place of the server, and knows the keys that verify them
+    /// (`ExternalJWTSigner` v1); `@NAME` is an abstract socket
+    #[arg(long, value_name = "SOCKET")]
+    pub service_account_signing_endpoint: Option<String>,
+
     /// Further keys (PEM) that tokens are verified with
     #[arg(long, value_name = "FILE")]
     pub service_account_key_file: Vec<PathBuf>,
@@ -62,6 +67,7 @@ impl ServiceAccountOptions {
                 return refuse(format!("service-account-issuer {issuer:?} is already specified"));
             }
         }
+        self.validate_endpoint()?;
         let expiration = self.service_account_max_token_expiration;
         if !expiration.is_zero() && !MAX_EXPIRATION_SECONDS.contains(&expiration.as_secs()) {
             let text = "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds";
@@ -72,4 +78,32 @@ impl ServiceAccountOptions {
         }
         Ok(())
     }
+
+    fn validate_endpoint(&self) -> Result<(), OptionsError> {
+        let Some(endpoint) = &self.service_account_signing_endpoint else { return Ok(()) };
+        if self.service_account_signing_key_file.is_some() || !self.service_account_key_file.is_empty() {
+            return Err(OptionsError(
+                "can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with \
+                 `--service-account-signing-endpoint` (They are mutually exclusive)"
+                    .to_owned(),
+            ));
+        }
+        let is_part = |part: &str| {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            !part.is_empty() && part.bytes().all(is_plain)
+        };
+        if endpoint.strip_prefix('@').is_some_and(|name| !name.split('.').all(is_part)) {
+            return Err(OptionsError(format!(
+                "invalid value {endpoint:?} passed for `--service-account-signing-endpoint`, when prefixed with @ must be a \
+                 valid abstract socket name"
+            )));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "external-signer")]
+/// Returns the path of `--service-account-signing-endpoint`: the name of an abstract socket begins with a zero byte.
+pub(crate) fn socket_path(endpoint: &str) -> PathBuf {
+    PathBuf::from(endpoint.strip_prefix('@').map_or_else(|| endpoint.to_owned(), |name| format!("\0{name}")))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{OptionsError, StorageOptions};
+use super::{EtcdOverride, OptionsError, StorageOptions};
 
 /// A storage backend by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,8 @@ pub struct EtcdConnection {
     pub ca_file: Option<PathBuf>,
     /// The client certificate and its key (PEM).
     pub client_files: Option<(PathBuf, PathBuf)>,
+    /// The resources that are in other clusters, which have the same authority and client certificate.
+    pub overrides: Vec<EtcdOverride>,
 }
 
 // === impl StorageChoice ===
@@ -111,6 +113,9 @@ impl StorageOptions {
         if self.etcd_cafile.is_some() || self.etcd_certfile.is_some() {
             return refuse("--etcd-cafile and --etcd-certfile are of no use without --etcd-servers");
         }
+        if !self.etcd_servers_overrides.is_empty() {
+            return refuse("--etcd-servers-overrides is of no use without --etcd-servers");
+        }
         if self.storage_backend == Some(StorageBackend::Memory) {
             return Ok(StorageChoice::Memory);
         }
@@ -118,24 +123,40 @@ impl StorageOptions {
     }
 
     fn etcd_connection(&self) -> Result<EtcdConnection, OptionsError> {
-        let uses_tls = self.etcd_cafile.is_some() || self.etcd_certfile.is_some();
-        for server in &self.etcd_servers {
-            let secure = server.starts_with("https://");
-            if !secure && !server.starts_with("http://") {
-                return Err(OptionsError(format!(
-                    "--etcd-servers: \"{server}\" is no URL such as https://127.0.0.1:2379"
-                )));
-            }
-            if uses_tls && !secure {
-                return Err(OptionsError(format!(
-                    "--etcd-servers: \"{server}\" is plain http, yet --etcd-cafile or --etcd-certfile is given"
-                )));
-            }
+        self.check_servers("--etcd-servers", &self.etcd_servers)?;
+        for given in &self.etcd_servers_overrides {
+            self.check_servers("--etcd-servers-overrides", &given.servers)?;
         }
         Ok(EtcdConnection {
             servers: self.etcd_servers.clone(),
             ca_file: self.etcd_cafile.clone(),
             client_files: self.etcd_certfile.clone().zip(self.etcd_keyfile.clone()),
+            overrides: self.etcd_servers_overrides.clone(),
         })
+    }
+
+    /// Checks the endpoints of one cluster.
+    fn check_servers(&self, flag: &str, servers: &[String]) -> Result<(), OptionsError> {
+        let refuse = |server: &str, reason: &str| Err(OptionsError(format!("{flag}: \"{server}\" {reason}")));
+        let is_socket = |server: &String| server.starts_with("unix:");
+        let uses_tls = self.etcd_cafile.is_some() || self.etcd_certfile.is_some();
+        for server in servers {
+            if is_socket(server) && !servers.iter().all(is_socket) {
+                return refuse(server, "is a Unix socket, which cannot be combined with other endpoints");
+            }
+            if !server.starts_with("https://") && !server.starts_with("http://") && !is_socket(server) {
+                return refuse(server, "is no URL such as https://127.0.0.1:2379");
+            }
+            if server.strip_prefix("unix:").is_some_and(|path| path.trim_start_matches('/').is_empty()) {
+                return refuse(server, "names no socket");
+            }
+            if uses_tls && is_socket(server) {
+                return refuse(server, "is a Unix socket, yet --etcd-cafile or --etcd-certfile is given");
+            }
+            if uses_tls && server.starts_with("http://") {
+                return refuse(server, "is plain http, yet --etcd-cafile or --etcd-certfile is given");
+            }
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use registry_core::rest::connect::{Destination, Peer, Scheme};
 
-use crate::clients::dial::{Connection, DialError, connect, is_global_unicast, reaches, resolve};
+use crate::clients::dial::{Connection, DialError, is_global_unicast, reaches};
 
 use super::Proxy;
 
@@ -26,14 +26,15 @@ impl Proxy {
         let is_of_user = matches!(to.peer, Peer::Workload | Peer::ProxiedKubelet);
         let checks_address = is_of_user && !self.reaches_local;
         let dialed = async {
-            let addresses = resolve(&to.host, port).await?;
+            let target = self.route.resolve(&to.host, port).await?;
+            let addresses = target.addresses();
             if checks_address && !addresses.iter().all(|address| is_global_unicast(address.ip())) {
                 return Err(DialError::NotAllowed);
             }
             if let Some(address) = addresses.iter().find(|address| reaches(**address, self.own)) {
                 return Err(DialError::OwnAddress(*address));
             }
-            connect(&addresses, &to.host, tls.cloned()).await
+            self.route.connect(&target, &to.host, tls.cloned()).await
         };
         match tokio::time::timeout(TIMEOUT, dialed).await {
             Ok(outcome) => outcome,

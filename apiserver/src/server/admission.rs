@@ -10,7 +10,7 @@ use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
 use crate::clients::{Client, ClientSettings, ServiceResolver, SettingsError};
 use crate::main_server::MainKinds;
-use crate::metrics::AdmissionMetrics;
+use crate::metrics::ServerMetrics;
 use crate::options::{Controller, Options, OptionsError};
 use crate::webhooks::Webhooks;
 
@@ -25,7 +25,7 @@ use super::dependencies::ServerDependencies;
 pub(super) fn chain(
     installed: &InstalledApi,
     dependencies: &ServerDependencies,
-    metrics: &AdmissionMetrics,
+    metrics: &ServerMetrics,
     options: &Options,
     main_kinds: Option<&Arc<MainKinds>>,
     add_authored: impl FnOnce(&mut AdmissionChain),
@@ -40,11 +40,11 @@ pub(super) fn chain(
     let callers = callers(&configuration, services, resolver).map_err(|reason| {
         OptionsError(format!("--admission-control-config-file: kubeConfigFile: {reason}"))
     })?;
-    let webhooks = webhooks::plugins(installed, services, callers, metrics);
+    let webhooks = webhooks::plugins(installed, services, callers, metrics.admission());
     if main_kinds.is_some() {
         chain.mutating.extend(webhooks.mutating);
         chain.validating.extend(webhooks.validating);
-        add_policies(&mut chain, installed, &services.access, metrics, main_kinds);
+        add_policies(&mut chain, installed, &services.access, metrics.admission(), main_kinds);
         add_authored(&mut chain);
         options.admission.apply(&mut chain)?;
         return Ok(chain);
@@ -54,12 +54,13 @@ pub(super) fn chain(
         webhooks: services.webhooks.clone(),
         configuration,
         default_tolerations: options.admission.default_tolerations(),
+        metrics: metrics.resources().clone(),
     };
     for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
-    add_policies(&mut chain, installed, &services.access, metrics, None);
+    add_policies(&mut chain, installed, &services.access, metrics.admission(), None);
     add_authored(&mut chain);
     options.admission.apply(&mut chain)?;
     Ok(chain)

@@ -10,6 +10,7 @@ use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 use resources::api::apiextensions::CustomResourceController;
 use resources::api::apiregistration::CustomRegistration;
+use resources::api::certificates::certificatesigningrequests::count_durations;
 use resources::api::rbac::RoleAggregation;
 
 use crate::admission::ServedKinds;
@@ -58,8 +59,10 @@ pub(super) fn attach_rules(
     options: &Options,
     installed: &InstalledApi,
     dependencies: &ServerDependencies,
+    metrics: &ServerMetrics,
     engine: &Engine,
 ) -> resources::AttachedWork {
+    count_durations(installed, metrics.resources());
     resources::api::rbac::prevent_escalation(installed, &dependencies.services);
     resources::api::resource::restrict_access(installed, &dependencies.services);
     let mut attached = resources::attach_hooks(installed, options.serving.service_allocation());
@@ -233,6 +236,11 @@ pub(super) fn health_checks(
     #[cfg(feature = "embedded")]
     for (resource, engine) in storages.backends().engines() {
         health.add(format!("backend-{resource}"), Endpoint::READY, Arc::new(EngineCheck::new(engine)));
+    }
+    for (number, engine) in storages.override_engines().iter().enumerate() {
+        let check = Arc::new(EngineCheck::new(engine.mvcc()));
+        health.add(format!("etcd-override-{number}"), Endpoint::ALIVE, check.clone());
+        health.add(format!("etcd-override-readiness-{number}"), Endpoint::READY, check);
     }
     let caches = ReadinessCheck::new(installed.clone(), hooks.synced());
     health.add("informer-sync", Endpoint::READY, Arc::new(caches));

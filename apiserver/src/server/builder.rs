@@ -142,7 +142,9 @@ impl ServerBuilder {
         let checked = Checked::new(&self.options, authorizer, self.is_extension, has_plugins)?;
         self.check_runtime_config()?;
         let clock = self.clock.clone();
-        let mut opened = Box::pin(Opened::new(&mut self.options, checked, self.is_extension, clock)).await?;
+        let declared = self.declared();
+        let opening = Opened::new(&mut self.options, checked, self.is_extension, clock, &declared);
+        let mut opened = Box::pin(opening).await?;
         let main_server = if self.is_extension {
             Some(Box::pin(MainServer::open(&self.options, opened.tls.trust())).await?)
         } else {
@@ -178,17 +180,19 @@ impl ServerBuilder {
         };
         let clients = match main_server {
             Some(main_server) => Clients::OfMainServer(main_server),
-            None => Clients::Own(tls.trust(), metrics.jwt().clone()),
+            None => Clients::Own(tls.trust(), metrics.jwt().clone(), opened.signer.clone()),
         };
         let reaches_local = self.reaches_local_workloads;
         let authorizer = authorization.authorizer();
         let clock = self.clock.clone();
+        let options = &self.options;
+        let (egress, reaches) = (&opened.egress, reaches_local);
         let dependencies =
-            ServerDependencies::new(&self.options, engine, authorizer, reaches_local, clients, clock)?;
+            ServerDependencies::new(options, engine, authorizer, reaches, clients, clock, egress)?;
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
-        let storages = storages.with_encryption(encryption.clone());
+        let storages = storages.with_encryption(encryption.clone()).with_overrides(opened.overrides.clone());
         #[cfg(feature = "embedded")]
         let storages = storages.with_backends(Backends::new(self.authored.backends.clone()));
         let storages = Arc::new(storages);
@@ -221,10 +225,10 @@ impl ServerBuilder {
         let options = &self.options;
         let facts = post_start::server_facts(options, address, tls.published(), &engine);
         let flow_control = flow_control(options, &metrics);
-        let mut attached = attach_rules(options, &installed, &dependencies, &engine);
+        let mut attached = attach_rules(options, &installed, &dependencies, &metrics, &engine);
         let kinds = main.as_ref().map(|main| &main.kinds);
         let add = |chain: &mut AdmissionChain| authored.admit(chain);
-        let admission = admission::chain(&known, &dependencies, metrics.admission(), options, kinds, add)?;
+        let admission = admission::chain(&known, &dependencies, &metrics, options, kinds, add)?;
         attached.informers.extend(admission.informers());
         let mut tasks = ServerTasks { informers: attached.informers, background: following };
         follow_policy(options, &mut authorization, &installed, &mut tasks);

@@ -9,10 +9,11 @@ use registry_core::registry::{Services, Stores};
 use registry_core::rest::tokens::{NoTokens, TokenIssuer};
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::{Authenticator, ClientTrust, ServiceAccountTokens, Sources};
+use crate::authentication::{Authenticator, ClientTrust, ExternalSigner, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::clients::ServiceResolver;
 use crate::clients::dial::BackendReach;
+use crate::clients::egress::{Egress, Route};
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
 use crate::options::Options;
@@ -40,8 +41,8 @@ pub(super) struct ServerDependencies {
 
 /// The source of the decision which clients the server has.
 pub(super) enum Clients<'s> {
-    /// The server itself, with these authorities of certificates.
-    Own(Arc<ClientTrust>, JwtMetrics),
+    /// The server itself, with these authorities of certificates, and the program that signs its tokens, if there is one.
+    Own(Arc<ClientTrust>, JwtMetrics, Option<Arc<ExternalSigner>>),
     /// Its main server.
     OfMainServer(&'s MainServer),
 }
@@ -54,14 +55,15 @@ impl Clients<'_> {
         options: &Options,
         stores: &Stores,
         clock: Clock,
+        route: &Route,
     ) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
-        let (trust, metrics) = match self {
-            Self::Own(trust, metrics) => (trust, metrics),
+        let (trust, metrics, external) = match self {
+            Self::Own(trust, metrics, external) => (trust, metrics, external),
             Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
         };
         let directory = options.certificate_directory();
         let service_accounts =
-            ServiceAccountTokens::new(&options.service_accounts, &directory, stores.clone())?;
+            ServiceAccountTokens::new(&options.service_accounts, &directory, external, stores.clone())?;
         let service_accounts = Arc::new(service_accounts.with_clock(clock));
         let sources = Sources {
             options: &options.authentication,
@@ -70,6 +72,7 @@ impl Clients<'_> {
             service_accounts: service_accounts.clone(),
             stores: stores.clone(),
             metrics,
+            route: route.clone(),
         };
         Ok((sources.assemble()?, Some(service_accounts)))
     }
@@ -79,7 +82,7 @@ impl Clients<'_> {
 
 impl ServerDependencies {
     /// Creates the dependencies for these options. Keys and certificates are read or created. If `reaches_local`, services
-    /// may have any address.
+    /// may have any address. `egress` are the ways to other servers.
     pub(super) fn new(
         options: &Options,
         engine: &Engine,
@@ -87,9 +90,11 @@ impl ServerDependencies {
         reaches_local: bool,
         clients: Clients<'_>,
         clock: Clock,
+        egress: &Egress,
     ) -> Result<Self, ServerError> {
         let stores = Stores::default();
-        let (authenticator, service_accounts) = clients.authenticator(options, &stores, clock)?;
+        let (authenticator, service_accounts) =
+            clients.authenticator(options, &stores, clock, &egress.control_plane)?;
         let authenticator = Arc::new(authenticator);
         let tokens: Arc<dyn TokenIssuer> = match &service_accounts {
             Some(service_accounts) => service_accounts.clone(),
@@ -101,7 +106,7 @@ impl ServerDependencies {
             (false, true) => BackendReach::Loopback,
             (false, false) => BackendReach::OtherMachines,
         };
-        let resolver = Arc::new(ServiceResolver::new(stores.clone(), reach));
+        let resolver = Arc::new(ServiceResolver::new(stores.clone(), reach, egress.clone()));
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens,
@@ -138,6 +143,7 @@ impl ServerDependencies {
         max_connections: usize,
         stopping: CancellationToken,
     ) -> Proxy {
-        Proxy::new(self.peer_tls, address, reaches_local, max_connections, stopping)
+        let route = self.resolver.egress().cluster.clone();
+        Proxy::new(self.peer_tls, address, reaches_local, max_connections, stopping).through(route)
     }
 }

@@ -10,8 +10,9 @@ use registry_core::storage::StorageError;
 
 use super::data_directory::DataDirectoryError;
 use crate::audit::AuditError;
-use crate::authentication::AuthenticationError;
+use crate::authentication::{AuthenticationError, ExternalSignerError};
 use crate::certificates::text;
+use crate::clients::EgressError;
 use crate::encryption::EncryptionError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
 use crate::pki::PkiError;
@@ -54,6 +55,9 @@ pub enum ServerError {
     /// Authentication cannot be set up as the flags and their files say. Not retryable.
     #[error(transparent)]
     Authentication(#[from] AuthenticationError),
+    /// The program that signs tokens cannot be used. Retryable if it does not answer.
+    #[error(transparent)]
+    ExternalSigner(#[from] ExternalSignerError),
     /// The audit policy or an audit backend cannot be used. Not retryable.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -63,6 +67,9 @@ pub enum ServerError {
     /// The tracing configuration cannot be used. Not retryable.
     #[error(transparent)]
     Tracing(#[from] TracingError),
+    /// The configuration of egress cannot be used. Not retryable.
+    #[error(transparent)]
+    Egress(#[from] EgressError),
     /// The address cannot be bound. Retryable once it is free.
     #[error("cannot listen on {address}: {source}{}", advice(source))]
     Listen {

@@ -5,23 +5,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use registry_core::api::clock::Clock;
+use registry_core::resource::ResourceDescription;
+use resources::bootstrap::server_identity;
 use tokio::net::TcpListener;
 
 use crate::aggregator::ProxyIdentity;
 use crate::audit::{Auditor, check_policy};
-use crate::authentication::{self, ClientTrust};
+use crate::authentication::{self, ClientTrust, ExternalSigner};
 use crate::authorization::{Authorization, Authorizer};
+use crate::clients::egress::Egress;
 use crate::encryption::{self, Encryption};
 use crate::metrics::ServerMetrics;
 use crate::options::{Options, StorageChoice};
 use crate::server::error::ServerError;
-use crate::storage::Engine;
+use crate::storage::{Engine, EngineOpening, Overrides};
 use crate::telemetry::Sampler;
 
 use super::address::listen;
 use super::assembly::load_encryption;
 use super::data_directory::DataDirectory;
 use super::long_work::LongWork;
+use super::post_start;
 use super::renewal::ServingTls;
 use crate::pki;
 
@@ -31,6 +35,7 @@ pub(super) struct Checked {
     sampler: Option<Sampler>,
     metrics: Arc<ServerMetrics>,
     authorization: Option<Authorization>,
+    egress: Egress,
 }
 
 /// Everything that the server opens before its stores: the address, files, keys and the engine.
@@ -40,6 +45,9 @@ pub(super) struct Opened {
     pub(super) data_directory: DataDirectory,
     pub(super) metrics: Arc<ServerMetrics>,
     pub(super) engine: Engine,
+    pub(super) overrides: Overrides,
+    /// The program that signs tokens, if there is one.
+    pub(super) signer: Option<Arc<ExternalSigner>>,
     pub(super) identities: pki::Identities,
     pub(super) tls: Arc<ServingTls>,
     pub(super) encryption: Option<Arc<Encryption>>,
@@ -49,6 +57,8 @@ pub(super) struct Opened {
     pub(super) long_work: Arc<LongWork>,
     /// `None` if the main server authorizes.
     pub(super) authorization: Option<Authorization>,
+    /// The ways to other servers.
+    pub(super) egress: Egress,
 }
 
 // === impl Checked ===
@@ -63,6 +73,7 @@ impl Checked {
         has_authored_plugins: bool,
     ) -> Result<Self, ServerError> {
         let storage_choice = options.validate()?;
+        let egress = Egress::read(options.egress_selector_config_file.as_deref())?;
         let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
         options.admission.check(has_authored_plugins)?;
         check_policy(&options.audit)?;
@@ -71,7 +82,10 @@ impl Checked {
         }
         authentication::check(&options.authentication, &options.service_accounts)?;
         pki::check_given(options)?;
-        let metrics = ServerMetrics::new()?;
+        let metrics = match post_start::host_name() {
+            Some(host_name) => ServerMetrics::for_server(&server_identity(&host_name))?,
+            None => ServerMetrics::new()?,
+        };
         let authorization = if is_extension {
             options.validate_delegation()?;
             None
@@ -81,9 +95,10 @@ impl Checked {
                 &options.feature_gates().enabled(),
                 authorizer,
                 metrics.authorization(),
+                &egress.control_plane,
             )?)
         };
-        Ok(Self { storage_choice, sampler, metrics, authorization })
+        Ok(Self { storage_choice, sampler, metrics, authorization, egress })
     }
 }
 
@@ -96,6 +111,7 @@ impl Opened {
         checked: Checked,
         is_extension: bool,
         clock: Clock,
+        declared: &[&'static ResourceDescription],
     ) -> Result<Self, ServerError> {
         let (listener, address) = listen(options).await?;
         // Before anything is written: two servers would replace each other's certificates.
@@ -107,11 +123,15 @@ impl Opened {
             DataDirectory::acquire(&options.data_directory()).await?
         };
         let metrics = checked.metrics;
-        let auditor = Auditor::start(&options.audit, metrics.audit())?;
+        let auditor = Auditor::start(&options.audit, metrics.audit(), &checked.egress.control_plane)?;
         let commits = metrics.storage().commits();
         let backend = checked.storage_choice.name();
-        let engine = Engine::open(checked.storage_choice, &options.storage, commits, clock).await?;
+        let (choice, storage) = (checked.storage_choice, &options.storage);
+        let opening = EngineOpening { options: storage, commits, clock, route: checked.egress.etcd.clone() };
+        let engine = opening.open(choice.clone()).await?;
+        let overrides = Overrides::open(&choice, declared, &opening).await?;
         log_opened(backend, &engine).await;
+        let signer = ExternalSigner::start(&options.service_accounts, metrics.external_signer()).await?;
         // After the store is open: a failed start changes no key or certificate.
         let identities = pki::Identities::ensure(options)?;
         let trust = if is_extension { ClientTrust::following() } else { ClientTrust::default() };
@@ -125,6 +145,8 @@ impl Opened {
             data_directory,
             metrics,
             engine,
+            overrides,
+            signer,
             identities,
             tls,
             encryption,
@@ -133,6 +155,7 @@ impl Opened {
             sampler: checked.sampler,
             long_work: Arc::new(LongWork::start()?),
             authorization: checked.authorization,
+            egress: checked.egress,
         })
     }
 }

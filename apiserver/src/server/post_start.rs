@@ -188,7 +188,7 @@ fn advertised_address(serving: &ServingOptions, bound: SocketAddr) -> Option<IpA
 }
 
 /// Returns the name of this machine.
-fn host_name() -> Option<String> {
+pub(super) fn host_name() -> Option<String> {
     match std::fs::read_to_string("/proc/sys/kernel/hostname") {
         Ok(name) => Some(name.trim().to_owned()).filter(|name| !name.is_empty()),
         Err(error) => {

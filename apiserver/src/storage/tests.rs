@@ -7,7 +7,8 @@ fn storage_options(flags: &[&str]) -> StorageOptions {
 }
 
 async fn open(choice: StorageChoice, options: &StorageOptions) -> Result<Engine, EngineError> {
-    Engine::open(choice, options, CommitMetrics::default(), Clock::default()).await
+    let (commits, clock) = (CommitMetrics::default(), Clock::default());
+    EngineOpening { options, commits, clock, route: Route::Direct }.open(choice).await
 }
 
 #[tokio::test]

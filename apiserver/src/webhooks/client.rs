@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
 use super::UnusableWebhook;
-use crate::clients::dial::{Connection, DialError, connect, resolve};
+use crate::clients::dial::{Connection, DialError};
 use crate::clients::kubeconfig::Kubeconfig;
 use crate::clients::{
     ClientSettings, Content, Followed, Prepared, ServiceResolver, SettingsError, TrustSource, broken,
@@ -256,21 +256,25 @@ impl Client {
 
     async fn dial(&self, prepared: &Prepared) -> Result<Box<dyn Connection>, String> {
         let text = |error: DialError| error.to_string();
-        let addresses = match &self.place {
-            Place::Host { host, port } => resolve(host, *port).await.map_err(text)?,
+        let egress = self.resolver.egress();
+        let (route, target) = match &self.place {
+            Place::Host { host, port } => {
+                let route = &egress.control_plane;
+                (route, route.resolve(host, *port).await.map_err(text)?)
+            }
             Place::Service { namespace, name, port } => {
                 let host = self.resolver.host(namespace, name, *port).await?;
-                let addresses = resolve(&host, *port).await.map_err(text)?;
-                if let Err(refused) = self.resolver.reach().check(&addresses) {
+                let target = egress.cluster.resolve(&host, *port).await.map_err(text)?;
+                if let Err(refused) = self.resolver.reach().check(target.addresses()) {
                     if !self.has_logged_refusal.swap(true, Ordering::Relaxed) {
                         tracing::warn!(url = self.url, "a webhook cannot be called: {refused}");
                     }
                     return Err(refused.to_string());
                 }
-                addresses
+                (&egress.cluster, target)
             }
         };
-        connect(&addresses, &self.server_name, Some(prepared.tls.clone())).await.map_err(text)
+        route.connect(&target, &self.server_name, Some(prepared.tls.clone())).await.map_err(text)
     }
 
     /// Returns a connection that was used before, and was made with the present certificate.

@@ -30,7 +30,7 @@ async fn start_over(etcd: &Etcd, flags: &[&str]) -> TestServer {
 }
 
 /// Repeats a question until its answer is as wanted.
-async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(answer) = ask().await {

@@ -20,6 +20,7 @@ mod selection;
 mod under_way;
 mod write;
 
+use selection::ShownTotals;
 use under_way::UnderWay;
 
 /// A capability of the hub's storage, for a spoke.
@@ -39,6 +40,8 @@ pub(super) struct VersionAdapter {
     kept: Arc<EncodingBudget>,
     /// The remote conversions for watchers that are under way.
     under_way: Arc<UnderWay>,
+    /// The numbers of the watches by the spoke's fields.
+    shown: Arc<ShownTotals>,
     /// The hub's storage, for selections by the spoke's fields.
     hub: HubPath,
 }
@@ -122,6 +125,7 @@ impl VersionAdapter {
             is_status: false,
             kept: kept.clone(),
             under_way: Arc::default(),
+            shown: Arc::default(),
             hub: HubPath::default(),
         }
     }

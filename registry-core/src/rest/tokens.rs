@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `TokenGenerator` in `pkg/serviceaccount`.
 
+use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::api::StatusError;
@@ -46,12 +47,13 @@ pub struct TokenClaims {
 }
 
 /// Issues tokens.
+#[async_trait]
 pub trait TokenIssuer: Send + Sync + 'static {
     /// Signs a token with these claims.
     ///
     /// # Errors
     /// 500 if it cannot be signed.
-    fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError>;
+    async fn issue(&self, claims: &TokenClaims) -> Result<String, StatusError>;
 
     /// Returns the time that tokens are issued at.
     fn now(&self) -> Timestamp {
@@ -63,6 +65,11 @@ pub trait TokenIssuer: Send + Sync + 'static {
 
     /// Maximum lifetime of tokens, in seconds; `None` means no limit.
     fn max_lifetime_seconds(&self) -> Option<i64> {
+        None
+    }
+
+    /// Maximum lifetime of tokens that get a longer one than requested, in seconds; `None` means no limit.
+    fn max_extended_seconds(&self) -> Option<i64> {
         None
     }
 
@@ -78,8 +85,9 @@ pub struct NoTokens;
 
 // === impl NoTokens ===
 
+#[async_trait]
 impl TokenIssuer for NoTokens {
-    fn issue(&self, _: &TokenClaims) -> Result<String, StatusError> {
+    async fn issue(&self, _: &TokenClaims) -> Result<String, StatusError> {
         Err(StatusError::internal("there is no key to sign tokens with"))
     }
 

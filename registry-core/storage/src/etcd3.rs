@@ -5,6 +5,7 @@
 //! | [`options`] | endpoints, credentials and timeouts |
 //! | `connection` | shared connections, deadlines, retries of safe requests |
 //! | `errors` | maps etcd's errors to the contract's errors, in one table |
+//! | `channel` | connections over Unix sockets, and by connectors of the options |
 //! | `lease` | shares a lease among keys with a similar time to live |
 //! | `watch` | one gRPC stream per watch, converted into whole revisions |
 //! | `compactor` | one of several servers compacts per interval, with the protocol of kube-apiserver |
@@ -22,6 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::Revision;
 use super::mvcc::{ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged};
 
+mod channel;
 mod compactor;
 mod connection;
 mod errors;

@@ -18,6 +18,8 @@ use registry_storage::shared_watch::SharedWatch;
 use registry_storage::testing::etcd::{Etcd, TlsFiles};
 use registry_storage::testing::{Hooked, NoProgress, Watcher, Widget, widget_store};
 use registry_storage::{Interface, StorageError, StoredObject, TryUpdate, WatchError, WatchEvent};
+use tokio::net::{TcpStream, UnixListener};
+use tokio::task::JoinSet;
 
 const PREFIX: &str = "/orlop-test/trouble/";
 
@@ -315,4 +317,42 @@ async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the
     let listed = cacher.list(PREFIX, &not_older).await.unwrap();
     assert_eq!((listed.revision >= consistent.revision, listed.items.len()), (true, 1));
     assert!(cacher.get(&key, Some(consistent.revision)).await.unwrap().is_some());
+}
+
+/// Copies bytes between a Unix socket and etcd's port until the test ends.
+async fn relay(listener: UnixListener, port: String) {
+    // They end with the relay.
+    let mut connections = JoinSet::new();
+    while let Ok((mut client, _)) = listener.accept().await {
+        let mut etcd = TcpStream::connect(&port).await.unwrap();
+        connections.spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut etcd).await });
+    }
+}
+
+/// The second of two sockets is used if nothing listens on the first, and a new connection is made after one is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn etcd_is_reached_over_a_unix_socket() {
+    let etcd = started().await;
+    let port = etcd.options().endpoints[0].strip_prefix("http://").unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("etcd.sock");
+    let relaying = tokio::spawn(relay(UnixListener::bind(&path).unwrap(), port.clone()));
+    let nowhere = format!("unix://{}", directory.path().join("nowhere.sock").display());
+    let endpoints = vec![nowhere.clone(), format!("unix://{}", path.display())];
+    let engine = Etcd3::connect(Etcd3Options { endpoints, ..etcd.options() }).await.unwrap();
+    let written = engine.put_if(PREFIX, 0, Bytes::from_static(b"1"), None).await.unwrap();
+    assert!(matches!(written, Committed::At(_)), "{written:?}");
+    let mut changes = engine.watch(PREFIX, &format!("{PREFIX}\0"), 1).await.unwrap();
+    assert_eq!(changes.next().await.unwrap().unwrap().changes.len(), 1);
+
+    relaying.abort();
+    std::fs::remove_file(&path).unwrap();
+    let relaying = tokio::spawn(relay(UnixListener::bind(&path).unwrap(), port));
+    let got = engine.get(PREFIX).await.unwrap();
+    assert_eq!(got.key_value.unwrap().value, Bytes::from_static(b"1"));
+    relaying.abort();
+
+    let options = Etcd3Options { endpoints: vec![nowhere], connect_timeout_seconds: 1, ..etcd.options() };
+    let refused = Etcd3::connect(options).await.map(|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("nowhere.sock"), "{refused}");
 }

@@ -26,6 +26,7 @@ use super::concerns;
 use super::refusal::forbidden;
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
+use crate::metrics::{Evaluation, PodSecurityRequest, ResourceMetrics};
 use crate::support::field::Field;
 use crate::support::lookup::Lookup;
 use checks::PodView;
@@ -54,6 +55,7 @@ pub(super) struct PodSecurity {
     namespaces: Lookup,
     pods: Lookup,
     settings: PodSecuritySettings,
+    metrics: ResourceMetrics,
 }
 
 /// The standards that a pod, or a template, is checked against.
@@ -65,9 +67,13 @@ struct Standards {
 
 impl PodSecurity {
     /// Creates the plug-in over the installed namespaces and pods; `None` if they are not served.
-    pub(super) fn new(installed: &InstalledApi, settings: PodSecuritySettings) -> Option<Self> {
+    pub(super) fn new(
+        installed: &InstalledApi,
+        settings: PodSecuritySettings,
+        metrics: ResourceMetrics,
+    ) -> Option<Self> {
         let namespaces = Lookup::for_resource::<Namespaces>(installed)?;
-        Some(Self { namespaces, pods: Lookup::for_resource::<Pods>(installed)?, settings })
+        Some(Self { namespaces, pods: Lookup::for_resource::<Pods>(installed)?, settings, metrics })
     }
 
     fn standards_of(&self, namespace: &Object) -> Standards {
@@ -139,19 +145,22 @@ impl PodSecurity {
         new: &Object,
         old: Option<&Object>,
     ) -> Result<(), StatusError> {
+        let request = labels(attributes, "pod");
         if let Some(reason) = self.exemption(context) {
             annotate(context, "exempt", reason);
+            self.metrics.exempted(request);
             return Ok(());
         }
-        let standards = self.standards(context).await?;
+        let standards = self.standards(context).await.inspect_err(|_| self.metrics.failed(true, request))?;
         if standards.errors.is_empty() && standards.policy.is_privileged() {
             annotate(context, "enforce-policy", Bar::default().to_string());
+            self.count(true, standards.policy.enforce, "enforce", request);
             return Ok(());
         }
         if old.is_some_and(|old| !is_significant(new, old)) {
             return Ok(());
         }
-        match self.evaluate(context, &standards, new, true) {
+        match self.evaluate(context, &standards, new, request, true) {
             Some(why) => Err(forbidden(attributes, Some(new), why)),
             None => Ok(()),
         }
@@ -160,17 +169,21 @@ impl PodSecurity {
     async fn check_template(
         &self,
         context: &RequestContext,
+        attributes: &Attributes<'_>,
         object: &Object,
         path: &[&str],
     ) -> Result<(), StatusError> {
+        let request = labels(attributes, "controller");
         if let Some(reason) = self.exemption(context) {
             annotate(context, "exempt", reason);
+            self.metrics.exempted(request);
             return Ok(());
         }
         let standards = match self.standards(context).await {
             Ok(standards) => standards,
             Err(failure) => {
                 annotate(context, "error", failure.message);
+                self.metrics.failed(true, request);
                 return Ok(());
             }
         };
@@ -180,7 +193,7 @@ impl PodSecurity {
             return Ok(());
         }
         if let Some(Value::Object(template)) = object.get(path) {
-            self.evaluate(context, &standards, &Object(template.clone()), false);
+            self.evaluate(context, &standards, &Object(template.clone()), request, false);
         }
         Ok(())
     }
@@ -191,13 +204,16 @@ impl PodSecurity {
         context: &RequestContext,
         standards: &Standards,
         pod: &Object,
+        request: PodSecurityRequest,
         enforces: bool,
     ) -> Option<String> {
         if self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"])) {
             annotate(context, "exempt", "runtimeClass");
+            self.metrics.exempted(request);
             return None;
         }
         if !standards.errors.is_empty() {
+            self.metrics.failed(false, request);
             annotate(context, "error", format!("Failed to parse policy: {}", standards.errors));
         }
         let Policy { enforce, audit, warn } = standards.policy;
@@ -205,6 +221,7 @@ impl PodSecurity {
         if enforces {
             annotate(context, "enforce-policy", enforce.to_string());
             let violations = pod_violations(pod, enforce);
+            self.count(violations.is_empty(), enforce, "enforce", request);
             if !violations.is_empty() {
                 refusal = Some(format!("violates PodSecurity \"{enforce}\": {}", violations.details()));
             }
@@ -213,13 +230,26 @@ impl PodSecurity {
         if !audited.is_empty() {
             let text = format!("would violate PodSecurity \"{audit}\": {}", audited.details());
             annotate(context, "audit-violations", text);
+            self.count(false, audit, "audit", request);
         }
         let warned = pod_violations(pod, warn);
         if refusal.is_none() && !warned.is_empty() {
             context.warn(format!("would violate PodSecurity \"{warn}\": {}", warned.details()));
+            self.count(false, warn, "warn", request);
         }
         refusal
     }
+
+    fn count(&self, is_allowed: bool, bar: Bar, mode: &'static str, request: PodSecurityRequest) {
+        let version = bar.version_label();
+        let evaluation = Evaluation { is_allowed, level: bar.level.as_str(), version: &version, mode };
+        self.metrics.evaluated(evaluation, request);
+    }
+}
+
+fn labels(attributes: &Attributes<'_>, resource: &'static str) -> PodSecurityRequest {
+    let operation = if attributes.operation == Operation::Create { "create" } else { "update" };
+    PodSecurityRequest { operation, resource, subresource: attributes.subresource }
 }
 
 fn annotate(context: &RequestContext, name: &str, value: impl Into<Cow<'static, str>>) {
@@ -260,7 +290,7 @@ impl ValidatingAdmission for PodSecurity {
             Some((_, _, path))
                 if attributes.subresource.is_empty() && writes.contains(&attributes.operation) =>
             {
-                self.check_template(context, new, path).await
+                self.check_template(context, attributes, new, path).await
             }
             _ => Ok(()),
         }

@@ -53,7 +53,7 @@ impl IdentityLease {
     /// Returns `None` if leases are not served, or the name of this machine is not known.
     pub(super) fn new(installed: &InstalledApi, server: &ServerFacts) -> Option<Self> {
         let host_name = server.host_name.clone()?;
-        let name = identity(&host_name);
+        let name = server_identity(&host_name);
         let holder = format!("{name}_{}", registry_core::registry::store::new_uid());
         let leases = SystemWriter::for_resource::<Leases>(installed)?;
         Some(Self { leases, name, host_name, holder, is_own: AtomicBool::new(false) })
@@ -91,7 +91,7 @@ impl IdentityLease {
 }
 
 /// Returns the identity of a server on this machine: servers on one machine share it.
-fn identity(host_name: &str) -> String {
+pub fn server_identity(host_name: &str) -> String {
     let mut hashed = Vec::new();
     for part in [host_name, "kube-apiserver"] {
         // Longer names of machines do not exist.
@@ -205,9 +205,9 @@ mod tests {
         {
             assert_eq!(base32(text.as_bytes()), encoded);
         }
-        let name = identity("a-machine");
+        let name = server_identity("a-machine");
         assert_eq!((name.len(), name.starts_with("apiserver-")), (36, true), "{name}");
-        assert_ne!(name, identity("a-machin"));
+        assert_ne!(name, server_identity("a-machin"));
     }
 
     #[test]

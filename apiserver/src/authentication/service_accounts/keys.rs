@@ -1,4 +1,4 @@
-//! Keys that sign tokens, and keys that verify signatures: RSA (`RS256`) and P-256 (`ES256`).
+//! Keys that sign tokens: RSA (`RS256`) and P-256 (`ES256`). Keys that verify signatures: these, and P-384 (`ES384`).
 
 use std::path::Path;
 
@@ -10,8 +10,9 @@ use ring::digest::{SHA256, digest};
 use ring::error::Unspecified;
 use ring::rand::SystemRandom;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _,
-    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ECDSA_P384_SHA384_FIXED, EcdsaKeyPair,
+    KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey,
+    VerificationAlgorithm,
 };
 use rustls_pki_types::pem::{PemObject as _, SectionKind};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -29,14 +30,21 @@ const P256_HEADER: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
-/// Length of an uncompressed P-256 point.
-const POINT_BYTES: usize = 65;
-const NO_KEY: &str = "it holds no RSA or P-256 key";
+/// The prefix of a P-384 key's `SubjectPublicKeyInfo`, up to the point.
+const P384_HEADER: [u8; 23] = [
+    0x30, 0x76, 0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81,
+    0x04, 0x00, 0x22, 0x03, 0x62, 0x00,
+];
+/// Lengths of uncompressed points of P-256 and P-384.
+const P256_POINT_BYTES: usize = 65;
+const P384_POINT_BYTES: usize = 97;
+const NO_KEY: &str = "it holds no RSA, P-256 or P-384 key";
 
 /// Signature algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Algorithm {
     Es256,
+    Es384,
     Rs256,
 }
 
@@ -69,6 +77,7 @@ impl Algorithm {
     const fn name(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",
+            Self::Es384 => "ES384",
             Self::Rs256 => "RS256",
         }
     }
@@ -76,6 +85,7 @@ impl Algorithm {
     fn verification(self) -> &'static dyn VerificationAlgorithm {
         match self {
             Self::Es256 => &ECDSA_P256_SHA256_FIXED,
+            Self::Es384 => &ECDSA_P384_SHA384_FIXED,
             Self::Rs256 => &RSA_PKCS1_2048_8192_SHA256,
         }
     }
@@ -172,19 +182,31 @@ impl VerifyingKey {
         SigningKey::from_der(&private).map(|key| Some(key.public))
     }
 
+    /// Returns the key with another id, as the one who signs with it names it.
+    pub(super) fn with_id(mut self, id: &str) -> Self {
+        crate::json_fields::put(&mut self.jwk, "kid", id);
+        Self { id: id.to_owned(), ..self }
+    }
+
     /// Parses a `SubjectPublicKeyInfo`.
-    fn from_spki(der: &[u8]) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// Fails with a reason if it is no key that signatures can be verified with here.
+    pub(super) fn from_spki(der: &[u8]) -> Result<Self, String> {
         let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| NO_KEY.to_owned())?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, der));
         let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
         let material = info.subject_public_key.data.to_vec();
         let (algorithm, own) = match info.parsed() {
-            Ok(PublicKey::EC(point))
-                if der.starts_with(&P256_HEADER) && point.data().len() == POINT_BYTES =>
-            {
+            Ok(PublicKey::EC(point)) => {
+                let (algorithm, curve) = match point.data().len() {
+                    P256_POINT_BYTES if der.starts_with(&P256_HEADER) => (Algorithm::Es256, "P-256"),
+                    P384_POINT_BYTES if der.starts_with(&P384_HEADER) => (Algorithm::Es384, "P-384"),
+                    _ => return Err(NO_KEY.to_owned()),
+                };
                 let coordinates = point.data().get(1..).unwrap_or_default();
                 let (x, y) = coordinates.split_at(coordinates.len() / 2);
-                (Algorithm::Es256, json!({ "kty": "EC", "crv": "P-256", "x": encode(x), "y": encode(y) }))
+                (algorithm, json!({ "kty": "EC", "crv": curve, "x": encode(x), "y": encode(y) }))
             }
             Ok(PublicKey::RSA(key)) => {
                 let modulus = unpadded(key.modulus);

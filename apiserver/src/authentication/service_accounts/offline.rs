@@ -14,6 +14,11 @@ use crate::pki::PkiError;
 /// Fails if there is no key yet, or if it cannot be used.
 pub(crate) fn sign(options: &Options, mut claims: TokenClaims) -> Result<String, PkiError> {
     let own = &options.service_accounts;
+    if let Some(endpoint) = &own.service_account_signing_endpoint {
+        let reason =
+            "the program that listens there signs the tokens: request one from the server".to_owned();
+        return Err(PkiError::Unusable { path: endpoint.into(), reason });
+    }
     let generated = || options.certificate_directory().join("sa.key");
     let path = own.service_account_signing_key_file.clone().unwrap_or_else(generated);
     let unusable = |reason: &str| PkiError::Unusable { path: path.clone(), reason: reason.to_owned() };

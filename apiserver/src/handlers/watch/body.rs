@@ -46,6 +46,8 @@ pub(super) struct WatchBody {
     watcher: Option<Arc<dyn Watcher>>,
     /// The time at which the watch of a removed resource ends, whatever is still being converted.
     drained_until: Option<Instant>,
+    /// The time of the next look at it.
+    drain_pause: Option<Pin<Box<Sleep>>>,
     /// Whether `end` is the one of the shutdown.
     is_ending: bool,
     is_done: bool,
@@ -73,6 +75,7 @@ impl WatchBody {
             task: None,
             watcher: None,
             drained_until: None,
+            drain_pause: None,
             is_ending: false,
             is_done: false,
             batch_bytes: BATCH_BYTES,
@@ -87,18 +90,18 @@ impl WatchBody {
     }
 
     /// Returns whether events have to be sent before the watch of a removed resource ends. The task is woken to look again.
-    fn drains(&mut self, task: &Context<'_>) -> bool {
+    fn drains(&mut self, task: &mut Context<'_>) -> bool {
         let Some(watcher) = self.watcher.as_ref().filter(|_| self.ending.is_removed()) else { return false };
         let until = *self.drained_until.get_or_insert_with(|| Instant::now() + MAX_DRAIN);
         if Instant::now() >= until || !watcher.is_converting() {
             return false;
         }
-        // The conversion may be another watcher's.
-        let waker = task.waker().clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(DRAIN_PAUSE).await;
-            waker.wake();
-        });
+        // The conversion may be another watcher's, whose end wakes nobody here.
+        let next_look = || Instant::now() + DRAIN_PAUSE;
+        let pause = self.drain_pause.get_or_insert_with(|| Box::pin(sleep_until(next_look())));
+        while Pin::new(&mut unconstrained(pause.as_mut())).poll(task).is_ready() {
+            pause.as_mut().reset(next_look());
+        }
         true
     }
 

@@ -48,11 +48,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "a collection is deleted in as many steps as are useful at once",
     ),
     refused("disabled-metrics", "metrics cannot be disabled", "drop metrics where they are collected"),
-    refused(
-        "egress-selector-config-file",
-        "the server connects to nodes, pods and webhooks itself",
-        "route its traffic with the network",
-    ),
     accepted(
         "emulated-version",
         Values::Only(&["1.36", "kube=1.36"]),
@@ -72,7 +67,6 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     accepted("etcd-healthcheck-timeout", Values::Duration, OWN_HEALTH_TIME),
     accepted("etcd-readycheck-timeout", Values::Duration, OWN_HEALTH_TIME),
-    refused("etcd-servers-overrides", "all resources are in one store", "use one etcd for all of them"),
     accepted(
         "kubelet-timeout",
         Values::Duration,
@@ -123,11 +117,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "service-account-lookup",
         Values::Only(&["true"]),
         "tokens of deleted accounts and Secrets must end",
-    ),
-    refused(
-        "service-account-signing-endpoint",
-        "tokens are signed by the server itself",
-        "use --service-account-signing-key-file",
     ),
     accepted("show-hidden-metrics-for-version", Values::Text, "no metric is hidden"),
     accepted(

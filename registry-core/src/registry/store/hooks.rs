@@ -35,7 +35,8 @@ pub trait StoreHooks: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Called before a change is validated; may modify the new object.
+    /// Called before a change is validated; may modify the new object. `is_status`: the write goes through the `status`
+    /// subresource.
     ///
     /// # Errors
     /// Returns an error to refuse the update.
@@ -44,6 +45,7 @@ pub trait StoreHooks: Send + Sync + 'static {
         _context: &RequestContext,
         _new: &mut Object,
         _old: &Object,
+        _is_status: bool,
         _dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         Ok(None)
@@ -146,11 +148,12 @@ impl Store {
         context: &RequestContext,
         new: &mut Object,
         old: &Object,
+        is_status: bool,
         dry_run: bool,
     ) -> Result<Pending, StatusError> {
         let mut pending = Pending::default();
         for hooks in self.hooks.load_full().iter() {
-            pending.0.extend(hooks.begin_update(context, new, old, dry_run).await?);
+            pending.0.extend(hooks.begin_update(context, new, old, is_status, dry_run).await?);
         }
         Ok(pending)
     }

@@ -203,7 +203,8 @@ impl Attempt<'_> {
         match_name(&new, self.name)?;
         self.store.match_revision(self.context, &new, self.name, entry.revision)?;
         set_resource_version(&mut new, entry.revision);
-        self.pending = self.store.begin_update(self.context, &mut new, &old, self.dry_run).await?;
+        let is_status = self.rules.is_status();
+        self.pending = self.store.begin_update(self.context, &mut new, &old, is_status, self.dry_run).await?;
         let empty_fields = self.update.empty_fields();
         self.store.before_update(self.context, self.rules, &mut new, &mut old, empty_fields).await?;
         self.admission.validate(self.context, Some(&new), Some(&old)).await?;

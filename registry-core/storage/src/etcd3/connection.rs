@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use etcd_client::{
-    Certificate, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient,
+    Certificate, Channel, Client, ConnectOptions, Identity, KvClient, LeaseClient, TlsOptions, WatchClient,
 };
 use parking_lot::Mutex;
 use registry_meta::backoff::Backoff;
@@ -17,6 +17,7 @@ use tracing::Instrument as _;
 
 use crate::stage;
 
+use super::channel;
 use super::errors::Failure;
 use super::options::{ConnectError, Etcd3Options};
 
@@ -227,7 +228,16 @@ impl FirstAnswerNotice<'_> {
 }
 
 async fn connect(options: &Etcd3Options, settings: ConnectOptions) -> Result<Client, ConnectError> {
-    Client::connect(&options.endpoints, Some(settings)).await.map_err(ConnectError::Setup)
+    let connected = match channel::connector(options)? {
+        Some(connector) => {
+            let connect_timeout = Duration::from_secs(options.connect_timeout_seconds.max(1));
+            let endpoints = options.endpoints.clone();
+            let channel = channel::channel(endpoints, connector, connect_timeout, KEEP_ALIVE);
+            Client::from_channel(Channel::Tonic(channel), Some(settings)).await
+        }
+        None => Client::connect(&options.endpoints, Some(settings)).await,
+    };
+    connected.map_err(ConnectError::Setup)
 }
 
 async fn settings(options: &Etcd3Options) -> Result<ConnectOptions, ConnectError> {

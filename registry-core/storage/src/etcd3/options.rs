@@ -1,14 +1,20 @@
 //! Options of the connection to etcd: endpoints, credentials and timeouts.
 
+use std::fmt;
+use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Options of the connection to an etcd cluster.
 ///
 /// Kubernetes concept: `storagebackend.TransportConfig`, the `--etcd-*` flags.
 #[derive(Clone, Debug)]
 pub struct Etcd3Options {
-    /// The members' client URLs, for example `https://10.0.0.1:2379`.
+    /// The members' client URLs, for example `https://10.0.0.1:2379`, or all of them Unix sockets: `unix:///run/etcd.sock`.
     pub endpoints: Vec<String>,
     /// PEM file with the certificate authorities for the members' certificates.
     pub ca_file: Option<PathBuf>,
@@ -28,7 +34,23 @@ pub struct Etcd3Options {
     pub connections: usize,
     /// Maximum number of concurrent requests; further ones are refused.
     pub max_requests_in_flight: usize,
+    /// Makes and encrypts the connections, in place of the client library.
+    pub connector: Option<Arc<dyn ConnectEndpoint>>,
 }
+
+/// Makes connections to endpoints of etcd.
+#[async_trait]
+pub trait ConnectEndpoint: fmt::Debug + Send + Sync {
+    /// Connects to an endpoint, one of [`Etcd3Options::endpoints`].
+    ///
+    /// # Errors
+    /// Fails if there is no connection.
+    async fn connect(&self, endpoint: &str) -> io::Result<Box<dyn EndpointStream>>;
+}
+
+/// A connection to etcd.
+pub trait EndpointStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> EndpointStream for S {}
 
 /// An error while connecting to etcd.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +61,9 @@ pub enum ConnectError {
     /// Only one of certificate and key was given. Not retryable.
     #[error("an etcd client certificate needs its key, and a key its certificate")]
     HalfAKeyPair,
+    /// Some endpoints are Unix sockets and others not, or a socket is to use TLS. Not retryable.
+    #[error("unix:// endpoints of etcd cannot be combined with others, or with the files of TLS")]
+    UnsuitableSocket,
     /// A PEM file cannot be read. Not retryable.
     #[error("cannot read {path}: {source}")]
     File {
@@ -77,6 +102,7 @@ impl Default for Etcd3Options {
             compaction_interval: Duration::from_mins(5),
             connections: 2,
             max_requests_in_flight: 1_024,
+            connector: None,
         }
     }
 }

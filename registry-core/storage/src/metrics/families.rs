@@ -1,6 +1,6 @@
 //! Registers, describes and encodes metrics.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::{
@@ -24,6 +24,7 @@ pub struct Definition {
 pub struct Families {
     registry: Registry,
     described: Vec<Described>,
+    server_id_hash: Arc<str>,
 }
 
 /// Description of a registered metric, for the reference.
@@ -76,6 +77,16 @@ impl Definition {
 // === impl Families ===
 
 impl Families {
+    /// Returns the families of a server with this hash of its identity, which is a label of some metrics.
+    pub fn for_server(server_id_hash: &str) -> Self {
+        Self { server_id_hash: server_id_hash.into(), ..Self::default() }
+    }
+
+    /// Returns the hash of the server's identity; empty if it has none.
+    pub fn server_id_hash(&self) -> Arc<str> {
+        self.server_id_hash.clone()
+    }
+
     /// Registers a family of counters.
     pub fn counter(&mut self, definition: &Definition) -> Result<IntCounterVec, MetricsError> {
         let family = IntCounterVec::new(definition.options(), definition.labels)?;

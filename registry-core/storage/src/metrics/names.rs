@@ -251,6 +251,18 @@ pub(super) const KMS_CALLS: Definition = Definition::new(
 
 pub(super) const ENCRYPTION_RELOADS: Definition = Definition::new(
     "apiserver_encryption_config_controller_automatic_reloads_total",
-    "Total number of reload successes and failures of encryption configuration.",
-    &["status"],
+    "Total number of reload successes and failures of encryption configuration split by apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const ENCRYPTION_RELOAD_TIME: Definition = Definition::new(
+    "apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds",
+    "Timestamp of the last successful or failed automatic reload of encryption configuration split by apiserver identity.",
+    &["status", "apiserver_id_hash"],
+);
+
+pub(super) const ENCRYPTION_CONFIG_INFO: Definition = Definition::new(
+    "apiserver_encryption_config_controller_last_config_info",
+    "Information about the last applied encryption configuration with hash as label, split by apiserver identity.",
+    &["apiserver_id_hash", "hash"],
 );

@@ -1,8 +1,9 @@
 //! Metrics of the transformation of values at rest.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus::{HistogramVec, IntCounterVec};
+use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
 
 use super::families::{Families, MetricsError};
 use super::names;
@@ -17,6 +18,9 @@ struct Counters {
     seconds: HistogramVec,
     calls: IntCounterVec,
     reloads: IntCounterVec,
+    reload_times: IntGaugeVec,
+    configuration: IntGaugeVec,
+    server_id_hash: Arc<str>,
 }
 
 // === impl TransformMetrics ===
@@ -28,6 +32,9 @@ impl TransformMetrics {
             seconds: families.histogram(&names::TRANSFORMATION_DURATION)?,
             calls: families.counter(&names::KMS_CALLS)?,
             reloads: families.counter(&names::ENCRYPTION_RELOADS)?,
+            reload_times: families.gauge(&names::ENCRYPTION_RELOAD_TIME)?,
+            configuration: families.gauge(&names::ENCRYPTION_CONFIG_INFO)?,
+            server_id_hash: families.server_id_hash(),
         })))
     }
 
@@ -48,11 +55,19 @@ impl TransformMetrics {
         counters.calls.with_label_values(&[method, status]).inc();
     }
 
-    /// Counts a reload of the encryption configuration.
-    pub fn reloaded(&self, is_ok: bool) {
+    /// Counts a reload of the encryption configuration at this time, in seconds since 1970.
+    pub fn reloaded(&self, is_ok: bool, now_seconds: i64) {
         let Some(counters) = &self.0 else { return };
-        let status = if is_ok { "success" } else { "failure" };
-        counters.reloads.with_label_values(&[status]).inc();
+        let labels = [if is_ok { "success" } else { "failure" }, &*counters.server_id_hash];
+        counters.reloads.with_label_values(&labels).inc();
+        counters.reload_times.with_label_values(&labels).set(now_seconds);
+    }
+
+    /// Notes the hash of the encryption configuration in force.
+    pub fn configured(&self, hash: &str) {
+        let Some(counters) = &self.0 else { return };
+        counters.configuration.reset();
+        counters.configuration.with_label_values(&[&*counters.server_id_hash, hash]).set(1);
     }
 
     /// Returns the number of transformations.

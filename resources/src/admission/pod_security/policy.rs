@@ -1,5 +1,6 @@
 //! The pod security labels of a namespace.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use registry_core::api::validation::{ErrorList, FieldError};
@@ -8,6 +9,9 @@ use registry_core::api::{FieldPath, Object};
 pub(super) const PREFIX: &str = "pod-security.kubernetes.io/";
 pub(super) const LEVEL_RULE: &str = "must be one of privileged, baseline, restricted";
 pub(super) const VERSION_RULE: &str = "must be \"latest\" or \"v1.x\"";
+
+/// The minor version of Kubernetes that this server is compatible with.
+const OWN_MINOR: u32 = 36;
 
 /// The security level of pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,15 +134,21 @@ impl Bar {
     pub(super) fn is_stricter_than(self, other: Self) -> bool {
         self.level != Level::Privileged && (self.version != other.version || self.level > other.level)
     }
+
+    /// Returns the version as a label of metrics, of which there is a bounded number.
+    pub(super) fn version_label(self) -> Cow<'static, str> {
+        match self.version {
+            _ if self.level == Level::Privileged => "latest".into(),
+            Version::Latest => "latest".into(),
+            Version::Minor(minor) if minor > OWN_MINOR => "future".into(),
+            Version::Minor(minor) => format!("v1.{minor}").into(),
+        }
+    }
 }
 
 impl fmt::Display for Bar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = match self.level {
-            Level::Privileged => "privileged",
-            Level::Baseline => "baseline",
-            Level::Restricted => "restricted",
-        };
+        let level = self.level.as_str();
         match self.version {
             Version::Latest => write!(f, "{level}:latest"),
             Version::Minor(minor) => write!(f, "{level}:v1.{minor}"),
@@ -149,6 +159,14 @@ impl fmt::Display for Bar {
 // === impl Level ===
 
 impl Level {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Privileged => "privileged",
+            Self::Baseline => "baseline",
+            Self::Restricted => "restricted",
+        }
+    }
+
     pub(super) fn parse(text: &str) -> Option<Self> {
         match text {
             "privileged" => Some(Self::Privileged),

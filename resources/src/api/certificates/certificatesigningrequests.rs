@@ -2,10 +2,12 @@
 
 pub mod approval;
 mod conditions;
+mod durations;
 mod strategy;
 pub(crate) mod subject;
 mod validation;
 
+pub use durations::count_durations;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;

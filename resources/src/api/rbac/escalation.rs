@@ -77,6 +77,7 @@ impl StoreHooks for EscalationCheck {
         context: &RequestContext,
         new: &mut Object,
         old: &Object,
+        _is_status: bool,
         _dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.check(context, new, Some(old)).await.map(|()| None)

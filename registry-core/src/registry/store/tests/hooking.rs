@@ -39,6 +39,7 @@ impl StoreHooks for Diary {
         _: &mut Object,
         _: &Object,
         _: bool,
+        _: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.note("begin update");
         Ok(Some(Box::new(self.clone())))

@@ -104,7 +104,7 @@ impl NamedCreater for Token {
         let seconds = self.granted_seconds(context, &mut request);
         let claims = self.claims(&account, binding, &request, now, seconds);
         let expires = now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
-        let token = self.issuer.issue(&claims)?;
+        let token = self.issuer.issue(&claims).await?;
         if context.audit.is_some()
             && let Some(id) = credential_id(&token)
         {
@@ -154,13 +154,14 @@ impl Token {
             && matches!(binding, Some(TokenBinding::Pod(..)))
             && audiences.iter().all(|audience| self.issuer.api_audiences().contains(audience))
             && self.issuer.extends_lifetime();
+        let extended = self.issuer.max_extended_seconds().unwrap_or(i64::MAX).min(EXTENDED_SECONDS);
         TokenClaims {
             namespace: account.namespace().to_owned(),
             service_account: named(account),
             binding,
             audiences,
             issued_at_seconds: now.as_second(),
-            lifetime_seconds: if is_mounted { EXTENDED_SECONDS } else { seconds },
+            lifetime_seconds: if is_mounted { extended } else { seconds },
             warn_after_seconds: is_mounted.then_some(seconds),
         }
     }

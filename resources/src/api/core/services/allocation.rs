@@ -319,6 +319,7 @@ impl StoreHooks for Allocation {
         _context: &RequestContext,
         new: &mut Object,
         old: &Object,
+        _is_status: bool,
         dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.0.learn().await?;

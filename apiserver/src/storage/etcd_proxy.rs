@@ -1,0 +1,77 @@
+//! Connections to etcd through a proxy.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::Uri;
+use registry_core::storage::etcd3::options::{ConnectEndpoint, EndpointStream};
+use rustls::ClientConfig;
+use rustls::client::ResolvesClientCert;
+use rustls::sign::SingleCertAndKey;
+
+use crate::clients::egress::Route;
+use crate::clients::tls::{self, Trust};
+use crate::options::EtcdConnection;
+
+use super::EngineError;
+
+/// The way to the endpoints of an etcd cluster.
+#[derive(Debug)]
+pub(super) struct ProxiedEndpoints {
+    route: Route,
+    tls: Arc<ClientConfig>,
+}
+
+// === impl ProxiedEndpoints ===
+
+impl ProxiedEndpoints {
+    /// Returns the connector to etcd; `None` if the way is direct, or the endpoints are Unix sockets.
+    ///
+    /// # Errors
+    /// Fails if a certificate or a key cannot be used.
+    pub(super) fn new(
+        route: &Route,
+        connection: &EtcdConnection,
+    ) -> Result<Option<Arc<dyn ConnectEndpoint>>, EngineError> {
+        let is_socket = connection.servers.iter().any(|server| server.starts_with("unix:"));
+        if matches!(route, Route::Direct) || is_socket {
+            return Ok(None);
+        }
+        let failed = |error: &dyn std::fmt::Display| EngineError::Tls(error.to_string());
+        let read = |path: &Path| {
+            std::fs::read(path).map_err(|error| failed(&format!("{}: {error}", path.display())))
+        };
+        let trust = match &connection.ca_file {
+            Some(path) => Trust::from_bundle(&read(path)?).map_err(|error| failed(&error))?,
+            None => Trust::system(),
+        };
+        let shown: Option<Arc<dyn ResolvesClientCert>> = match &connection.client_files {
+            Some((chain, key)) => {
+                let certified = tls::certified_key(&read(chain)?, &read(key)?);
+                Some(Arc::new(SingleCertAndKey::from(certified.map_err(|error| failed(&error))?)))
+            }
+            None => None,
+        };
+        let tls = tls::client_config(trust, shown, &[b"h2"]).map_err(|error| failed(&error))?;
+        Ok(Some(Arc::new(Self { route: route.clone(), tls })))
+    }
+}
+
+#[async_trait]
+impl ConnectEndpoint for ProxiedEndpoints {
+    async fn connect(&self, endpoint: &str) -> io::Result<Box<dyn EndpointStream>> {
+        let uri: Uri = endpoint.parse().map_err(io::Error::other)?;
+        let host = uri.host().ok_or_else(|| io::Error::other(format!("{endpoint} names no host")))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let (tls, default_port) = match uri.scheme_str() {
+            Some("https") => (Some(self.tls.clone()), 443),
+            _ => (None, 80),
+        };
+        let port = uri.port_u16().unwrap_or(default_port);
+        let target = self.route.resolve(host, port).await.map_err(io::Error::other)?;
+        let stream = self.route.connect(&target, host, tls).await.map_err(io::Error::other)?;
+        Ok(Box::new(stream))
+    }
+}
