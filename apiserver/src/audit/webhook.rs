@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::clients::{Bounds, Client, ClientSettings};
+use crate::clients::{Bounds, CallFailure, Client, ClientSettings};
 use crate::options::TruncateConfig;
 
 use super::AuditError;
@@ -58,16 +58,16 @@ impl WebhookBackend {
         faults: Arc<Faults>,
     ) -> Result<Self, AuditError> {
         let client = ClientSettings::from_kubeconfig(kubeconfig).and_then(Client::new);
-        let client = client.map_err(|error| AuditError(format!("initializing audit webhook: {error}")))?;
+        let client = client.map_err(AuditError::Webhook)?;
         Ok(Self { client, initial_backoff, truncate, faults })
     }
 
-    async fn send(&self, body: Bytes) -> Result<(), String> {
+    async fn send(&self, body: Bytes) -> Result<(), CallFailure> {
         let mut delay = self.initial_backoff;
         for attempt in 1.. {
             let Err(failure) = self.client.post(body.clone(), BOUNDS).await else { return Ok(()) };
             if attempt == ATTEMPTS {
-                return Err(failure.text);
+                return Err(failure);
             }
             tokio::time::sleep(delay.mul_f64(1.0 + BACKOFF_JITTER * random_fraction())).await;
             delay = delay.mul_f64(BACKOFF_FACTOR);
@@ -120,8 +120,8 @@ impl WebhookBackend {
         let body = Bytes::from([LIST_HEAD, &items, LIST_TAIL].concat());
         match self.send(body).await {
             Ok(()) => true,
-            Err(reason) => {
-                self.faults.report("webhook", &reason, events);
+            Err(failure) => {
+                self.faults.report("webhook", &failure, events);
                 false
             }
         }
