@@ -8,11 +8,14 @@ use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
 
+use super::authentication_config::NAME as AUTHENTICATION_CONFIG;
 use super::data_directory::DataDirectoryError;
 use crate::audit::AuditError;
 use crate::authentication::AuthenticationError;
+use crate::authorization::AuthorizationError;
 use crate::certificates::text;
 use crate::encryption::EncryptionError;
+use crate::main_server::source::SourceError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
 use crate::pki::PkiError;
 use crate::server::address::advice;
@@ -54,6 +57,15 @@ pub enum ServerError {
     /// Authentication cannot be set up as the flags and their files say. Not retryable.
     #[error(transparent)]
     Authentication(#[from] AuthenticationError),
+    /// The main server does not say how it authenticates. Retryable.
+    #[error(
+        "cannot read the ConfigMap {map} of the main server: {0} (see --authentication-tolerate-lookup-failure)",
+        map = AUTHENTICATION_CONFIG
+    )]
+    MainServerAuthentication(#[source] SourceError),
+    /// Authorization cannot be set up as the flags and their files say. Not retryable.
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
     /// The audit policy or an audit backend cannot be used. Not retryable.
     #[error(transparent)]
     Audit(#[from] AuditError),
