@@ -123,11 +123,11 @@ impl Place {
             }
             Self::Endpoint { reach, own } => {
                 let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
-                let address = address.ok_or_else(|| DialError::Service(format!("{url} has no address")))?;
+                let address = address.ok_or_else(|| DialError::NoAddress(url.clone()))?;
                 return allowed(vec![address], *reach, Some(*own));
             }
         };
-        let host = resolver.host(namespace, name, port).await.map_err(DialError::Service)?;
+        let host = resolver.host(namespace, name, port).await?;
         allowed(resolve(&host, port).await?, resolver.reach(), own)
     }
 }
