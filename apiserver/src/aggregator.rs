@@ -6,6 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `remote_service` | what an `APIService` says |
+//! | `error` | the reasons for which there is no response |
 //! | `transport` | the connections to one extension server |
 //! | `identity` | the headers by which an extension server knows the user |
 //! | `forward` | a request and its response |
@@ -41,6 +42,7 @@ mod ask;
 mod availability;
 mod documents;
 mod endpoints;
+mod error;
 mod forward;
 mod identity;
 mod known;

@@ -22,6 +22,9 @@
 //!
 //! Kubernetes concept: [auditing](https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/).
 
+use std::io;
+use std::path::PathBuf;
+
 mod auditor;
 pub mod event;
 mod log;
@@ -36,7 +39,40 @@ pub use crate::options::Mode;
 pub(crate) use auditor::{Auditor, Origin, check_policy};
 pub(crate) use recording::Recording;
 
+use crate::clients::SettingsError;
+use policy::PolicyError;
+
 /// An audit policy or backend cannot be used. Not retryable.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct AuditError(pub String);
+pub enum AuditError {
+    /// The policy file cannot be read.
+    #[error("loading audit policy file: failed to read file path {:?}: {source}", .path.display().to_string())]
+    UnreadablePolicy {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The policy is not valid.
+    #[error("loading audit policy file: {source}: from file {}", .path.display())]
+    Policy {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: PolicyError,
+    },
+    /// The log cannot be opened.
+    #[error("ensureLogFile: open {}: {source}", .path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The kubeconfig of the webhook cannot be used.
+    #[error("initializing audit webhook: {0}")]
+    Webhook(#[source] SettingsError),
+    /// The operating system starts no thread.
+    #[error("the thread of an audit backend cannot be started: {0}")]
+    Thread(#[source] io::Error),
+}

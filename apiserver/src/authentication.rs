@@ -28,7 +28,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
-use registry_core::rest::access::KnownToken;
+use registry_core::rest::access::{InvalidToken, KnownToken};
 
 mod anonymous;
 mod assembly;
@@ -59,7 +59,7 @@ use crate::responses::Response;
 pub(crate) use delegated::DelegatedSources;
 pub use error::AuthenticationError;
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
-pub(crate) use request_header::FrontProxyNames;
+pub(crate) use request_header::{FrontProxyNames, HeaderNamesError};
 pub(crate) use service_accounts::ExternalSigner;
 pub(crate) use service_accounts::sign_offline;
 pub use service_accounts::{ExternalSignerError, ServiceAccountTokens};
@@ -155,8 +155,8 @@ impl Authenticator {
             None => of_websocket()?.map(Cow::Owned),
         };
         if let Some(token) = token {
-            return self.tokens.user(&token).await.map_err(|reasons| {
-                tracing::debug!("a token was refused: {}", reasons.join("; "));
+            return self.tokens.user(&token).await.map_err(|refused| {
+                tracing::debug!("a token was refused: {refused}");
                 unauthorized()
             });
         }
@@ -178,8 +178,8 @@ impl Authenticator {
     /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.
     ///
     /// # Errors
-    /// Fails if the token is unknown or not valid for the audiences; the text gives the reason.
-    pub async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+    /// Fails if the token is unknown or not valid for the audiences.
+    pub async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, InvalidToken> {
         self.tokens.review(token, audiences).await
     }
 

@@ -10,6 +10,7 @@
 //! | `abac` | a file of policies |
 //! | `webhook`, `conditions`, `review_spec` | another service, and the requests about which it is asked |
 //! | `configuration`, `reload` | the file of `--authorization-config`, and its changes |
+//! | `error` | the reasons for which authorization cannot be set up |
 //! | `impersonation` | who may act as whom |
 //! | `reviews` | the answers of access reviews |
 //! | `rights` | the rights that a request needs |
@@ -25,6 +26,7 @@ mod chain;
 mod conditions;
 mod configuration;
 mod delegated;
+mod error;
 pub(crate) mod impersonation;
 mod node;
 mod rbac;
@@ -40,6 +42,7 @@ mod webhook;
 pub(crate) use crate::access::KUBELET_CLIENT;
 pub use crate::access::{Attributes, Decision, MASTERS};
 pub use chain::AuthorizerChain;
+pub use error::AuthorizationError;
 pub use rbac::FixedRbac;
 pub(crate) use reviews::ServerAccess;
 pub(crate) use setup::Authorization;

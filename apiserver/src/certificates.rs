@@ -43,13 +43,18 @@ pub(crate) fn certified_key(
     }
 }
 
+/// Error of bytes that are no certificate. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("it is no X.509 certificate")]
+pub(crate) struct NotX509;
+
 /// Parses a certificate.
 ///
 /// # Errors
-/// Fails with the reason.
-pub(crate) fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, String> {
+/// Fails if it is none.
+pub(crate) fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, NotX509> {
     let parsed = X509Certificate::from_der(der);
-    parsed.map(|(_, parsed)| parsed).map_err(|_| "it is no X.509 certificate".to_owned())
+    parsed.map(|(_, parsed)| parsed).map_err(|_| NotX509)
 }
 
 /// Returns the public key of a certificate of X.509 version 1, which the library for TLS does not parse; `None` for other versions.

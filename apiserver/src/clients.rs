@@ -37,14 +37,14 @@ pub(crate) mod tls;
 #[cfg(any(feature = "encryption", feature = "external-signer"))]
 pub(crate) mod unix_grpc;
 
-pub(crate) use answer::{broken, is_closed, read, refused, request_failed};
+pub(crate) use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
 pub(crate) use client::{Bounds, CallFailure, Client};
 pub(crate) use connector::{Connector, Place};
 pub(crate) use egress::EgressError;
 pub(crate) use error::SettingsError;
 pub(crate) use files::{Followed, Prepared};
 pub(crate) use headers::escaped_header_key;
-pub(crate) use service::ServiceResolver;
+pub(crate) use service::{ServiceError, ServiceResolver};
 #[cfg(test)]
 pub(crate) use settings::Authorization;
 pub(crate) use settings::{ClientSettings, Content, TrustSource};

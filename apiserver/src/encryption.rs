@@ -21,7 +21,7 @@ use registry_core::api::GroupResource;
 use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::{Identity, Plain, TransformError, Transformer};
 
-use crate::health::Check;
+use crate::health::{Check, Unhealthy};
 use crate::metrics::hash;
 
 mod config;
@@ -32,12 +32,19 @@ mod tests;
 mod transformers;
 mod validation;
 
-use transformers::Transformers;
+use config::FileError;
+use transformers::{ProviderError, Transformers};
 
 /// An encryption configuration cannot be used. Not retryable.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct EncryptionError(pub String);
+pub enum EncryptionError {
+    /// The file cannot be read, or is not valid.
+    #[error("error while parsing file: {0}")]
+    File(#[from] FileError),
+    /// A provider of the file cannot be used.
+    #[error("error while building transformers: {0}")]
+    Transformers(#[from] ProviderError),
+}
 
 /// The encryption of one server's values.
 pub(crate) struct Encryption {
@@ -62,9 +69,10 @@ pub(crate) struct KmsCheck(Arc<ArcSwap<Transformers>>);
 /// Checks a configuration, without calling its key management services.
 ///
 /// # Errors
-/// Fails with Kubernetes' message if the configuration is not valid.
+/// Fails if the configuration is not valid.
 pub(crate) fn check(path: &Path) -> Result<(), EncryptionError> {
-    config::read(path).map(|_| ()).map_err(EncryptionError)
+    config::read(path)?;
+    Ok(())
 }
 
 // === impl Encryption ===
@@ -74,14 +82,14 @@ impl Encryption {
     /// If it `reloads`, the file is read again when it changes.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message if the configuration is not valid. A service that does not answer is no error.
+    /// Fails if the configuration is not valid. A service that does not answer is no error.
     pub(crate) async fn load(
         path: &Path,
         reloads: bool,
         metrics: TransformMetrics,
     ) -> Result<Arc<Self>, EncryptionError> {
-        let loaded = config::read(path).map_err(EncryptionError)?;
-        let transformers = Transformers::new(&loaded, &metrics).map_err(EncryptionError)?;
+        let loaded = config::read(path)?;
+        let transformers = Transformers::new(&loaded, &metrics)?;
         transformers.check().await;
         metrics.configured(&hash(&loaded.content));
         let current = Arc::new(ArcSwap::from_pointee(transformers));
@@ -145,8 +153,8 @@ impl Transformer for ResourceTransformer {
 
 #[async_trait]
 impl Check for KmsCheck {
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), Unhealthy> {
         let failures = self.0.load().failures();
-        if failures.is_empty() { Ok(()) } else { Err(failures.join(", ")) }
+        if failures.is_empty() { Ok(()) } else { Err(Unhealthy(failures.join(", "))) }
     }
 }

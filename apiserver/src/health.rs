@@ -30,14 +30,19 @@ pub enum Endpoint {
     Readyz,
 }
 
+/// Failure of a health check; the text is the reason, for the log and for requests of this one check.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unhealthy(pub String);
+
 /// A health check.
 #[async_trait]
 pub trait Check: Send + Sync + 'static {
     /// Runs the check.
     ///
     /// # Errors
-    /// Returns the reason of the failure, for the log and for requests of this one check.
-    async fn check(&self) -> Result<(), String>;
+    /// Returns the reason of the failure.
+    async fn check(&self) -> Result<(), Unhealthy>;
 }
 
 /// All checks of a server.
@@ -114,7 +119,7 @@ impl Health {
     }
 
     /// Runs a check of an endpoint.
-    async fn run(&self, endpoint: Endpoint, named: &NamedCheck) -> Result<(), String> {
+    async fn run(&self, endpoint: Endpoint, named: &NamedCheck) -> Result<(), Unhealthy> {
         let outcome = named.check.check().await;
         let is_tolerant = || self.tolerant_until.is_some_and(|until| Instant::now() < until);
         if endpoint == Endpoint::Livez && outcome.is_err() && is_tolerant() { Ok(()) } else { outcome }

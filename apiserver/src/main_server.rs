@@ -18,7 +18,7 @@ mod kinds;
 pub(crate) mod source;
 mod store;
 
-pub(crate) use kinds::{MainKind, MainKinds};
+pub(crate) use kinds::{KindError, MainKind, MainKinds};
 pub(crate) use store::install;
 
 /// Returns a client of a path of the main server: that of a kubeconfig, or else of the pod that this process runs in.

@@ -45,6 +45,7 @@ mod tests;
 mod tls;
 mod tracing_file;
 mod upstream;
+mod value_error;
 
 pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_names};
 pub use aggregator::AggregatorOptions;
@@ -58,7 +59,7 @@ pub use command::{
 };
 pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;
-pub use duration::parse_duration;
+pub use duration::{DurationError, parse_duration};
 pub use encryption::EncryptionOptions;
 pub use feature_gates::{FeatureGates, FeatureSwitch};
 pub use given::GivenFlags;
@@ -79,7 +80,9 @@ pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
 pub(crate) use tracing_file::TracingConfiguration;
 pub use tracing_file::TracingError;
+pub(crate) use tracing_file::TracingFault;
 pub use upstream::UpstreamFlags;
+pub use value_error::ValueError;
 
 /// A Kubernetes API server in one process.
 ///
@@ -372,13 +375,13 @@ impl Options {
         command: clap::Command,
         program: Program,
         arguments: impl IntoIterator<Item = OsString>,
-        check: fn(&ArgMatches) -> Result<(), String>,
+        check: fn(&ArgMatches) -> Result<(), ValueError>,
     ) -> Result<ArgMatches, clap::Error> {
         // Flags of the program's author are read as they are.
         let arguments = arguments::rewritten(&Self::command(), arguments);
         let mut command = program.described(command.name(program.name));
         let matches = command.try_get_matches_from_mut(&arguments)?;
-        check(&matches).map_err(|reason| command.error(ErrorKind::UnknownArgument, reason))?;
+        check(&matches).map_err(|error| command.error(ErrorKind::UnknownArgument, error))?;
         files::check(&mut command, &matches)?;
         Ok(matches)
     }

@@ -19,6 +19,7 @@ use crate::telemetry;
 use crate::{Server, ServerBuilder};
 
 use ending::Ending;
+use error::CommandError;
 #[cfg(feature = "embedded")]
 use maintenance::maintain;
 use parent::Parent;
@@ -28,6 +29,7 @@ mod announcement;
 mod assets;
 mod beside_etcd;
 mod ending;
+mod error;
 mod etcd;
 mod for_command;
 mod guard;
@@ -147,15 +149,14 @@ fn run_program(
         let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
         Role::new(may_be_extension, is_extension)
     };
-    let text = |error: std::io::Error| error.to_string();
-    let outcome = match &options.command {
+    let outcome: Result<(), CommandError> = match &options.command {
         Some(Command::Storage(command)) => maintain(command, &options),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
         Some(Command::Completion { shell }) => {
-            Options::completion(program, shell).map_err(text).and_then(print)
+            Options::completion(program, shell).map_err(CommandError::from).and_then(print)
         }
-        Some(Command::ManPage) => Options::man_page(program).map_err(text).and_then(print),
+        Some(Command::ManPage) => Options::man_page(program).map_err(CommandError::from).and_then(print),
         Some(Command::FlagsReference) => print(Options::flags_reference()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {
@@ -167,15 +168,15 @@ fn run_program(
         }
         None => {
             let builder = customize(role(&options).builder());
-            run(invocation, options, maps, builder).map_err(|error| error.to_string())
+            run(invocation, options, maps, builder).map_err(CommandError::from)
         }
     };
     exit(program, outcome.map(|()| ExitCode::SUCCESS))
 }
 
 /// Writes a text to stdout.
-fn print(text: impl AsRef<[u8]>) -> Result<(), String> {
-    std::io::stdout().write_all(text.as_ref()).map_err(|error| error.to_string())
+fn print(text: impl AsRef<[u8]>) -> Result<(), CommandError> {
+    Ok(std::io::stdout().write_all(text.as_ref())?)
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.
@@ -292,6 +293,6 @@ async fn serve(
 }
 
 #[cfg(not(feature = "embedded"))]
-fn maintain(_: &StorageCommand, _: &Options) -> Result<(), String> {
-    Err(crate::storage::EngineError::NotBuilt("embedded").to_string())
+fn maintain(_: &StorageCommand, _: &Options) -> Result<(), CommandError> {
+    Err(ServerError::from(crate::storage::EngineError::NotBuilt("embedded")).into())
 }

@@ -16,6 +16,7 @@
 //! ```
 
 mod cluster;
+mod error;
 mod kubectl;
 
 use std::fmt::Write as _;
@@ -48,6 +49,7 @@ use crate::storage::Storages;
 use crate::{Server, ServerBuilder};
 
 pub use cluster::TestCluster;
+pub use error::CallError;
 pub use kubectl::{KUBECTL_VARIABLE, Kubectl, KubectlWatch};
 
 /// Maximum time for a server to become ready.
@@ -160,23 +162,21 @@ impl TestServer {
     /// Sends a request with the rights of an administrator, with a JSON body unless it is `null`, and returns the answer.
     ///
     /// # Errors
-    /// Fails with the status and the body of an answer that is no success.
-    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
-        let client = ClientSettings::from_kubeconfig(&self.kubeconfig_path).and_then(Client::new);
-        let client = client.map_err(|error| error.to_string())?;
+    /// Fails if there is no answer of success in time.
+    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, CallError> {
+        let client = ClientSettings::from_kubeconfig(&self.kubeconfig_path).and_then(Client::new)?;
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-        let request = Request::builder().method(method).uri(path).body(Full::new(body));
-        let request = request.map_err(|error| error.to_string())?;
+        let request = Request::builder().method(method).uri(path).body(Full::new(body))?;
         let answered = async {
-            let (head, body) = client.open(request).await.map_err(|failure| failure.text)?.into_parts();
-            let body = clients::read(body, MAX_ANSWER_BYTES).await.map_err(|error| error.to_string())?;
-            let text = || format!("{}: {}", head.status, String::from_utf8_lossy(&body));
-            if !head.status.is_success() {
-                return Err(text());
+            let (head, body) = client.open(request).await?.into_parts();
+            let body = clients::read(body, MAX_ANSWER_BYTES).await?;
+            let (status, text) = (head.status, || String::from_utf8_lossy(&body).into_owned());
+            if !status.is_success() {
+                return Err(CallError::Refused { status, body: text() });
             }
-            serde_json::from_slice(&body).map_err(|error| format!("{error}: {}", text()))
+            serde_json::from_slice(&body).map_err(|source| CallError::Json { status, body: text(), source })
         };
-        let late = |_| Err(format!("{method} {path}: no answer in time"));
+        let late = |_| Err(CallError::Late { method: method.to_owned(), path: path.to_owned() });
         tokio::time::timeout(CALL_TIMEOUT, answered).await.unwrap_or_else(late)
     }
 

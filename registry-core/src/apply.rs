@@ -53,7 +53,7 @@ mod tests;
 
 pub use conversions::{Conversions, Unconverted};
 pub use element::{ElementError, PathElement};
-pub use mutation::merge_configuration;
+pub use mutation::{MergeError, merge_configuration};
 pub use set::FieldSet;
 
 use check::Mismatches;

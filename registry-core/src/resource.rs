@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
 use crate::schema::Schema;
-use crate::storage::Attributes;
+use crate::storage::{Attributes, InvalidValue};
 
 mod cell;
 mod columns;
@@ -210,7 +210,7 @@ impl ResourceType {
     ///
     /// # Errors
     /// Fails if the value is not a JSON object.
-    pub fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+    pub fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue> {
         extract::attributes(self, value)
     }
 }

@@ -32,6 +32,7 @@ mod refusal;
 mod resource_quota;
 mod runtime_class;
 mod service_account;
+mod settings_error;
 mod storage_class;
 mod storage_protection;
 mod toleration_restriction;
@@ -53,7 +54,7 @@ use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 use crate::metrics::ResourceMetrics;
 use without_effect::WithoutEffect;
 
-pub use configuration::AdmissionConfiguration;
+pub use configuration::{AdmissionConfiguration, ConfigurationError};
 pub use resource_quota::{QuotaTotals, QuotaUsage};
 pub use toleration_seconds::DefaultTolerations;
 

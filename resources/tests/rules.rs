@@ -34,7 +34,8 @@ use registry_core::registry::{
 };
 use registry_core::resource::{Resource, ResourceType, Versions};
 use registry_core::rest::access::{
-    AccessDecision, AccessReviewer, AccessRules, KnownToken, PathRule, ResourceRule, WantedAccess,
+    AccessDecision, AccessReviewer, AccessRules, InvalidToken, KnownToken, PathRule, ResourceRule,
+    WantedAccess,
 };
 use registry_core::rest::{AdmitAll, Answer, Creater as _};
 use registry_core::schema::{ConformError, EmptyFields, FieldIssue};
@@ -131,13 +132,13 @@ impl AccessReviewer for Known {
         }
     }
 
-    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, InvalidToken> {
         let own = ["a".to_owned()];
         let wanted = if audiences.is_empty() { &own } else { audiences };
         let known: Vec<String> =
             wanted.iter().filter(|audience| *audience == "a" || *audience == "b").cloned().collect();
         if token != TOKEN || known.is_empty() {
-            return Err("invalid bearer token".to_owned());
+            return Err(InvalidToken("invalid bearer token".to_owned()));
         }
         Ok(KnownToken { user: user_of(&json!({"name": "jane", "uid": "1"})), audiences: known })
     }

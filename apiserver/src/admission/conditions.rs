@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use registry_core::api::go_text::aggregate;
 use registry_core::cel::admission::{
     Age, ExpressionCompiler, ExpressionError, MATCH_CONDITIONS_COST_BUDGET, Returns, Uses, VARIABLES,
 };
@@ -162,18 +163,6 @@ impl MatchConditions {
             [] => Verdict::Match,
             [_, ..] => Verdict::Failed(aggregate(failures)),
         })
-    }
-}
-
-/// Returns errors as one text, each once.
-///
-/// Kubernetes concept: `NewAggregate` in `k8s.io/apimachinery/pkg/util/errors`.
-pub(crate) fn aggregate(mut failures: Vec<String>) -> String {
-    let mut seen = std::collections::HashSet::new();
-    failures.retain(|failure| seen.insert(failure.clone()));
-    match failures.as_slice() {
-        [only] => only.clone(),
-        many => format!("[{}]", many.join(", ")),
     }
 }
 

@@ -10,8 +10,8 @@ use registry_core::context::UserInfo;
 use tokio::time::timeout;
 
 use crate::access::MASTERS;
-use crate::clients::request_failed;
 
+use super::error::RemoteError;
 use super::forward::url;
 use super::identity;
 use super::remote_service::RemoteService;
@@ -23,14 +23,14 @@ const AGGREGATOR_USER: &str = "system:kube-aggregator";
 /// Sends a request of the aggregator itself, and returns the response with its body.
 ///
 /// # Errors
-/// Fails with a reason if there is no response of at most this size in time.
+/// Fails if there is no response of at most this size in time.
 pub(super) async fn get(
     transports: &Transports,
     service: &RemoteService,
     mut request: Request<Body>,
     limit: Duration,
     max_bytes: usize,
-) -> Result<(response::Parts, Bytes), String> {
+) -> Result<(response::Parts, Bytes), RemoteError> {
     let user = UserInfo {
         name: AGGREGATOR_USER.to_owned(),
         groups: vec![MASTERS.to_owned()],
@@ -41,15 +41,10 @@ pub(super) async fn get(
         let authority = transports.authority(service).await?;
         *request.uri_mut() = url(&authority, request.uri().path())?;
         let transport = transports.for_service(service)?;
-        let answer = transport.requests.request(request).await.map_err(|error| request_failed(&error))?;
+        let answer = transport.requests.request(request).await?;
         let (head, body) = answer.into_parts();
-        let body = Limited::new(body, max_bytes).collect().await.map_err(|error| error.to_string())?;
+        let body = Limited::new(body, max_bytes).collect().await.map_err(RemoteError::Body)?;
         Ok((head, body.to_bytes()))
     };
-    match timeout(limit, answered).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            Err("context deadline exceeded (Client.Timeout exceeded while awaiting headers)".to_owned())
-        }
-    }
+    timeout(limit, answered).await.unwrap_or(Err(RemoteError::NoAnswer))
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 use axum::body::Body;
 use futures::future::BoxFuture;
 use futures::stream::{FuturesUnordered, StreamExt as _};
-use http::Request;
-use registry_core::api::selector::LabelSelector;
-use registry_core::api::{ListOptions, Object};
+use http::{Request, StatusCode};
+use registry_core::api::selector::{LabelSelector, SelectorError};
+use registry_core::api::{ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
 use registry_core::{RequestContext, Resource as _};
@@ -27,6 +27,7 @@ use crate::metrics::AggregatorMetrics;
 use super::RemoteApis;
 use super::ask::get;
 use super::endpoints::{has_endpoint, port_name};
+use super::error::RemoteError;
 use super::remote_service::{RemoteService, ServiceReference};
 use super::rounds::{self, Work};
 
@@ -71,6 +72,28 @@ struct Checker {
     writer: AvailabilityWriter,
     slices: Option<Arc<Store>>,
     metrics: AggregatorMetrics,
+}
+
+/// Error of endpoint slices that cannot be listed. Retryable.
+#[derive(Debug, thiserror::Error)]
+enum SlicesError {
+    #[error("endpoint slices are not served")]
+    NotServed,
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+    #[error(transparent)]
+    Unreadable(#[from] StatusError),
+}
+
+/// Error of an attempt to reach an extension server. Retryable.
+#[derive(Debug, thiserror::Error)]
+enum AttemptError {
+    #[error(transparent)]
+    NotSent(#[from] RemoteError),
+    #[error("failing or missing response from {url}: Get {url:?}: {source}")]
+    NoResponse { url: String, source: RemoteError },
+    #[error("failing or missing response from {url}: bad status from {url}: {}", .status.as_u16())]
+    Status { url: String, status: StatusCode },
 }
 
 // === impl AvailabilityController ===
@@ -185,7 +208,7 @@ impl Checker {
         }
         match self.responds(service).await {
             Ok(()) => Availability::passed(),
-            Err(reason) => Availability::failed("FailedDiscoveryCheck", reason),
+            Err(error) => Availability::failed("FailedDiscoveryCheck", error.to_string()),
         }
     }
 
@@ -212,46 +235,42 @@ impl Checker {
         None
     }
 
-    async fn slices_of(&self, namespace: &str, name: &str) -> Result<Vec<Object>, String> {
-        let store = self.slices.as_ref().ok_or("endpoint slices are not served")?;
-        let selector = LabelSelector::parse(&format!("kubernetes.io/service-name={name}"));
+    async fn slices_of(&self, namespace: &str, name: &str) -> Result<Vec<Object>, SlicesError> {
+        let store = self.slices.as_ref().ok_or(SlicesError::NotServed)?;
         let options = ListOptions {
-            label_selector: selector.map_err(|error| error.to_string())?,
+            label_selector: LabelSelector::parse(&format!("kubernetes.io/service-name={name}"))?,
             resource_version: Some(0),
             ..ListOptions::default()
         };
         let context = RequestContext::system(namespace);
-        let listed = store.list(&context, &options).await.map_err(|failure| failure.to_string())?;
-        listed.items.iter().map(|entry| store.read(entry).map_err(|error| error.to_string())).collect()
+        let listed = store.list(&context, &options).await?;
+        listed.items.iter().map(|entry| Ok(store.read(entry)?)).collect()
     }
 
     /// Requests the group version. One of several attempts must succeed: they may reach different endpoints.
     ///
     /// # Errors
     /// Fails with the reason of the last attempt.
-    async fn responds(&self, service: &RemoteService) -> Result<(), String> {
-        let Err(mut reason) = self.attempt(service).await else { return Ok(()) };
+    async fn responds(&self, service: &RemoteService) -> Result<(), AttemptError> {
+        let Err(mut error) = self.attempt(service).await else { return Ok(()) };
         let mut others: FuturesUnordered<_> = (1..ATTEMPTS).map(|_| self.attempt(service)).collect();
         while let Some(outcome) = others.next().await {
             match outcome {
                 Ok(()) => return Ok(()),
-                Err(other) => reason = other,
+                Err(other) => error = other,
             }
         }
-        Err(reason)
+        Err(error)
     }
 
-    async fn attempt(&self, service: &RemoteService) -> Result<(), String> {
+    async fn attempt(&self, service: &RemoteService) -> Result<(), AttemptError> {
         let transports = self.remote.forwarder.transports();
         let url = format!("https://{}{}", transports.address(service).await?, service.root());
-        let request = Request::get(service.root()).body(Body::empty()).map_err(|error| error.to_string())?;
-        let answered = get(transports, service, request, ATTEMPT_TIMEOUT, MAX_ANSWER_BYTES).await;
-        let failing = |reason: &str| format!("failing or missing response from {url}: {reason}");
-        let (head, _) = answered.map_err(|reason| failing(&format!("Get {url:?}: {reason}")))?;
-        if head.status.is_success() {
-            Ok(())
-        } else {
-            Err(failing(&format!("bad status from {url}: {}", head.status.as_u16())))
+        let request = Request::get(service.root()).body(Body::empty()).map_err(RemoteError::from)?;
+        match get(transports, service, request, ATTEMPT_TIMEOUT, MAX_ANSWER_BYTES).await {
+            Ok((head, _)) if head.status.is_success() => Ok(()),
+            Ok((head, _)) => Err(AttemptError::Status { url, status: head.status }),
+            Err(source) => Err(AttemptError::NoResponse { url, source }),
         }
     }
 }

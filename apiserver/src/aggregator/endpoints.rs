@@ -15,6 +15,9 @@ use registry_core::registry::{Compiled, InformerTask, InstalledApi};
 use resources::api::discovery::endpointslices::EndpointSlices;
 use serde_json::Value;
 
+use crate::clients::ServiceError;
+
+use super::error::RemoteError;
 use super::remote_service::ServiceReference;
 
 /// The label of a slice that names its service.
@@ -51,21 +54,24 @@ impl EndpointRouting {
     ///
     /// # Errors
     /// Fails with a reason if there is none.
-    pub(super) fn endpoint(&self, at: &ServiceReference, service: &Object) -> Result<SocketAddr, String> {
+    pub(super) fn endpoint(
+        &self,
+        at: &ServiceReference,
+        service: &Object,
+    ) -> Result<SocketAddr, RemoteError> {
         let ServiceReference { namespace, name, port } = at;
         let kind = service.get_str(&["spec", "type"]).unwrap_or_default();
         if !matches!(kind, "ClusterIP" | "LoadBalancer" | "NodePort") {
-            return Err(format!("unsupported service type {kind:?}"));
+            return Err(ServiceError::UnsupportedType(kind.to_owned()).into());
         }
         let port_name = port_name(service, *port)
-            .ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
+            .ok_or_else(|| ServiceError::NoPort { name: name.clone(), port: *port })?;
         let families = service.get(&["spec", "ipFamilies"]).and_then(Value::as_array);
         let family = families.and_then(|families| families.first()?.as_str()).unwrap_or("IPv4");
         let slices = self.slices.snapshot();
         let own = slices.in_namespace(namespace).map(AsRef::as_ref).filter(|slice| slice.service == *name);
         let turn = self.order.hash_one(self.turns.fetch_add(1, Ordering::Relaxed));
-        choose(own, family, &port_name, turn)
-            .ok_or_else(|| format!("no endpoints available for service {name:?}"))
+        choose(own, family, &port_name, turn).ok_or_else(|| RemoteError::NoEndpoints(name.clone()))
     }
 }
 

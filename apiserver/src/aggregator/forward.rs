@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `proxyHandler` of `k8s.io/kube-aggregator`.
 
+use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,11 +19,11 @@ use hyper::body::Incoming;
 use registry_core::RequestContext;
 use tokio_util::sync::CancellationToken;
 
-use crate::clients::request_failed;
 use crate::proxy::{MAX_CONNECTIONS, headers, tunnel};
 use crate::responses::{Delivery, Response, ResponseBody};
 use crate::shares::{SharedPlace, SharedPlaces};
 
+use super::error::RemoteError;
 use super::identity;
 use super::remote_service::RemoteService;
 use super::transport::{Transport, Transports};
@@ -80,23 +81,23 @@ impl Forwarder {
         is_watch: bool,
     ) -> Response {
         if !service.is_available {
-            return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
+            return page(StatusCode::SERVICE_UNAVAILABLE, &"service unavailable");
         }
         if request.headers().get_all(VIA).iter().any(|passed| *passed == self.via) {
-            return page(StatusCode::LOOP_DETECTED, "the request was forwarded by this server before");
+            return page(StatusCode::LOOP_DETECTED, &"the request was forwarded by this server before");
         }
         let Some(place) = self.places.take(context.user.name.as_str()) else {
-            return page(StatusCode::TOO_MANY_REQUESTS, "too many requests are forwarded");
+            return page(StatusCode::TOO_MANY_REQUESTS, &"too many requests are forwarded");
         };
         let transport = match self.transports.for_service(service) {
             Ok(transport) => transport,
-            Err(reason) => return page(StatusCode::INTERNAL_SERVER_ERROR, &reason),
+            Err(error) => return page(StatusCode::INTERNAL_SERVER_ERROR, &error),
         };
         let authority = match self.transports.authority(service).await {
             Ok(authority) => authority,
             Err(reason) => {
                 tracing::debug!(api_service = service.name, "no address: {reason}");
-                return page(StatusCode::SERVICE_UNAVAILABLE, "service unavailable");
+                return page(StatusCode::SERVICE_UNAVAILABLE, &"service unavailable");
             }
         };
         let upgrade = headers::wanted_upgrade(request.headers()).map(|protocol| {
@@ -106,12 +107,12 @@ impl Forwarder {
         let is_discovery = request.uri().path().trim_end_matches('/') == service.root();
         let outgoing = match outgoing(&authority, context, request, upgrade.as_ref()) {
             Ok(outgoing) => outgoing,
-            Err(reason) => return page(StatusCode::INTERNAL_SERVER_ERROR, &reason),
+            Err(error) => return page(StatusCode::INTERNAL_SERVER_ERROR, &error),
         };
         let mut outgoing = outgoing;
         outgoing.headers_mut().append(VIA, self.via.clone());
         let client = if upgrade.is_some() { &transport.upgrades } else { &transport.requests };
-        let answer = async { client.request(outgoing).await.map_err(|error| request_failed(&error)) };
+        let answer = async { client.request(outgoing).await.map_err(RemoteError::from) };
         let answer = if is_discovery { in_time(answer).await } else { answer.await };
         match answer {
             Ok(answer) => respond(answer, upgrade, is_watch, place, transport),
@@ -125,11 +126,8 @@ impl Forwarder {
 }
 
 /// Waits for the response to a request for discovery, which all clients make.
-async fn in_time<T>(answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    match tokio::time::timeout(DISCOVERY_TIMEOUT, answer).await {
-        Ok(answer) => answer,
-        Err(_) => Err("context deadline exceeded".to_owned()),
-    }
+async fn in_time<T>(answer: impl Future<Output = Result<T, RemoteError>>) -> Result<T, RemoteError> {
+    tokio::time::timeout(DISCOVERY_TIMEOUT, answer).await.unwrap_or(Err(RemoteError::NoDiscovery))
 }
 
 /// Returns a request's parts without its body, with the connection that can change its protocol.
@@ -153,7 +151,7 @@ fn respond(
 ) -> Response {
     if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
         let Some(Upgrade { parts, shutdown, .. }) = upgrade else {
-            return page(StatusCode::SERVICE_UNAVAILABLE, "the service changes the protocol unasked");
+            return page(StatusCode::SERVICE_UNAVAILABLE, &"the service changes the protocol unasked");
         };
         return tunnel::open(&parts, &mut answer, place, shutdown)
             .unwrap_or_else(|failure| page(StatusCode::BAD_REQUEST, &failure.message));
@@ -162,7 +160,7 @@ fn respond(
     if answer.status().is_redirection() && answer.headers().contains_key(LOCATION) {
         return page(
             StatusCode::BAD_GATEWAY,
-            "the backend attempted to redirect this request, which is not permitted",
+            &"the backend attempted to redirect this request, which is not permitted",
         );
     }
     let (mut head, inner) = answer.into_parts();
@@ -182,7 +180,7 @@ fn outgoing(
     context: &RequestContext,
     request: Request<Body>,
     upgrade: Option<&Upgrade>,
-) -> Result<Request<Body>, String> {
+) -> Result<Request<Body>, RemoteError> {
     let (parts, body) = request.into_parts();
     let mut own = parts.headers;
     headers::clean_request(&mut own);
@@ -204,13 +202,12 @@ fn outgoing(
 }
 
 /// Returns the URL of a path at an extension server.
-pub(super) fn url(authority: &str, target: &str) -> Result<Uri, String> {
-    let built = Uri::builder().scheme("https").authority(authority).path_and_query(target).build();
-    built.map_err(|error| error.to_string())
+pub(super) fn url(authority: &str, target: &str) -> Result<Uri, http::Error> {
+    Uri::builder().scheme("https").authority(authority).path_and_query(target).build()
 }
 
 /// Returns a plain page, as Kubernetes' aggregator responds on its own behalf.
-fn page(status: StatusCode, text: &str) -> Response {
+fn page(status: StatusCode, text: &dyn Display) -> Response {
     let mut response = Response::new(ResponseBody::from(format!("{text}\n")));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -9,6 +9,8 @@ use registry_core::context::UserInfo;
 
 use crate::clients::escaped_header_key;
 
+use super::error::RemoteError;
+
 const USER: HeaderName = HeaderName::from_static("x-remote-user");
 const UID: HeaderName = HeaderName::from_static("x-remote-uid");
 const GROUP: HeaderName = HeaderName::from_static("x-remote-group");
@@ -18,10 +20,9 @@ const EXTRA_PREFIX: &str = "x-remote-extra-";
 ///
 /// # Errors
 /// Fails with a reason if a name has characters that no header can have: without them the request would have another user.
-pub(super) fn set(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), String> {
+pub(super) fn set(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), RemoteError> {
     let value = |text: &str| {
-        HeaderValue::from_bytes(text.as_bytes())
-            .map_err(|_| format!("the user's attribute {text:?} cannot be sent in a header"))
+        HeaderValue::from_bytes(text.as_bytes()).map_err(|_| RemoteError::UserAttribute(text.to_owned()))
     };
     headers.insert(USER, value(&user.name)?);
     if !user.uid.is_empty() {
@@ -32,7 +33,7 @@ pub(super) fn set(headers: &mut HeaderMap, user: &UserInfo) -> Result<(), String
     }
     for (key, values) in &user.extra {
         let name = HeaderName::try_from(format!("{EXTRA_PREFIX}{}", escaped_header_key(key)))
-            .map_err(|_| format!("the key {key:?} of the user cannot be sent in a header"))?;
+            .map_err(|_| RemoteError::UserKey(key.clone()))?;
         for text in values {
             headers.append(&name, value(text)?);
         }

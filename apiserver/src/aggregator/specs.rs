@@ -158,7 +158,7 @@ async fn fetch(
     }
     let transports = remote.forwarder.transports();
     let answered = get(transports, service, request, TIMEOUT, MAX_DOCUMENT_BYTES).await;
-    let (mut head, text) = answered.map_err(Unfetched::Failed)?;
+    let (mut head, text) = answered.map_err(|error| Unfetched::Failed(error.to_string()))?;
     match head.status {
         StatusCode::OK => Ok(Some((head.headers.remove(ETAG), text))),
         StatusCode::NOT_FOUND => Ok(None),
@@ -185,7 +185,7 @@ async fn parse(
         tokio::task::spawn_blocking(move || (digest(&SHA256, &text), RemoteSpec::parse(&text, &root)));
     match parsed.await {
         Ok((hash, Ok(spec))) => Fetched::Other { spec: Arc::new(spec), tag, hash },
-        Ok((_, Err(reason))) => Fetched::Failed(reason),
+        Ok((_, Err(error))) => Fetched::Failed(error.to_string()),
         Err(error) => Fetched::Failed(error.to_string()),
     }
 }

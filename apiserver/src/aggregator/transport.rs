@@ -15,9 +15,10 @@ use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
-use crate::clients::{Connector, Place, ServiceResolver, tls};
+use crate::clients::{Connector, Place, ServiceError, ServiceResolver, tls};
 
 use super::endpoints::EndpointRouting;
+use super::error::RemoteError;
 use super::remote_service::{RemoteService, ServiceReference, Trust};
 
 /// Time for which an unused connection is kept.
@@ -110,7 +111,7 @@ impl Transports {
     ///
     /// # Errors
     /// Fails with a reason if it has no endpoint.
-    pub(super) async fn authority(&self, service: &RemoteService) -> Result<String, String> {
+    pub(super) async fn authority(&self, service: &RemoteService) -> Result<String, RemoteError> {
         match &self.endpoints {
             None => Ok(format!("{}:{}", service.at.server_name(), service.at.port)),
             Some(endpoints) => self.endpoint(endpoints, service).await,
@@ -121,7 +122,7 @@ impl Transports {
     ///
     /// # Errors
     /// Fails with a reason if it has none.
-    pub(super) async fn address(&self, service: &RemoteService) -> Result<String, String> {
+    pub(super) async fn address(&self, service: &RemoteService) -> Result<String, RemoteError> {
         if let Some(endpoints) = &self.endpoints {
             return self.endpoint(endpoints, service).await;
         }
@@ -130,10 +131,14 @@ impl Transports {
         Ok(if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") })
     }
 
-    async fn endpoint(&self, endpoints: &EndpointRouting, service: &RemoteService) -> Result<String, String> {
+    async fn endpoint(
+        &self,
+        endpoints: &EndpointRouting,
+        service: &RemoteService,
+    ) -> Result<String, RemoteError> {
         let ServiceReference { namespace, name, .. } = &service.at;
         let found = self.resolver.find(namespace, name).await?;
-        let object = found.ok_or_else(|| format!("service {name:?} not found"))?;
+        let object = found.ok_or_else(|| ServiceError::NotFound(name.clone()))?;
         endpoints.endpoint(&service.at, &object).map(|address| address.to_string())
     }
 
@@ -146,7 +151,7 @@ impl Transports {
     ///
     /// # Errors
     /// Fails with a reason if its bundle has no certificate.
-    pub(super) fn for_service(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
+    pub(super) fn for_service(&self, service: &RemoteService) -> Result<Arc<Transport>, RemoteError> {
         if let Some(known) = &*service.transport.load()
             && self.identity.is(known.identity.as_ref())
         {
@@ -157,7 +162,7 @@ impl Transports {
         Ok(transport)
     }
 
-    fn for_key(&self, service: &RemoteService) -> Result<Arc<Transport>, String> {
+    fn for_key(&self, service: &RemoteService) -> Result<Arc<Transport>, RemoteError> {
         let key = Key { at: service.at.clone(), trust: service.trust.clone() };
         let mut clients = self.clients.lock();
         if let Some(known) = clients.get(&key)
@@ -183,16 +188,14 @@ impl Transports {
         key: &Key,
         identity: Option<Arc<CertifiedKey>>,
         protocols: &[&[u8]],
-    ) -> Result<HttpClient, String> {
+    ) -> Result<HttpClient, RemoteError> {
         let shown = identity
             .map(|identity| Arc::new(SingleCertAndKey::from(identity)) as Arc<dyn ResolvesClientCert>);
         let trust = match &key.trust {
             Trust::Any => tls::Trust::Any,
-            Trust::Authorities(bundle) => {
-                tls::Trust::from_bundle_or_system(bundle).map_err(|error| error.to_string())?
-            }
+            Trust::Authorities(bundle) => tls::Trust::from_bundle_or_system(bundle)?,
         };
-        let tls = tls::client_config(trust, shown, protocols).map_err(|error| error.to_string())?;
+        let tls = tls::client_config(trust, shown, protocols)?;
         let route = self.resolver.egress().cluster.clone();
         let connector = Connector::new(self.place(&key.at), key.at.server_name(), route, Some(tls));
         Ok(Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector))

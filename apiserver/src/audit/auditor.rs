@@ -245,12 +245,12 @@ fn log(options: &AuditLogOptions, metrics: &AuditMetrics) -> Result<Option<Desti
         LogBackend::open(path, options.retention(), options.format(), options.truncate(), faults.clone())?;
     let mode = options.mode();
     if mode != super::Mode::Batch {
-        let log = DirectLog::start(backend, mode, faults).map_err(|error| no_thread(&error))?;
+        let log = DirectLog::start(backend, mode, faults).map_err(AuditError::Thread)?;
         return Ok(Some(Destination::Direct(log)));
     }
     // Lines are written together when they are ready together; to wait for more of them gains nothing.
     let sink = Sink::start(Arc::new(backend), mode, options.batch().buffer_size, None, 1, faults);
-    Ok(Some(Destination::Queue(sink.map_err(|error| no_thread(&error))?)))
+    Ok(Some(Destination::Queue(sink.map_err(AuditError::Thread)?)))
 }
 
 fn webhook(
@@ -266,11 +266,7 @@ fn webhook(
     let batch = options.batch();
     let buffer = if mode == super::Mode::Batch { batch.buffer_size } else { BLOCKING_QUEUE };
     let sink = Sink::start(Arc::new(backend), mode, buffer, Some(batch), WEBHOOK_CONCURRENCY, faults);
-    Ok(Some(Destination::Queue(sink.map_err(|error| no_thread(&error))?)))
-}
-
-fn no_thread(error: &std::io::Error) -> AuditError {
-    AuditError(format!("the thread of an audit backend cannot be started: {error}"))
+    Ok(Some(Destination::Queue(sink.map_err(AuditError::Thread)?)))
 }
 
 fn facts(origin: Origin<'_>, user: &UserInfo, verdict: Verdict) -> RequestFacts {

@@ -56,9 +56,7 @@ impl LogBackend {
             Output::Standard
         } else {
             let file = RotatingFile::open(path, retention);
-            Output::File(
-                file.map_err(|error| AuditError(format!("ensureLogFile: open {}: {error}", path.display())))?,
-            )
+            Output::File(file.map_err(|source| AuditError::Log { path: path.to_owned(), source })?)
         };
         Ok(Self { output: Mutex::new(output), format, truncate, faults })
     }

@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use registry_core::codec::{Limits, yaml};
+use registry_core::api::validation::ErrorList;
+use registry_core::codec::{DecodeError, Limits, yaml};
 use registry_core::context::AuditLevel;
 use serde::Deserialize;
 use serde_json::Value;
@@ -88,6 +89,39 @@ pub struct Verdict {
     omitted: [bool; 4],
 }
 
+/// Error of a policy that is not valid. Not retryable. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// It is neither YAML nor JSON.
+    #[error("failed decoding: couldn't get version/kind; json parse error: {0}")]
+    Syntax(#[from] DecodeError),
+    /// It does not say what it is.
+    #[error("failed decoding: Object '{field}' is missing in '{value}'")]
+    Missing {
+        /// The field without a value.
+        field: &'static str,
+        /// The whole file.
+        value: Value,
+    },
+    /// It is something else.
+    #[error("failed decoding: no kind {kind:?} is registered for version {api_version:?}")]
+    OtherKind {
+        /// The kind in the file.
+        kind: String,
+        /// The version in the file.
+        api_version: String,
+    },
+    /// A field has the wrong type.
+    #[error("failed decoding: {0}")]
+    Fields(#[from] serde_json::Error),
+    /// Fields have values that they cannot have.
+    #[error("{0}")]
+    Invalid(ErrorList),
+    /// It has no rules.
+    #[error("loaded illegal policy with 0 rules")]
+    NoRules,
+}
+
 // === impl Stage ===
 
 impl Stage {
@@ -123,21 +157,19 @@ impl Policy {
     /// # Errors
     /// Fails with Kubernetes' message if it cannot be read or is not valid.
     pub fn from_file(path: &Path) -> Result<Self, AuditError> {
-        let shown = path.display().to_string();
-        let failed = |reason: String| AuditError(format!("loading audit policy file: {reason}"));
-        let bytes = std::fs::read(path)
-            .map_err(|error| failed(format!("failed to read file path {shown:?}: {error}")))?;
-        Self::parse(&bytes).map_err(|reason| failed(format!("{reason}: from file {shown}")))
+        let path = path.to_owned();
+        match std::fs::read(&path) {
+            Ok(bytes) => Self::parse(&bytes).map_err(|source| AuditError::Policy { path, source }),
+            Err(source) => Err(AuditError::UnreadablePolicy { path, source }),
+        }
     }
 
     /// Parses a policy in YAML or JSON. Unknown and duplicate fields are ignored and logged, as in Kubernetes.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| {
-            format!("failed decoding: couldn't get version/kind; json parse error: {}", error.0)
-        })?;
+    /// Fails if it is not valid.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PolicyError> {
+        let decoded = yaml::decode(bytes, &Limits::default())?;
         let value = decoded.value;
         check_type(&value)?;
         let mut issues = decoded.duplicates;
@@ -146,14 +178,13 @@ impl Policy {
             let issues = issues.join(", ");
             tracing::warn!("Audit policy contains errors, falling back to lenient decoding: {issues}");
         }
-        let policy: Self =
-            serde_json::from_value(value).map_err(|error| format!("failed decoding: {error}"))?;
+        let policy: Self = serde_json::from_value(value)?;
         let errors = policy.validate();
         if !errors.is_empty() {
-            return Err(errors.to_string());
+            return Err(PolicyError::Invalid(errors));
         }
         if policy.rules.is_empty() {
-            return Err("loaded illegal policy with 0 rules".to_owned());
+            return Err(PolicyError::NoRules);
         }
         Ok(policy)
     }
@@ -171,16 +202,16 @@ impl Policy {
     }
 }
 
-fn check_type(value: &Value) -> Result<(), String> {
+fn check_type(value: &Value) -> Result<(), PolicyError> {
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    for (found, name) in [(kind, "Kind"), (api_version, "apiVersion")] {
+    for (found, field) in [(kind, "Kind"), (api_version, "apiVersion")] {
         if found.is_empty() {
-            return Err(format!("failed decoding: Object '{name}' is missing in '{value}'"));
+            return Err(PolicyError::Missing { field, value: value.clone() });
         }
     }
     if api_version != "audit.k8s.io/v1" || kind != "Policy" {
-        return Err(format!("failed decoding: no kind {kind:?} is registered for version {api_version:?}"));
+        return Err(PolicyError::OtherKind { kind: kind.to_owned(), api_version: api_version.to_owned() });
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::clients::egress::Route;
-use crate::clients::{Bounds, Client, ClientSettings};
+use crate::clients::{Bounds, CallFailure, Client, ClientSettings};
 use crate::options::TruncateConfig;
 
 use super::AuditError;
@@ -61,16 +61,16 @@ impl WebhookBackend {
     ) -> Result<Self, AuditError> {
         let settings = ClientSettings::from_kubeconfig(kubeconfig);
         let client = settings.and_then(|settings| Client::new(settings.through(route)));
-        let client = client.map_err(|error| AuditError(format!("initializing audit webhook: {error}")))?;
+        let client = client.map_err(AuditError::Webhook)?;
         Ok(Self { client, initial_backoff, truncate, faults })
     }
 
-    async fn send(&self, body: Bytes) -> Result<(), String> {
+    async fn send(&self, body: Bytes) -> Result<(), CallFailure> {
         let mut delay = self.initial_backoff;
         for attempt in 1.. {
             let Err(failure) = self.client.post(body.clone(), BOUNDS).await else { return Ok(()) };
             if attempt == ATTEMPTS {
-                return Err(failure.text);
+                return Err(failure);
             }
             tokio::time::sleep(delay.mul_f64(1.0 + BACKOFF_JITTER * random_fraction())).await;
             delay = delay.mul_f64(BACKOFF_FACTOR);
@@ -123,8 +123,8 @@ impl WebhookBackend {
         let body = Bytes::from([LIST_HEAD, &items, LIST_TAIL].concat());
         match self.send(body).await {
             Ok(()) => true,
-            Err(reason) => {
-                self.faults.report("webhook", &reason, events);
+            Err(failure) => {
+                self.faults.report("webhook", &failure, events);
                 false
             }
         }

@@ -17,9 +17,9 @@ use super::anonymous::Anonymous;
 use super::bootstrap_tokens::BootstrapTokens;
 use super::certificates::ClientCertificates;
 use super::error::AuthenticationError;
-use super::oidc::JwtAuthenticators;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
 use super::oidc::reload::{self, Reload, issuers};
+use super::oidc::{ConfigurationError, JwtAuthenticators};
 use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::{TokenWebhook, TokenWebhookError};
 use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
@@ -57,12 +57,11 @@ pub(crate) fn check(
         TokenTable::from_file(path)?;
     }
     let configuration = match &options.authentication_config {
-        Some(path) => AuthenticationConfiguration::read(path).map(Some),
-        None => AuthenticationConfiguration::from_flags(&options.oidc),
+        Some(path) => Some(AuthenticationConfiguration::read(path)?),
+        None => AuthenticationConfiguration::from_flags(&options.oidc)?,
     };
-    if let Some(configuration) = configuration.map_err(AuthenticationError::Configuration)? {
-        reload::check(&configuration, &service_accounts.service_account_issuer)
-            .map_err(AuthenticationError::Configuration)?;
+    if let Some(configuration) = configuration {
+        reload::check(&configuration, &service_accounts.service_account_issuer)?;
     }
     Ok(())
 }
@@ -82,8 +81,7 @@ impl Sources<'_> {
         };
         let mut authenticator = Authenticator::new(tokens, false);
         if options.front_proxy.requestheader_client_ca_file.is_some() {
-            let names =
-                FrontProxyNames::new(&options.front_proxy).map_err(AuthenticationError::Configuration)?;
+            let names = FrontProxyNames::new(&options.front_proxy)?;
             authenticator.proxy_names = names.clone();
             let proxies = FrontProxies::new(self.trust.clone(), names);
             authenticator = authenticator.with_requests(proxies);
@@ -93,13 +91,11 @@ impl Sources<'_> {
         if options.enable_bootstrap_token_auth {
             authenticator = authenticator.with_tokens(Arc::new(BootstrapTokens::new(self.stores.clone())));
         }
-        let (jwt, anonymous) = self.jwt().map_err(AuthenticationError::Configuration)?;
+        let (jwt, anonymous) = self.jwt()?;
         if let Some(jwt) = jwt {
             authenticator = authenticator.with_tokens(Arc::new(jwt));
         }
-        let webhook = self.webhook();
-        let webhook = webhook.map_err(|error| AuthenticationError::Configuration(error.to_string()))?;
-        if let Some(webhook) = webhook {
+        if let Some(webhook) = self.webhook()? {
             authenticator = authenticator.with_tokens(Arc::new(webhook));
         }
         authenticator.anonymous = self.anonymous(anonymous)?;
@@ -107,7 +103,7 @@ impl Sources<'_> {
     }
 
     /// Returns the authenticator of issuers' tokens, if there are any, and who needs no credentials by the file.
-    fn jwt(&self) -> Result<(Option<JwtAuthenticators>, Option<AnonymousConfig>), String> {
+    fn jwt(&self) -> Result<(Option<JwtAuthenticators>, Option<AnonymousConfig>), ConfigurationError> {
         let disallowed = &self.service_account_options.service_account_issuer;
         let oidc = &self.options.oidc;
         let Some(path) = &self.options.authentication_config else {
@@ -151,11 +147,7 @@ impl Sources<'_> {
             return Ok(if is_allowed { Anonymous::Everywhere } else { Anonymous::Nowhere });
         };
         if flag.is_some() {
-            return Err(AuthenticationError::Configuration(
-                "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in \
-                 authentication configuration file"
-                    .to_owned(),
-            ));
+            return Err(AuthenticationError::AnonymousTwice);
         }
         Ok(match file {
             AnonymousConfig { enabled: false, .. } => Anonymous::Nowhere,

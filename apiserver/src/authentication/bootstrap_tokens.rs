@@ -10,10 +10,11 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use registry_core::RequestContext;
-use registry_core::api::{GetOptions, Object, time};
+use registry_core::api::{GetOptions, Object, StatusError, time};
 use registry_core::context::UserInfo;
 use registry_core::registry::Stores;
 use registry_core::resource::Resource as _;
+use registry_core::rest::access::InvalidToken;
 use registry_core::rest::{Answer, Getter as _};
 use resources::api::core::secrets::Secrets;
 use ring::digest::{SHA256, digest};
@@ -44,7 +45,8 @@ impl BootstrapTokens {
     }
 
     async fn authenticate_token(&self, id: &str, secret: &str) -> TokenOutcome {
-        let Some(kept) = self.find(id).await? else { return Ok(None) };
+        let kept = self.find(id).await.map_err(|failure| InvalidToken(failure.message))?;
+        let Some(kept) = kept else { return Ok(None) };
         match user(&kept, id, secret, Timestamp::now()) {
             Ok(user) => Ok(Some(AuthenticatedToken { user, audiences: None })),
             Err(reason) => {
@@ -55,15 +57,15 @@ impl BootstrapTokens {
     }
 
     /// Returns the Secret of a token, from the cache: a token that nobody knows costs no access to the storage.
-    async fn find(&self, id: &str) -> Result<Option<Object>, String> {
+    async fn find(&self, id: &str) -> Result<Option<Object>, StatusError> {
         let Some(store) = self.stores.get(Secrets::TYPE) else { return Ok(None) };
         let context = RequestContext::system(NAMESPACE);
         let options = GetOptions { resource_version: Some(0) };
         match store.get(&context, &format!("{NAME_PREFIX}{id}"), &options).await {
-            Ok(Answer::Stored(entry)) => store.read(&entry).map(Some).map_err(|failure| failure.message),
+            Ok(Answer::Stored(entry)) => store.read(&entry).map(Some),
             Ok(_) => Ok(None),
             Err(failure) if failure.is_not_found() => Ok(None),
-            Err(failure) => Err(failure.message),
+            Err(failure) => Err(failure),
         }
     }
 }

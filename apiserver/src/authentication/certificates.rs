@@ -17,7 +17,7 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::oid_registry::Oid;
 use x509_parser::prelude::{X509Certificate, X509Extension, X509Name, X509Version};
 
-use crate::certificates::{Purpose, direct_issuer, has_purpose, parsed, text};
+use crate::certificates::{NotX509, Purpose, direct_issuer, has_purpose, parsed, text};
 
 use super::AUTHENTICATED;
 use super::chain::{Refusal, RequestAuthenticator, Shown};
@@ -51,6 +51,31 @@ pub(crate) struct PeerCertificates {
     chain: Vec<CertificateDer<'static>>,
     as_client: Judged,
     as_proxy: Judged,
+}
+
+/// Error of a client certificate that is not accepted. Not retryable.
+#[derive(Debug, thiserror::Error)]
+enum CertificateError {
+    #[error("the client certificate cannot be read: {0}")]
+    Unreadable(#[from] NotX509),
+    #[error("the client certificate ends before it begins")]
+    NeverValid,
+    #[error(
+        "the client certificate is of X.509 version 1, and none of the authorities has issued it directly"
+    )]
+    NotIssuedDirectly,
+    #[error("the client certificate is not accepted: x509: unhandled critical extension")]
+    CriticalExtension,
+    #[error("the client certificate is not accepted: x509: certificate specifies an incompatible key usage")]
+    KeyUsage,
+    #[error("the client certificate is not accepted: {}", text(.0))]
+    NotVerified(#[source] rustls::Error),
+    #[error("the client certificate's {0} is no text")]
+    NoText(&'static str),
+    #[error("the client certificate has several UIDs")]
+    SeveralUids,
+    #[error("the client certificate's UID is empty")]
+    EmptyUid,
 }
 
 /// The last judgement on a chain.
@@ -142,7 +167,7 @@ impl ClientCertificate {
         let (leaf, intermediates) = chain.split_first()?;
         match trusted(leaf, intermediates, verifier) {
             Ok(trusted) => trusted,
-            Err(reason) => Some(Self::Refused(reason)),
+            Err(error) => Some(Self::Refused(error.to_string())),
         }
     }
 
@@ -179,20 +204,18 @@ fn trusted(
     leaf: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
     verifier: &Verifier,
-) -> Result<Option<ClientCertificate>, String> {
-    let parsed = parse(leaf)?;
+) -> Result<Option<ClientCertificate>, CertificateError> {
+    let parsed = parsed(leaf)?;
     let own = validity_of(&parsed);
     if own.is_empty() {
-        return Err("the client certificate ends before it begins".to_owned());
+        return Err(CertificateError::NeverValid);
     }
     let validity = if verifier.authorities.iter().any(|authority| authority == leaf) {
         check_authority(&parsed)?;
         own
     } else if parsed.version == X509Version::V1 {
-        let issuer = direct_issuer(&parsed, &verifier.authorities).ok_or_else(|| {
-            "the client certificate is of X.509 version 1, and none of the authorities has issued it directly"
-                .to_owned()
-        })?;
+        let issuer =
+            direct_issuer(&parsed, &verifier.authorities).ok_or(CertificateError::NotIssuedDirectly)?;
         both(&own, &validity_of(&issuer))
     } else {
         verified(leaf, intermediates, verifier, own)?
@@ -202,14 +225,13 @@ fn trusted(
 }
 
 /// Checks a client's certificate that is one of the authorities' itself.
-fn check_authority(certificate: &X509Certificate<'_>) -> Result<(), String> {
-    let refused = |reason: &str| Err(format!("the client certificate is not accepted: {reason}"));
+fn check_authority(certificate: &X509Certificate<'_>) -> Result<(), CertificateError> {
     let is_known = |extension: &X509Extension<'_>| !extension.parsed_extension().unsupported();
     if certificate.extensions().iter().any(|extension| extension.critical && !is_known(extension)) {
-        return refused("x509: unhandled critical extension");
+        return Err(CertificateError::CriticalExtension);
     }
     if !has_purpose(certificate, Purpose::Client) {
-        return refused("x509: certificate specifies an incompatible key usage");
+        return Err(CertificateError::KeyUsage);
     }
     Ok(())
 }
@@ -220,17 +242,17 @@ fn verified(
     intermediates: &[CertificateDer<'_>],
     verifier: &Verifier,
     own: RangeInclusive<i64>,
-) -> Result<RangeInclusive<i64>, String> {
+) -> Result<RangeInclusive<i64>, CertificateError> {
     let moment = seconds_of(SystemTime::now()).clamp(*own.start(), *own.end());
     let since_epoch = Duration::from_secs(u64::try_from(moment).unwrap_or(0));
     verifier
         .issued
         .verify_client_cert(leaf, intermediates, UnixTime::since_unix_epoch(since_epoch))
-        .map_err(|error| format!("the client certificate is not accepted: {}", text(&error)))?;
+        .map_err(CertificateError::NotVerified)?;
     let mut validity = own;
     for intermediate in intermediates {
         // Intermediates that are not valid now are not part of the verified path.
-        let other = validity_of(&parse(intermediate)?);
+        let other = validity_of(&parsed(intermediate)?);
         if other.contains(&moment) {
             validity = both(&validity, &other);
         }
@@ -243,25 +265,20 @@ fn both(own: &RangeInclusive<i64>, other: &RangeInclusive<i64>) -> RangeInclusiv
     *own.start().max(other.start())..=*own.end().min(other.end())
 }
 
-fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, String> {
-    parsed(der).map_err(|reason| format!("the client certificate cannot be read: {reason}"))
-}
-
 /// Returns the user that a certificate names, or `None` without a common name.
 ///
 /// # Errors
 /// Fails if an attribute cannot be read: leaving out a group could change what the user may do.
-fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, String> {
-    let unreadable = |what: &str| format!("the client certificate's {what} is no text");
+fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, CertificateError> {
     // As in Go, the last common name is used.
     let Some(name) = subject.iter_common_name().last() else { return Ok(None) };
-    let name = name.as_str().map_err(|_| unreadable("common name"))?;
+    let name = name.as_str().map_err(|_| CertificateError::NoText("common name"))?;
     if name.is_empty() {
         return Ok(None);
     }
     let mut groups = Vec::new();
     for organization in subject.iter_organization() {
-        groups.push(organization.as_str().map_err(|_| unreadable("organization"))?.to_owned());
+        groups.push(organization.as_str().map_err(|_| CertificateError::NoText("organization"))?.to_owned());
     }
     if !groups.iter().any(|group| group == AUTHENTICATED) {
         groups.push(AUTHENTICATED.to_owned());
@@ -274,17 +291,17 @@ fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, Strin
 }
 
 /// Returns the UID in a subject, or an empty string.
-fn uid_of(subject: &X509Name<'_>) -> Result<String, String> {
+fn uid_of(subject: &X509Name<'_>) -> Result<String, CertificateError> {
     let attribute = Oid::new(Cow::Borrowed(UID_ATTRIBUTE));
     let mut uids = subject.iter_by_oid(&attribute);
     let Some(uid) = uids.next() else { return Ok(String::new()) };
     if uids.next().is_some() {
-        return Err("the client certificate has several UIDs".to_owned());
+        return Err(CertificateError::SeveralUids);
     }
     match uid.as_str() {
-        Ok("") => Err("the client certificate's UID is empty".to_owned()),
+        Ok("") => Err(CertificateError::EmptyUid),
         Ok(uid) => Ok(uid.to_owned()),
-        Err(_) => Err("the client certificate's UID is no text".to_owned()),
+        Err(_) => Err(CertificateError::NoText("UID")),
     }
 }
 

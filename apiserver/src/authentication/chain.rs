@@ -11,8 +11,9 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use http::HeaderMap;
 use registry_core::api::StatusError;
+use registry_core::api::go_text::aggregate;
 use registry_core::context::UserInfo;
-use registry_core::rest::access::KnownToken;
+use registry_core::rest::access::{InvalidToken, KnownToken};
 
 use super::{ANONYMOUS, AUTHENTICATED, INVALID, PeerCertificates, UNAUTHENTICATED};
 
@@ -43,7 +44,7 @@ pub(crate) trait RequestAuthenticator: Send + Sync {
 }
 
 /// The user of a token; `None` if the token is of another kind, an error if it is of this kind and not accepted.
-pub(crate) type TokenOutcome = Result<Option<AuthenticatedToken>, String>;
+pub(crate) type TokenOutcome = Result<Option<AuthenticatedToken>, InvalidToken>;
 
 /// The answer of a token authenticator.
 pub(crate) enum TokenAnswer<'a> {
@@ -82,6 +83,11 @@ pub(crate) struct TokenChain {
     own_audiences: Vec<String>,
 }
 
+/// Error of a token that no authenticator accepts, with the reasons of those that know its kind.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub(super) struct RefusedToken(Vec<InvalidToken>);
+
 // === impl TokenChain ===
 
 impl TokenChain {
@@ -99,15 +105,15 @@ impl TokenChain {
     ///
     /// # Errors
     /// Fails with the reasons if nobody accepts it.
-    pub(super) async fn user(&self, token: &str) -> Result<UserInfo, Vec<String>> {
+    pub(super) async fn user(&self, token: &str) -> Result<UserInfo, RefusedToken> {
         self.find(token, &self.own_audiences, true).await.map(|found| found.user)
     }
 
     /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.
     ///
     /// # Errors
-    /// Fails if nobody accepts it; the text gives the reasons.
-    pub(super) async fn review(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+    /// Fails if nobody accepts it.
+    pub(super) async fn review(&self, token: &str, audiences: &[String]) -> Result<KnownToken, InvalidToken> {
         let wanted = if audiences.is_empty() { &self.own_audiences } else { audiences };
         let own: Vec<String> =
             self.own_audiences.iter().filter(|own| wanted.contains(own)).cloned().collect();
@@ -115,7 +121,10 @@ impl TokenChain {
         match self.find(token, wanted, is_own).await {
             Ok(found) => Ok(KnownToken { user: found.user, audiences: found.audiences.unwrap_or(own) }),
             // The server's own client is asked first, whose answer is always this one.
-            Err(errors) => Err(joined(std::iter::once(INVALID.to_owned()).chain(errors))),
+            Err(RefusedToken(reasons)) => {
+                let own = InvalidToken(INVALID.to_owned());
+                Err(InvalidToken(aggregate(std::iter::once(own).chain(reasons))))
+            }
         }
     }
 
@@ -124,7 +133,7 @@ impl TokenChain {
         token: &str,
         audiences: &[String],
         is_own: bool,
-    ) -> Result<AuthenticatedToken, Vec<String>> {
+    ) -> Result<AuthenticatedToken, RefusedToken> {
         let mut errors = Vec::new();
         for authenticator in &self.authenticators {
             if !is_own && !authenticator.compares_audiences() {
@@ -143,7 +152,7 @@ impl TokenChain {
                 Err(error) => errors.push(error),
             }
         }
-        Err(errors)
+        Err(RefusedToken(errors))
     }
 }
 
@@ -152,19 +161,5 @@ pub(super) fn add_authenticated(user: &mut UserInfo) {
     let is_marked = user.groups.iter().any(|group| group == AUTHENTICATED || group == UNAUTHENTICATED);
     if user.name != ANONYMOUS && !is_marked {
         user.groups.push(AUTHENTICATED.to_owned());
-    }
-}
-
-/// Joins errors as Go's aggregates do: each once, in brackets if there are several.
-fn joined(errors: impl Iterator<Item = String>) -> String {
-    let mut different: Vec<String> = Vec::new();
-    for error in errors {
-        if !different.contains(&error) {
-            different.push(error);
-        }
-    }
-    match <[String; 1]>::try_from(different) {
-        Ok([error]) => error,
-        Err(several) => format!("[{}]", several.join(", ")),
     }
 }

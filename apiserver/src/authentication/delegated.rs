@@ -47,8 +47,7 @@ impl DelegatedSources<'_> {
             None => TokenTable::default(),
         };
         let ttl = options.token_webhook.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
-        let reviews = TokenWebhook::for_main_server(self.kubeconfig, ttl);
-        let reviews = reviews.map_err(|error| AuthenticationError::Configuration(error.to_string()))?;
+        let reviews = TokenWebhook::for_main_server(self.kubeconfig, ttl)?;
         let mut authenticator = Authenticator::new(tokens, false)
             .with_requests(FrontProxies::new(self.trust.clone(), self.proxy_names.clone()))
             .with_requests(ClientCertificates(self.trust))

@@ -1,6 +1,11 @@
 //! Errors that keep authentication from being set up.
 
+use crate::clients::SettingsError;
+
 use super::TokenFileError;
+use super::oidc::ConfigurationError;
+use super::request_header::HeaderNamesError;
+use super::webhook::TokenWebhookError;
 
 /// Error of a file or flag that authentication needs. Not retryable.
 #[derive(Debug, thiserror::Error)]
@@ -14,7 +19,22 @@ pub enum AuthenticationError {
     /// The client certificate authorities cannot be used.
     #[error("cannot verify client certificates: {0}")]
     ClientVerifier(#[from] rustls::server::VerifierBuilderError),
-    /// The flags or their files are not valid.
-    #[error("{0}")]
-    Configuration(String),
+    /// Issuers of tokens are not configured as they have to be.
+    #[error(transparent)]
+    Issuers(#[from] ConfigurationError),
+    /// A flag names a header that cannot be.
+    #[error(transparent)]
+    FrontProxies(#[from] HeaderNamesError),
+    /// The token webhook cannot be called.
+    #[error(transparent)]
+    TokenWebhook(#[from] TokenWebhookError),
+    /// The main server cannot be asked about tokens.
+    #[error(transparent)]
+    MainServer(#[from] SettingsError),
+    /// A flag and a file say who needs no credentials.
+    #[error(
+        "anonymous: Forbidden: --anonymous-auth flag cannot be set when anonymous field is configured in authentication \
+         configuration file"
+    )]
+    AnonymousTwice,
 }

@@ -24,9 +24,11 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
+use registry_core::rest::access::InvalidToken;
 use serde_json::{Map, Value};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::clients::SettingsError;
 use crate::metrics::{IssuerMetrics, JwtMetrics};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
@@ -50,6 +52,7 @@ mod tests;
 pub(super) mod validation;
 
 use error::ClaimError;
+pub(super) use error::ConfigurationError;
 use keys::Algorithm;
 use provider::Provider;
 use validation::IssuerRules;
@@ -83,7 +86,7 @@ impl Issuer {
         rules: IssuerRules,
         algorithms: Vec<Algorithm>,
         metrics: &JwtMetrics,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SettingsError> {
         let metrics = metrics.issuer(&rules.url);
         let (url, authority) = (rules.discovery_url.as_deref(), &rules.certificate_authority);
         let provider = Provider::start(&rules.url, url, authority, metrics.clone())?;
@@ -96,8 +99,9 @@ impl Issuer {
     }
 
     async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> TokenOutcome {
-        let keys = self.provider.known().await?;
-        let verified = |error: ClaimError| format!("oidc: verify token: {error}");
+        let not_initialized = || InvalidToken("oidc: authenticator not initialized".to_owned());
+        let keys = self.provider.known().await.ok_or_else(not_initialized)?;
+        let verified = |error: ClaimError| InvalidToken(format!("oidc: verify token: {error}"));
         claims::check(claims, &self.rules.audiences, Timestamp::now()).map_err(verified)?;
         let algorithm = Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(verified)?;
         if !keys.verify(algorithm, token) {
@@ -107,7 +111,7 @@ impl Issuer {
                 return Err(verified(ClaimError::Signature));
             }
         }
-        let user = mapping::user(&self.rules, claims).map_err(|error| error.to_string())?;
+        let user = mapping::user(&self.rules, claims).map_err(|error| InvalidToken(error.to_string()))?;
         Ok(Some(AuthenticatedToken { user, audiences: None }))
     }
 }
@@ -126,7 +130,7 @@ impl JwtAuthenticators {
         let issuers = self.issuers.load_full();
         let Some(issuer) = issuers.iter().find(|issuer| issuer.rules.url == name) else { return Ok(None) };
         if let Some(duplicate) = decoded.duplicate {
-            return Err(format!("oidc: verify token: {duplicate}"));
+            return Err(InvalidToken(format!("oidc: verify token: {duplicate}")));
         }
         let begun = Instant::now();
         let outcome = issuer.user(&unverified, &decoded.claims).await;

@@ -49,6 +49,15 @@ pub(crate) struct FrontProxies {
     names: FrontProxyNames,
 }
 
+/// Error of a flag with names of headers. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum HeaderNamesError {
+    #[error("empty value in {:?}", .0.trim_start_matches('-'))]
+    Empty(&'static str),
+    #[error("{flag}: {name:?} cannot be the name of a header")]
+    Name { flag: &'static str, name: String },
+}
+
 // === impl ProxyHeaders ===
 
 impl ProxyHeaders {
@@ -56,7 +65,7 @@ impl ProxyHeaders {
     ///
     /// # Errors
     /// Fails if one cannot be the name of a header.
-    fn new(options: &FrontProxyOptions) -> Result<Self, String> {
+    fn new(options: &FrontProxyOptions) -> Result<Self, HeaderNamesError> {
         Ok(Self {
             user: names("--requestheader-username-headers", &options.requestheader_username_headers)?,
             uid: names("--requestheader-uid-headers", &options.requestheader_uid_headers)?,
@@ -119,13 +128,13 @@ impl ProxyHeaders {
 }
 
 /// Reads names of headers.
-fn names(flag: &str, given: &[String]) -> Result<Vec<HeaderName>, String> {
+fn names(flag: &'static str, given: &[String]) -> Result<Vec<HeaderName>, HeaderNamesError> {
     let read = |name: &String| {
         let name = name.trim();
         if name.is_empty() {
-            return Err(format!("empty value in {:?}", flag.trim_start_matches('-')));
+            return Err(HeaderNamesError::Empty(flag));
         }
-        name.parse().map_err(|_| format!("{flag}: {name:?} cannot be the name of a header"))
+        name.parse().map_err(|_| HeaderNamesError::Name { flag, name: name.to_owned() })
     };
     given.iter().map(read).collect()
 }
@@ -137,7 +146,7 @@ impl FrontProxyNames {
     ///
     /// # Errors
     /// Fails if one cannot be the name of a header.
-    pub(crate) fn new(options: &FrontProxyOptions) -> Result<Self, String> {
+    pub(crate) fn new(options: &FrontProxyOptions) -> Result<Self, HeaderNamesError> {
         let names = Self::default();
         names.replace(options)?;
         Ok(names)
@@ -147,7 +156,7 @@ impl FrontProxyNames {
     ///
     /// # Errors
     /// As [`new`](Self::new); nothing is replaced then.
-    pub(crate) fn replace(&self, options: &FrontProxyOptions) -> Result<(), String> {
+    pub(crate) fn replace(&self, options: &FrontProxyOptions) -> Result<(), HeaderNamesError> {
         let headers = ProxyHeaders::new(options)?;
         let allowed = options.requestheader_allowed_names.clone();
         self.0.store(Arc::new(Names { headers, allowed }));

@@ -10,6 +10,7 @@ use futures::TryFutureExt as _;
 use registry_core::api::StatusError;
 use registry_core::api::clock::Clock;
 use registry_core::registry::Stores;
+use registry_core::rest::access::InvalidToken;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
 
 use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
@@ -250,7 +251,7 @@ impl TokenAuthenticator for ServiceAccountTokens {
 
     fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a> {
         let found = self.user_of_token(token, audiences);
-        TokenAnswer::Later(Box::pin(found.map_err(|error| error.to_string())))
+        TokenAnswer::Later(Box::pin(found.map_err(|error| InvalidToken(error.to_string()))))
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use registry_core::context::UserInfo;
+use registry_core::rest::access::InvalidToken;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -79,7 +80,7 @@ struct ReviewUser {
 
 /// Error of a webhook that cannot be asked. Not retryable.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TokenWebhookError {
+pub enum TokenWebhookError {
     #[error("unsupported authentication webhook version {0:?}, supported versions are \"v1\", \"v1beta1\"")]
     Version(String),
     #[error(transparent)]
@@ -159,7 +160,7 @@ impl Webhook {
                 Err(failure) => {
                     let Some(pause) = pauses.next().filter(|_| failure.is_temporary) else {
                         tracing::error!("the token webhook failed: {}", failure.text);
-                        return Err(failure.text);
+                        return Err(InvalidToken(failure.text));
                     };
                     tokio::time::sleep(pause).await;
                 }
@@ -170,9 +171,9 @@ impl Webhook {
 
     fn judge(&self, answer: &[u8], audiences: &[String]) -> TokenOutcome {
         let review: Review = serde_json::from_slice(answer)
-            .map_err(|error| format!("the token webhook's answer cannot be read: {error}"))?;
+            .map_err(|error| InvalidToken(format!("the token webhook's answer cannot be read: {error}")))?;
         if review.kind.as_deref().is_some_and(|kind| kind != "TokenReview") {
-            return Err("the token webhook's answer is no TokenReview".to_owned());
+            return Err(InvalidToken("the token webhook's answer is no TokenReview".to_owned()));
         }
         let status = review.status;
         let own = status.audiences.filter(|own| !own.is_empty());
@@ -183,10 +184,11 @@ impl Webhook {
             return Ok(None);
         }
         if !status.authenticated {
-            return status.error.filter(|error| !error.is_empty()).map_or(Ok(None), Err);
+            let reason = status.error.filter(|error| !error.is_empty());
+            return reason.map_or(Ok(None), |reason| Err(InvalidToken(reason)));
         }
         if status.user.username.is_empty() {
-            return Err("the token webhook names no user".to_owned());
+            return Err(InvalidToken("the token webhook names no user".to_owned()));
         }
         let ReviewUser { username, uid, groups, extra } = status.user;
         let user = UserInfo {

@@ -2,7 +2,8 @@
 //!
 //! Kubernetes concept: `pkg/auth/authorizer/abac`.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
@@ -37,6 +38,24 @@ struct Policy {
     path: String,
 }
 
+/// Error of a file of policies. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyFileError {
+    #[error("error reading policy file {}: {source}", .path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("error reading policy file {}, line {line}: {source}", .path.display())]
+    Line { path: PathBuf, line: usize, source: PolicyError },
+}
+
+/// Error of a line that is no policy.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("unrecognized object: {version} {kind}")]
+    OtherKind { version: String, kind: String },
+}
+
 // === impl AbacAuthorizer ===
 
 impl AbacAuthorizer {
@@ -44,19 +63,21 @@ impl AbacAuthorizer {
     ///
     /// # Errors
     /// Fails if the file cannot be read, or a line is no policy; the text says where.
-    pub(super) fn from_file(path: &Path) -> Result<Self, String> {
-        let shown = path.display();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("error reading policy file {shown}: {error}"))?;
-        Self::parse(&text)
-            .map_err(|(line, reason)| format!("error reading policy file {shown}, line {line}: {reason}"))
+    pub(super) fn from_file(path: &Path) -> Result<Self, PolicyFileError> {
+        let path = path.to_owned();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                Self::parse(&text).map_err(|(line, source)| PolicyFileError::Line { path, line, source })
+            }
+            Err(source) => Err(PolicyFileError::Unreadable { path, source }),
+        }
     }
 
-    /// Parses policies; an error is the number of the line and the reason.
-    fn parse(text: &str) -> Result<Self, (usize, String)> {
+    /// Parses policies; an error has the number of its line.
+    fn parse(text: &str) -> Result<Self, (usize, PolicyError)> {
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let policies = lines.map(|(at, line)| Policy::parse(line).map_err(|reason| (at, reason)));
+        let policies = lines.map(|(at, line)| Policy::parse(line).map_err(|error| (at, error)));
         Ok(Self { policies: policies.collect::<Result<_, _>>()? })
     }
 
@@ -94,21 +115,23 @@ impl AbacAuthorizer {
 // === impl Policy ===
 
 impl Policy {
-    fn parse(line: &str) -> Result<Self, String> {
-        let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    fn parse(line: &str) -> Result<Self, PolicyError> {
+        let value: Value = serde_json::from_str(line)?;
         let text = |field| value.get(field).and_then(Value::as_str).unwrap_or_default();
         match (text("apiVersion"), text("kind")) {
             (API_VERSION, "Policy") => {
                 let spec =
                     value.get("spec").cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-                let policy: Self = serde_json::from_value(spec).map_err(|error| error.to_string())?;
+                let policy: Self = serde_json::from_value(spec)?;
                 Ok(policy.with_all_authenticated())
             }
             ("", _) | (_, "") => {
-                let policy: Self = serde_json::from_value(value).map_err(|error| error.to_string())?;
+                let policy: Self = serde_json::from_value(value)?;
                 Ok(policy.with_absent_fields_as_wildcards())
             }
-            (version, kind) => Err(format!("unrecognized object: {version} {kind}")),
+            (version, kind) => {
+                Err(PolicyError::OtherKind { version: version.to_owned(), kind: kind.to_owned() })
+            }
         }
     }
 
@@ -203,7 +226,8 @@ mod tests {
     #[test]
     fn a_line_that_is_no_policy_is_named() {
         let failed = AbacAuthorizer::parse("{}\n{\"apiVersion\": \"v9\", \"kind\": \"Policy\"}");
-        assert_eq!(failed.err(), Some((2, "unrecognized object: v9 Policy".to_owned())));
+        let failed = failed.err().map(|(line, error)| (line, error.to_string()));
+        assert_eq!(failed, Some((2, "unrecognized object: v9 Policy".to_owned())));
         assert_eq!(AbacAuthorizer::parse("\n\nnonsense").err().map(|(line, _)| line), Some(3));
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use registry_core::api::go_text::aggregate;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
 
@@ -41,6 +42,11 @@ pub(super) struct OpenPaths {
     exact: Vec<String>,
     prefixes: Vec<String>,
 }
+
+/// Error of an open path with a `*` before its end.
+#[derive(Debug, thiserror::Error)]
+#[error("only trailing * allowed in {0:?}")]
+pub struct OpenPathError(String);
 
 /// One authorizer of a chain. All but webhooks decide at once, without a future of their own.
 pub(super) enum Member {
@@ -163,13 +169,13 @@ impl OpenPaths {
     ///
     /// # Errors
     /// Fails with Kubernetes' message if there is a `*` elsewhere.
-    pub(super) fn new(paths: &[String]) -> Result<Self, String> {
+    pub(super) fn new(paths: &[String]) -> Result<Self, OpenPathError> {
         let mut open = Self::default();
         for path in paths.iter().filter(|path| !path.is_empty()) {
             let path = path.strip_prefix('/').unwrap_or(path);
             let prefix = path.strip_suffix('*');
             if prefix.unwrap_or(path).contains('*') {
-                return Err(format!("only trailing * allowed in {path:?}"));
+                return Err(OpenPathError(path.to_owned()));
             }
             match prefix {
                 Some(prefix) => open.prefixes.push(prefix.to_owned()),
@@ -183,21 +189,6 @@ impl OpenPaths {
         let path = path.strip_prefix('/').unwrap_or(path);
         self.exact.iter().any(|exact| exact == path)
             || self.prefixes.iter().any(|prefix| path.starts_with(prefix.as_str()))
-    }
-}
-
-/// Joins errors as Kubernetes does: equal ones once, several ones in brackets.
-pub(super) fn aggregate(errors: Vec<String>) -> String {
-    let mut different: Vec<String> = Vec::with_capacity(errors.len());
-    for error in errors {
-        if !different.contains(&error) {
-            different.push(error);
-        }
-    }
-    match different.as_slice() {
-        [] => String::new(),
-        [error] => error.clone(),
-        several => format!("[{}]", several.join(", ")),
     }
 }
 
@@ -266,6 +257,6 @@ mod tests {
             assert_eq!(open.contain(path), is_open, "{path}");
         }
         assert!(!read(&[""]).unwrap().contain("/"), "an empty flag opens nothing");
-        assert_eq!(read(&["/a*b"]).unwrap_err(), "only trailing * allowed in \"a*b\"");
+        assert_eq!(read(&["/a*b"]).unwrap_err().to_string(), "only trailing * allowed in \"a*b\"");
     }
 }

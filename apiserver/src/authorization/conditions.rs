@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use registry_core::api::go_text::aggregate;
 use registry_core::cel::{
-    CostBudget, DeclType, Environment, Field, ListKind, ObjectType, Program, Shape, Type,
+    CompileFailure, CostBudget, DeclType, Environment, EvaluationError, Field, ListKind, ObjectType, Program,
+    Shape, Type,
 };
 
 use registry_core::context::Budget;
 
 use super::Attributes;
-use super::chain::aggregate;
 use super::review_spec::full_spec;
 
 /// The variable of the request.
@@ -30,6 +31,33 @@ struct Condition {
     program: Program,
 }
 
+/// Error of an expression that is no condition. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum ConditionError {
+    #[error("an expression is required")]
+    Missing,
+    #[error("the expression is there twice")]
+    Twice,
+    #[error(transparent)]
+    Expression(#[from] CompileFailure),
+    #[error("must evaluate to bool but got {0}")]
+    NoBool(Type),
+}
+
+/// Error of conditions that cannot be evaluated for a request. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", aggregate(.0))]
+pub(super) struct ConditionsFailure(Vec<ConditionFailure>);
+
+/// Error of a condition that cannot be evaluated for a request.
+#[derive(Debug, thiserror::Error)]
+enum ConditionFailure {
+    #[error("cel evaluation error: expression '{0}' resulted in error: the result is no bool")]
+    NoBool(String),
+    #[error("cel evaluation error: expression '{expression}' resulted in error: {source}")]
+    Evaluation { expression: String, source: EvaluationError },
+}
+
 // === impl MatchConditions ===
 
 impl MatchConditions {
@@ -37,7 +65,7 @@ impl MatchConditions {
     ///
     /// # Errors
     /// Fails if an expression has errors or is no condition; the error has its position in the list.
-    pub(super) fn new(expressions: &[String]) -> Result<Self, (usize, String)> {
+    pub(super) fn new(expressions: &[String]) -> Result<Self, (usize, ConditionError)> {
         if expressions.is_empty() {
             return Ok(Self::default());
         }
@@ -46,16 +74,15 @@ impl MatchConditions {
         let mut conditions: Vec<Condition> = Vec::new();
         for (at, expression) in expressions.iter().enumerate() {
             if expression.trim().is_empty() {
-                return Err((at, "an expression is required".to_owned()));
+                return Err((at, ConditionError::Missing));
             }
             if conditions.iter().any(|condition| condition.expression == *expression) {
-                return Err((at, "the expression is there twice".to_owned()));
+                return Err((at, ConditionError::Twice));
             }
-            let program = environment
-                .compile(expression, &Budget::unlimited())
-                .map_err(|error| (at, error.to_string()))?;
+            let compiled = environment.compile(expression, &Budget::unlimited());
+            let program = compiled.map_err(|error| (at, error.into()))?;
             if *program.output_type() != Type::Bool {
-                return Err((at, format!("must evaluate to bool but got {}", program.output_type())));
+                return Err((at, ConditionError::NoBool(program.output_type().clone())));
             }
             conditions.push(Condition { expression: expression.clone(), program });
         }
@@ -71,31 +98,26 @@ impl MatchConditions {
     ///
     /// # Errors
     /// Fails if a condition cannot be evaluated, and no other one excludes the request.
-    pub(super) fn hold(&self, attributes: &Attributes<'_>) -> Result<bool, String> {
+    pub(super) fn hold(&self, attributes: &Attributes<'_>) -> Result<bool, ConditionsFailure> {
         let Some((environment, request)) = &self.environment else { return Ok(true) };
         let spec = full_spec(attributes);
         let mut activation = environment.activation();
         activation.bind_json(REQUEST, &spec, request);
         let budget = Budget::default();
-        let mut errors = Vec::new();
+        let mut failures = Vec::new();
         for condition in &self.conditions {
             let evaluated = condition.program.evaluate(&activation, &CostBudget::default().within(&budget));
             match evaluated.map(|value| value.as_bool()) {
                 Ok(Some(true)) => {}
                 Ok(Some(false)) => return Ok(false),
-                Ok(None) => errors.push(condition.failed("the result is no bool")),
-                Err(error) => errors.push(condition.failed(&error.to_string())),
+                Ok(None) => failures.push(ConditionFailure::NoBool(condition.expression.clone())),
+                Err(source) => {
+                    let expression = condition.expression.clone();
+                    failures.push(ConditionFailure::Evaluation { expression, source });
+                }
             }
         }
-        if errors.is_empty() { Ok(true) } else { Err(aggregate(errors)) }
-    }
-}
-
-// === impl Condition ===
-
-impl Condition {
-    fn failed(&self, reason: &str) -> String {
-        format!("cel evaluation error: expression '{}' resulted in error: {reason}", self.expression)
+        if failures.is_empty() { Ok(true) } else { Err(ConditionsFailure(failures)) }
     }
 }
 
@@ -160,7 +182,7 @@ mod tests {
         let groups = vec!["devs".to_owned()];
         let user = UserInfo { name: "alice".to_owned(), groups, extra, ..UserInfo::default() };
         let info = RequestInfo::parse(&method.parse().unwrap(), &uri.parse().unwrap());
-        conditions.hold(&Attributes::from_request(&user, &info))
+        conditions.hold(&Attributes::from_request(&user, &info)).map_err(|failure| failure.to_string())
     }
 
     #[test]

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use registry_core::api::validation::names;
-use registry_core::codec::{Limits, yaml};
+use registry_core::codec::{DecodeError, Limits, yaml};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::options::{AuthorizationMode, parse_duration};
+use crate::options::{AuthorizationMode, DurationError, parse_duration};
 
-use super::conditions::MatchConditions;
+use super::conditions::{ConditionError, MatchConditions};
 use super::review_spec::ReviewVersion;
 use super::webhook::WebhookSettings;
 
@@ -46,6 +46,61 @@ pub(super) struct ConfiguredWebhook {
     pub(super) settings: WebhookSettings,
     /// The requests about which it is asked.
     pub(super) conditions: MatchConditions,
+}
+
+/// Error of a file that configures no authorizers. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    #[error(transparent)]
+    Yaml(#[from] DecodeError),
+    /// A field stands twice, which the text names.
+    #[error("{0}")]
+    Duplicate(String),
+    #[error("it is no AuthorizationConfiguration of {}/v1", GROUP)]
+    OtherKind,
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("authorizers: Required value: at least one authorization mode must be defined")]
+    NoAuthorizers,
+    #[error("authorizers[{at}].{source}")]
+    Authorizer { at: usize, source: EntryError },
+}
+
+/// Error of an authorizer of a file.
+#[derive(Debug, thiserror::Error)]
+pub enum EntryError {
+    #[error("{0}: Required value")]
+    Required(&'static str),
+    #[error("name: Invalid value: {name:?}: authorizer name is invalid: {complaint}")]
+    Name { name: String, complaint: String },
+    #[error("{field}: Duplicate value: {value:?}")]
+    Duplicate { field: &'static str, value: String },
+    #[error("type: Unsupported value: {0:?}")]
+    Type(String),
+    #[error("webhook: Required value: required when type=Webhook")]
+    NoWebhook,
+    #[error("webhook: Invalid value: may only be specified when type=Webhook")]
+    NeedlessWebhook,
+    #[error("webhook.connectionInfo.type: Unsupported value: {0:?}: supported values: \"KubeConfigFile\"")]
+    ConnectionType(String),
+    #[error("webhook.connectionInfo.kubeConfigFile: Invalid value: must be an absolute path")]
+    RelativeKubeconfig,
+    #[error("{0}: Invalid value: must be > 0s")]
+    ZeroDuration(&'static str),
+    #[error("{field}: Invalid value: {source}")]
+    Duration { field: &'static str, source: DurationError },
+    #[error("webhook.timeout: Invalid value: {0:?}: must be > 0s and <= 30s")]
+    LongTimeout(String),
+    #[error(
+        "webhook.subjectAccessReviewVersion: Unsupported value: {0:?}: supported values: \"v1\", \"v1beta1\""
+    )]
+    ReviewVersion(String),
+    #[error("webhook.matchConditionSubjectAccessReviewVersion: must be v1 if match conditions are specified")]
+    ConditionVersion,
+    #[error("webhook.failurePolicy: Unsupported value: {0:?}: supported values: \"NoOpinion\", \"Deny\"")]
+    FailurePolicy(String),
+    #[error("webhook.matchConditions[{at}].expression: Invalid value: {source}")]
+    Condition { at: usize, source: ConditionError },
 }
 
 #[derive(Deserialize)]
@@ -121,37 +176,38 @@ impl Default for Webhook {
 ///
 /// # Errors
 /// Fails if it is not valid; the text names the field.
-pub(super) fn parse(text: &[u8]) -> Result<(Value, Vec<ConfiguredAuthorizer>), String> {
-    let decoded = yaml::decode(text, &Limits::default()).map_err(|error| error.to_string())?;
+pub(super) fn parse(text: &[u8]) -> Result<(Value, Vec<ConfiguredAuthorizer>), ConfigurationError> {
+    let decoded = yaml::decode(text, &Limits::default())?;
     if let Some(duplicate) = decoded.duplicates.first() {
-        return Err(duplicate.clone());
+        return Err(ConfigurationError::Duplicate(duplicate.clone()));
     }
     let field = |name: &str| decoded.value.get(name).and_then(Value::as_str).unwrap_or_default();
     let is_known = field("apiVersion")
         .split_once('/')
         .is_some_and(|(group, version)| group == GROUP && VERSIONS.contains(&version));
     if !is_known || field("kind") != "AuthorizationConfiguration" {
-        return Err(format!("it is no AuthorizationConfiguration of {GROUP}/v1"));
+        return Err(ConfigurationError::OtherKind);
     }
-    let file: File = serde_json::from_value(decoded.value.clone()).map_err(|error| error.to_string())?;
+    let file: File = serde_json::from_value(decoded.value.clone())?;
     let authorizers = file.authorizers.unwrap_or_default();
     if authorizers.is_empty() {
-        return Err("authorizers: Required value: at least one authorization mode must be defined".to_owned());
+        return Err(ConfigurationError::NoAuthorizers);
     }
     let mut names = HashSet::new();
     let mut modes = HashSet::new();
-    let entries = authorizers.into_iter().enumerate().map(|(at, entry)| {
-        let at = format!("authorizers[{at}]");
-        entry.check_name(&mut names).map_err(|reason| format!("{at}.name: {reason}"))?;
+    let mut configured = |entry: Entry| {
+        entry.check_name(&mut names)?;
         if entry.kind != "Webhook" && !modes.insert(entry.kind.clone()) {
-            return Err(format!("{at}.type: Duplicate value: {:?}", entry.kind));
+            return Err(EntryError::Duplicate { field: "type", value: entry.kind });
         }
-        let name = entry.name.clone();
-        let kind = entry.configured().map_err(|reason| format!("{at}.{reason}"))?;
-        Ok(ConfiguredAuthorizer { name, kind })
-    });
-    let entries: Result<Vec<_>, String> = entries.collect();
-    Ok((decoded.value, entries?))
+        Ok(ConfiguredAuthorizer { name: entry.name.clone(), kind: entry.configured()? })
+    };
+    let entries = authorizers
+        .into_iter()
+        .enumerate()
+        .map(|(at, entry)| configured(entry).map_err(|source| ConfigurationError::Authorizer { at, source }));
+    let entries = entries.collect::<Result<_, _>>()?;
+    Ok((decoded.value, entries))
 }
 
 // === impl Configured ===
@@ -182,36 +238,35 @@ impl Configured {
 // === impl Entry ===
 
 impl Entry {
-    fn check_name(&self, names: &mut HashSet<String>) -> Result<(), String> {
+    fn check_name(&self, names: &mut HashSet<String>) -> Result<(), EntryError> {
         if self.name.is_empty() {
-            return Err("Required value".to_owned());
+            return Err(EntryError::Required("name"));
         }
         if let Some(complaint) = names::dns_subdomain(&self.name).first() {
-            return Err(format!("Invalid value: {:?}: authorizer name is invalid: {complaint}", self.name));
+            return Err(EntryError::Name { name: self.name.clone(), complaint: complaint.clone() });
         }
         if !names.insert(self.name.clone()) {
-            return Err(format!("Duplicate value: {:?}", self.name));
+            return Err(EntryError::Duplicate { field: "name", value: self.name.clone() });
         }
         Ok(())
     }
 
-    fn configured(self) -> Result<Configured, String> {
+    fn configured(self) -> Result<Configured, EntryError> {
         let mode = match self.kind.as_str() {
             "Webhook" => {
-                let webhook = self.webhook.ok_or("webhook: Required value: required when type=Webhook")?;
-                let webhook = webhook.configured().map_err(|reason| format!("webhook.{reason}"))?;
-                return Ok(Configured::Webhook(Box::new(webhook)));
+                let webhook = self.webhook.ok_or(EntryError::NoWebhook)?;
+                return Ok(Configured::Webhook(Box::new(webhook.configured()?)));
             }
             "AlwaysAllow" => AuthorizationMode::AlwaysAllow,
             "AlwaysDeny" => AuthorizationMode::AlwaysDeny,
             "ABAC" => AuthorizationMode::Abac,
             "Node" => AuthorizationMode::Node,
             "RBAC" => AuthorizationMode::Rbac,
-            "" => return Err("type: Required value".to_owned()),
-            other => return Err(format!("type: Unsupported value: {other:?}")),
+            "" => return Err(EntryError::Required("type")),
+            other => return Err(EntryError::Type(other.to_owned())),
         };
         if self.webhook.is_some() {
-            return Err("webhook: Invalid value: may only be specified when type=Webhook".to_owned());
+            return Err(EntryError::NeedlessWebhook);
         }
         Ok(Configured::Mode(mode))
     }
@@ -220,47 +275,38 @@ impl Entry {
 // === impl Webhook ===
 
 impl Webhook {
-    fn configured(self) -> Result<ConfiguredWebhook, String> {
+    fn configured(self) -> Result<ConfiguredWebhook, EntryError> {
         let kubeconfig = self.kubeconfig()?;
-        let duration = |name: &str, text: &str| match parse_duration(text) {
-            _ if text.is_empty() => Err(format!("{name}: Required value")),
-            Ok(duration) if duration.is_zero() => Err(format!("{name}: Invalid value: must be > 0s")),
+        let duration = |field: &'static str, text: &str| match parse_duration(text) {
+            _ if text.is_empty() => Err(EntryError::Required(field)),
+            Ok(duration) if duration.is_zero() => Err(EntryError::ZeroDuration(field)),
             Ok(duration) => Ok(duration),
-            Err(reason) => Err(format!("{name}: Invalid value: {reason}")),
+            Err(source) => Err(EntryError::Duration { field, source }),
         };
-        let timeout = duration("timeout", &self.timeout)?;
+        let timeout = duration("webhook.timeout", &self.timeout)?;
         if timeout > MAX_TIMEOUT {
-            return Err(format!("timeout: Invalid value: {:?}: must be > 0s and <= 30s", self.timeout));
+            return Err(EntryError::LongTimeout(self.timeout));
         }
-        let version = ReviewVersion::from_name(&self.subject_access_review_version).ok_or_else(|| {
-            let given = &self.subject_access_review_version;
-            format!("subjectAccessReviewVersion: Unsupported value: {given:?}: supported values: \"v1\", \"v1beta1\"")
-        })?;
+        let version = ReviewVersion::from_name(&self.subject_access_review_version)
+            .ok_or(EntryError::ReviewVersion(self.subject_access_review_version))?;
         let is_known = match self.match_condition_subject_access_review_version.as_str() {
             "" => self.match_conditions.is_empty(),
             version => version == "v1",
         };
         if !is_known {
-            return Err(
-                "matchConditionSubjectAccessReviewVersion: must be v1 if match conditions are specified"
-                    .to_owned(),
-            );
+            return Err(EntryError::ConditionVersion);
         }
         let denies_on_failure = match self.failure_policy.as_str() {
             "Deny" => true,
             "NoOpinion" => false,
-            other => {
-                return Err(format!(
-                    "failurePolicy: Unsupported value: {other:?}: supported values: \"NoOpinion\", \"Deny\""
-                ));
-            }
+            other => return Err(EntryError::FailurePolicy(other.to_owned())),
         };
-        let authorized_ttl = duration("authorizedTTL", &self.authorized_ttl)?;
-        let unauthorized_ttl = duration("unauthorizedTTL", &self.unauthorized_ttl)?;
+        let authorized_ttl = duration("webhook.authorizedTTL", &self.authorized_ttl)?;
+        let unauthorized_ttl = duration("webhook.unauthorizedTTL", &self.unauthorized_ttl)?;
         let expressions: Vec<String> =
             self.match_conditions.into_iter().map(|condition| condition.expression).collect();
         let conditions = MatchConditions::new(&expressions)
-            .map_err(|(at, reason)| format!("matchConditions[{at}].expression: Invalid value: {reason}"))?;
+            .map_err(|(at, source)| EntryError::Condition { at, source })?;
         let settings = WebhookSettings {
             authorized_ttl: if self.cache_authorized_requests { authorized_ttl } else { Duration::ZERO },
             unauthorized_ttl: if self.cache_unauthorized_requests {
@@ -275,18 +321,15 @@ impl Webhook {
         Ok(ConfiguredWebhook { kubeconfig, settings, conditions })
     }
 
-    fn kubeconfig(&self) -> Result<PathBuf, String> {
+    fn kubeconfig(&self) -> Result<PathBuf, EntryError> {
         let info = &self.connection_info;
         if info.kind != "KubeConfigFile" {
-            return Err(format!(
-                "connectionInfo.type: Unsupported value: {:?}: supported values: \"KubeConfigFile\"",
-                info.kind
-            ));
+            return Err(EntryError::ConnectionType(info.kind.clone()));
         }
         let file = info.kube_config_file.clone().filter(|file| !file.as_os_str().is_empty());
-        let file = file.ok_or("connectionInfo.kubeConfigFile: Required value")?;
+        let file = file.ok_or(EntryError::Required("webhook.connectionInfo.kubeConfigFile"))?;
         if !file.is_absolute() {
-            return Err("connectionInfo.kubeConfigFile: Invalid value: must be an absolute path".to_owned());
+            return Err(EntryError::RelativeKubeconfig);
         }
         Ok(file)
     }
@@ -311,7 +354,7 @@ mod tests {
 ";
 
     fn kinds(text: &str) -> Result<Vec<&'static str>, String> {
-        let (_, configured) = parse(format!("{HEAD}{text}").as_bytes())?;
+        let (_, configured) = parse(format!("{HEAD}{text}").as_bytes()).map_err(|error| error.to_string())?;
         let kind = |authorizer: &ConfiguredAuthorizer| match &authorizer.kind {
             Configured::Mode(AuthorizationMode::Node) => "Node",
             Configured::Mode(AuthorizationMode::Rbac) => "RBAC",

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use crate::main_server;
 use crate::metrics::AuthorizationMetrics;
-use crate::options::{Options, OptionsError};
+use crate::options::Options;
 
 use super::chain::{AuthorizerChain, Measured, Member, OpenPaths};
 use super::conditions::MatchConditions;
+use super::error::AuthorizationError;
 use super::review_spec::ReviewVersion;
 use super::webhook::{WebhookAuthorizer, WebhookSettings};
 
@@ -31,8 +32,7 @@ const NAME: &str = "default";
 pub(super) fn chain(
     options: &Options,
     metrics: &AuthorizationMetrics,
-) -> Result<AuthorizerChain, OptionsError> {
-    let wrong = |flag: &'static str| move |reason: String| OptionsError(format!("{flag}: {reason}"));
+) -> Result<AuthorizerChain, AuthorizationError> {
     let ttls = &options.authorization;
     let settings = WebhookSettings {
         authorized_ttl: ttls.authorization_webhook_cache_authorized_ttl.unwrap_or(TTL),
@@ -41,12 +41,10 @@ pub(super) fn chain(
         version: ReviewVersion::V1,
         denies_on_failure: false,
     };
-    let client = main_server::client(options.delegation.authorization(), SUBJECT_ACCESS_REVIEWS)
-        .map_err(|error| wrong("--authorization-kubeconfig")(error.to_string()))?;
+    let client = main_server::client(options.delegation.authorization(), SUBJECT_ACCESS_REVIEWS)?;
     let conditions = MatchConditions::default();
     let webhook = WebhookAuthorizer::new(client, settings, conditions, metrics.webhook(NAME));
-    let paths = OpenPaths::new(&options.delegation.authorization_always_allow_paths)
-        .map_err(wrong("--authorization-always-allow-paths"))?;
+    let paths = OpenPaths::new(&options.delegation.authorization_always_allow_paths)?;
     let decisions = Some(metrics.decisions_of("Webhook", NAME));
     let member = Measured { member: Member::Other(Arc::new(webhook)), decisions };
     Ok(AuthorizerChain::new(vec![member]).with_open_paths(paths))

@@ -45,6 +45,23 @@ enum Mode {
 const MODES: [Mode; 5] =
     [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy];
 
+/// Error of an extra value that the constrained modes refuse. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+enum ExtraError {
+    #[error("impersonating the empty string key in extra is not allowed")]
+    EmptyKey,
+    #[error(
+        "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: {key:?}: {complaint}"
+    )]
+    Key { key: String, complaint: String },
+    #[error("impersonating a non-lowercase key in extra is not allowed: {0:?}")]
+    Uppercase(String),
+    #[error("impersonating empty values in extra is not allowed")]
+    NoValues,
+    #[error("impersonating the empty string value in extra is not allowed")]
+    EmptyValue,
+}
+
 /// The question whether a user may act as another one, in one mode.
 struct Check<'a> {
     authorizer: &'a dyn Authorizer,
@@ -211,8 +228,9 @@ impl Check<'_> {
     async fn check_extra(&self) -> Result<(), StatusError> {
         let extra = &self.wanted.extra;
         if self.mode != Mode::Legacy && !extra.is_empty() {
-            if let Err(reason) = extra.iter().try_for_each(|(key, values)| check_extra_value(key, values)) {
-                return Err(self.attributes(&authentication("userextras", "", "")).forbidden(&reason));
+            if let Err(error) = extra.iter().try_for_each(|(key, values)| check_extra_value(key, values)) {
+                let subject = authentication("userextras", "", "");
+                return Err(self.attributes(&subject).forbidden(&error.to_string()));
             }
             let values: usize = extra.iter().map(|(_, values)| values.len()).sum();
             let all = authentication("userextras", "*", "*");
@@ -270,25 +288,22 @@ fn authentication(resource: &str, subresource: &str, name: &str) -> ResourceRequ
 }
 
 /// Checks a key and its values as the constrained modes require.
-fn check_extra_value(key: &str, values: &[String]) -> Result<(), String> {
+fn check_extra_value(key: &str, values: &[String]) -> Result<(), ExtraError> {
     if key.is_empty() {
-        return Err("impersonating the empty string key in extra is not allowed".to_owned());
+        return Err(ExtraError::EmptyKey);
     }
     let complaints = names::domain_prefixed_path(key);
     if !complaints.is_empty() {
-        let complaint = complaints.join("; ");
-        return Err(format!(
-            "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: {key:?}: {complaint}"
-        ));
+        return Err(ExtraError::Key { key: key.to_owned(), complaint: complaints.join("; ") });
     }
     if key != key.to_lowercase() {
-        return Err(format!("impersonating a non-lowercase key in extra is not allowed: {key:?}"));
+        return Err(ExtraError::Uppercase(key.to_owned()));
     }
     if values.is_empty() {
-        return Err("impersonating empty values in extra is not allowed".to_owned());
+        return Err(ExtraError::NoValues);
     }
     if values.iter().any(String::is_empty) {
-        return Err("impersonating the empty string value in extra is not allowed".to_owned());
+        return Err(ExtraError::EmptyValue);
     }
     Ok(())
 }

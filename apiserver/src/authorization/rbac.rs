@@ -16,10 +16,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use registry_core::api::go_text::aggregate;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
 
-use super::chain::aggregate;
 use super::{Attributes, Decision};
 
 mod fixed;

@@ -5,6 +5,7 @@
 //!
 //! Kubernetes concept: `reloadableAuthorizerResolver` of `k8s.io/kubernetes/pkg/kubeapiserver/authorizer`.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,8 @@ use crate::metrics::AuthorizationMetrics;
 use crate::options::AuthorizationMode;
 
 use super::chain::AuthorizerChain;
-use super::configuration::{self, Configured, ConfiguredAuthorizer};
+use super::configuration::{self, ConfigurationError, Configured, ConfiguredAuthorizer};
+use super::error::{AuthorizationError, MembersError};
 use super::setup::Modes;
 
 /// Time between two looks at the file.
@@ -41,6 +43,17 @@ pub(super) struct Reload {
     metrics: AuthorizationMetrics,
 }
 
+/// Error of a changed file that cannot be applied. Not retryable.
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    #[error("missing required types: [{}]", .0.join(" "))]
+    Missing(Vec<&'static str>),
+    #[error(transparent)]
+    Members(#[from] MembersError),
+}
+
 // === impl ConfigurationFile ===
 
 impl ConfigurationFile {
@@ -48,11 +61,16 @@ impl ConfigurationFile {
     ///
     /// # Errors
     /// Fails if it is not valid; the text names the file and the field.
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let failed = |reason: String| format!("--authorization-config: {}: {reason}", path.display());
-        let content = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-        let (value, configured) = configuration::parse(&content).map_err(failed)?;
-        Ok(Self { path: path.to_owned(), content, value, configured })
+    pub(super) fn open(path: &Path) -> Result<Self, AuthorizationError> {
+        let path = path.to_owned();
+        let content = match std::fs::read(&path) {
+            Ok(content) => content,
+            Err(source) => return Err(AuthorizationError::Unreadable { path, source }),
+        };
+        match configuration::parse(&content) {
+            Ok((value, configured)) => Ok(Self { path, content, value, configured }),
+            Err(source) => Err(AuthorizationError::Configuration { path, source }),
+        }
     }
 }
 
@@ -80,7 +98,7 @@ impl Reload {
                 Err(error) => {
                     // Repeated failures are counted once.
                     if unreadable != Some(error.kind()) {
-                        self.failed(&error.to_string());
+                        self.failed(&error);
                     }
                     unreadable = Some(error.kind());
                     continue;
@@ -99,32 +117,32 @@ impl Reload {
                     self.metrics.reloaded(true);
                     self.metrics.configured(&self.file.content);
                 }
-                Err(reason) => self.failed(&reason),
+                Err(error) => self.failed(&error),
             }
         }
     }
 
-    fn failed(&self, reason: &str) {
+    fn failed(&self, error: &dyn Display) {
         let path = self.file.path.display();
-        tracing::error!("the authorization configuration stays as it is: {path}: {reason}");
+        tracing::error!("the authorization configuration stays as it is: {path}: {error}");
         self.metrics.reloaded(false);
     }
 
     /// Applies the content. Returns whether it means something else than before.
-    fn apply(&mut self) -> Result<bool, String> {
+    fn apply(&mut self) -> Result<bool, ReloadError> {
         let (value, configured) = configuration::parse(&self.file.content)?;
         if value == self.file.value {
             return Ok(false);
         }
         let present = Configured::modes(&configured);
-        let missing: Vec<&str> = self
+        let missing: Vec<&'static str> = self
             .required
             .iter()
             .filter(|mode| !present.contains(mode))
             .map(|mode| Configured::Mode(*mode).name())
             .collect();
         if !missing.is_empty() {
-            return Err(format!("missing required types: [{}]", missing.join(" ")));
+            return Err(ReloadError::Missing(missing));
         }
         let members = self.modes.members(configured, &self.metrics)?;
         self.chain.replace(members);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{
-    AccessDecision, AccessReviewer, AccessRules, KnownToken, ResourceAccess, WantedAccess,
+    AccessDecision, AccessReviewer, AccessRules, InvalidToken, KnownToken, ResourceAccess, WantedAccess,
 };
 
 use crate::authentication::Authenticator;
@@ -72,7 +72,7 @@ impl AccessReviewer for ServerAccess {
         self.authorizer.granted_rules(user, namespace)
     }
 
-    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String> {
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, InvalidToken> {
         self.authenticator.user_of_token(token, audiences).await
     }
 }

@@ -11,7 +11,7 @@ use registry_core::registry::{InformerTask, InstalledApi};
 use crate::clients::egress::Route;
 use crate::clients::{Client, ClientSettings};
 use crate::metrics::AuthorizationMetrics;
-use crate::options::{AuthorizationMode, AuthorizationOptions, Options, OptionsError};
+use crate::options::{AuthorizationMode, AuthorizationOptions, Options};
 
 use super::Authorizer;
 use super::abac::AbacAuthorizer;
@@ -19,6 +19,7 @@ use super::chain::{AuthorizerChain, Measured, Member};
 use super::conditions::MatchConditions;
 use super::configuration::{Configured, ConfiguredAuthorizer, ConfiguredWebhook};
 use super::delegated;
+use super::error::{AuthorizationError, MembersError};
 use super::node::{NodeAuthorizer, NodeFollower, NodeGraph};
 use super::rbac::{RbacAuthorizer, RbacFollower, RbacIndex, Role};
 use super::reload::{ConfigurationFile, Reload};
@@ -69,20 +70,19 @@ impl Authorization {
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
         route: &Route,
-    ) -> Result<Self, OptionsError> {
+    ) -> Result<Self, AuthorizationError> {
         if let Some(authorizer) = replacement {
             return Ok(Self { authorizer, modes: Modes::default(), reload: None });
         }
-        let file = options.authorization_config.as_deref().map(ConfigurationFile::open).transpose();
-        let mut file = file.map_err(OptionsError)?;
+        let mut file = options.authorization_config.as_deref().map(ConfigurationFile::open).transpose()?;
         let configured = match &mut file {
             Some(file) => std::mem::take(&mut file.configured),
-            None => from_flags(options).map_err(OptionsError)?,
+            None => from_flags(options)?,
         };
-        let modes = Modes::new(&configured, options, features).map_err(OptionsError)?;
+        let modes = Modes::new(&configured, options, features)?;
         let modes = Modes { route: route.clone(), ..modes };
         let required = Configured::modes(&configured);
-        let members = modes.members(configured, metrics).map_err(OptionsError)?;
+        let members = modes.members(configured, metrics)?;
         let chain = Arc::new(AuthorizerChain::new(members));
         let reload =
             file.map(|file| Reload::new(file, required, modes.clone(), chain.clone(), metrics.clone()));
@@ -97,7 +97,7 @@ impl Authorization {
         options: &Options,
         replacement: Option<Arc<dyn Authorizer>>,
         metrics: &AuthorizationMetrics,
-    ) -> Result<Self, OptionsError> {
+    ) -> Result<Self, AuthorizationError> {
         let authorizer = match replacement {
             Some(authorizer) => authorizer,
             None => Arc::new(delegated::chain(options, metrics)?),
@@ -136,7 +136,7 @@ impl Modes {
         configured: &[ConfiguredAuthorizer],
         options: &AuthorizationOptions,
         features: &[Feature],
-    ) -> Result<Self, String> {
+    ) -> Result<Self, AuthorizationError> {
         let mut modes = Self::default();
         for mode in Configured::modes(configured) {
             match mode {
@@ -149,7 +149,8 @@ impl Modes {
                 }
                 AuthorizationMode::Abac => {
                     let path = options.authorization_policy_file.as_deref();
-                    let path = path.ok_or("ABAC needs --authorization-policy-file")?;
+                    let flag = "--authorization-policy-file";
+                    let path = path.ok_or(AuthorizationError::MissingFlag { mode: "ABAC", flag })?;
                     modes.abac = Some(Arc::new(AbacAuthorizer::from_file(path)?));
                 }
                 AuthorizationMode::AlwaysAllow
@@ -168,7 +169,7 @@ impl Modes {
         &self,
         configured: Vec<ConfiguredAuthorizer>,
         metrics: &AuthorizationMetrics,
-    ) -> Result<Vec<Measured>, String> {
+    ) -> Result<Vec<Measured>, MembersError> {
         let measured = |authorizer: ConfiguredAuthorizer| {
             let decisions = metrics.decisions_of(authorizer.kind.name(), &authorizer.name);
             let member = match authorizer.kind {
@@ -177,8 +178,7 @@ impl Modes {
                     let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
                     let settings_of_client = ClientSettings::from_kubeconfig(&kubeconfig);
                     let client = settings_of_client
-                        .and_then(|settings| Client::new(settings.through(self.route.clone())));
-                    let client = client.map_err(|error| error.to_string())?;
+                        .and_then(|settings| Client::new(settings.through(self.route.clone())))?;
                     let metrics = metrics.webhook(&authorizer.name);
                     Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions, metrics)))
                 }
@@ -188,46 +188,51 @@ impl Modes {
         configured.into_iter().map(measured).collect()
     }
 
-    fn member(&self, mode: AuthorizationMode) -> Result<Member, String> {
-        let missing = |name: &str| {
-            format!("authorizer type {name} is not allowed if it was not enabled at initial server startup")
-        };
+    fn member(&self, mode: AuthorizationMode) -> Result<Member, MembersError> {
         Ok(match mode {
             AuthorizationMode::AlwaysAllow => Member::AlwaysAllow,
             AuthorizationMode::AlwaysDeny => Member::AlwaysDeny,
-            AuthorizationMode::Abac => Member::Abac(self.abac.clone().ok_or_else(|| missing("ABAC"))?),
-            AuthorizationMode::Node => Member::Node(self.node.clone().ok_or_else(|| missing("Node"))?),
+            AuthorizationMode::Abac => {
+                Member::Abac(self.abac.clone().ok_or(MembersError::NotEnabled("ABAC"))?)
+            }
+            AuthorizationMode::Node => {
+                Member::Node(self.node.clone().ok_or(MembersError::NotEnabled("Node"))?)
+            }
             AuthorizationMode::Rbac => {
-                let index = self.rbac.clone().ok_or_else(|| missing("RBAC"))?;
+                let index = self.rbac.clone().ok_or(MembersError::NotEnabled("RBAC"))?;
                 Member::Rbac(RbacAuthorizer::new(index))
             }
-            AuthorizationMode::Webhook => return Err("a webhook needs settings".to_owned()),
+            AuthorizationMode::Webhook => return Err(MembersError::NoSettings),
         })
     }
 }
 
 /// Returns the authorizers of `--authorization-mode`.
-fn from_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>, String> {
+fn from_flags(options: &AuthorizationOptions) -> Result<Vec<ConfiguredAuthorizer>, AuthorizationError> {
     let configured = options.modes().iter().map(|mode| {
         if *mode != AuthorizationMode::Webhook {
             let kind = Configured::Mode(*mode);
             return Ok(ConfiguredAuthorizer { name: kind.name().to_lowercase(), kind });
         }
         let path = options.authorization_webhook_config_file.as_deref();
-        let path = path.ok_or("Webhook needs --authorization-webhook-config-file")?;
+        let flag = "--authorization-webhook-config-file";
+        let path = path.ok_or(AuthorizationError::MissingFlag { mode: "Webhook", flag })?;
         let kind = Configured::Webhook(Box::new(webhook_of_flags(path, options)?));
         Ok(ConfiguredAuthorizer { name: DEFAULT_WEBHOOK.to_owned(), kind })
     });
     configured.collect()
 }
 
-fn webhook_of_flags(path: &Path, options: &AuthorizationOptions) -> Result<ConfiguredWebhook, String> {
+fn webhook_of_flags(
+    path: &Path,
+    options: &AuthorizationOptions,
+) -> Result<ConfiguredWebhook, AuthorizationError> {
     let version = ReviewVersion::from_name(&options.authorization_webhook_version);
     let settings = WebhookSettings {
         authorized_ttl: options.authorization_webhook_cache_authorized_ttl.unwrap_or(AUTHORIZED_TTL),
         unauthorized_ttl: options.authorization_webhook_cache_unauthorized_ttl.unwrap_or(UNAUTHORIZED_TTL),
         timeout: WEBHOOK_TIMEOUT,
-        version: version.ok_or("--authorization-webhook-version must be v1 or v1beta1")?,
+        version: version.ok_or(AuthorizationError::WebhookVersion)?,
         denies_on_failure: false,
     };
     let conditions = MatchConditions::default();

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::clients::{Bounds, CallFailure, Client};
 use crate::metrics::{AuthorizationWebhookMetrics, CallResult};
 
-use super::conditions::MatchConditions;
+use super::conditions::{ConditionsFailure, MatchConditions};
 use super::review_spec::{ReviewVersion, spec_of};
 use super::{Attributes, Authorizer, Decision};
 
@@ -119,7 +119,7 @@ impl WebhookAuthorizer {
     }
 
     /// Returns whether the conditions hold.
-    fn is_asked(&self, attributes: &Attributes<'_>) -> Result<bool, String> {
+    fn is_asked(&self, attributes: &Attributes<'_>) -> Result<bool, ConditionsFailure> {
         if self.conditions.is_empty() {
             return Ok(true);
         }
@@ -171,7 +171,7 @@ impl Authorizer for WebhookAuthorizer {
         match self.is_asked(attributes) {
             Ok(true) => {}
             Ok(false) => return Decision::no_opinion(""),
-            Err(reason) => return self.failed(reason),
+            Err(failure) => return self.failed(failure.to_string()),
         }
         let spec = spec_of(attributes, self.settings.version);
         let question = spec.to_string().into_bytes();

@@ -26,7 +26,7 @@ const BITS: u8 = 0x03;
 
 /// Error of a PEM text without a usable private key. Not retryable.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum KeyError {
+pub enum KeyError {
     #[error("its key is encrypted: `openssl pkey` decrypts it")]
     Encrypted,
     #[error("it has no private key (PEM)")]

@@ -9,6 +9,7 @@ use http::{HeaderMap, StatusCode};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
+use registry_core::api::Reason;
 use serde_json::Value;
 
 use super::dial::DialError;
@@ -20,7 +21,7 @@ const MAX_COMPLAINT_CHARS: usize = 2048;
 
 /// Error of an answer whose body cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AnswerError {
+pub enum AnswerError {
     /// It is larger than this number of bytes. Not retryable.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
@@ -46,7 +47,7 @@ pub(crate) async fn read(body: Incoming, max_bytes: usize) -> Result<Bytes, Answ
     }
 }
 
-/// Returns the error of an answer whose status is not one of success. (`NewGenericServerResponse`)
+/// Returns the error of an answer whose status is not one of success.
 pub(crate) async fn refused(status: StatusCode, headers: &HeaderMap, body: Incoming) -> String {
     let body = read(body, MAX_COMPLAINT_BYTES).await.unwrap_or_default();
     if let Some(message) = status_message(&body) {
@@ -57,24 +58,49 @@ pub(crate) async fn refused(status: StatusCode, headers: &HeaderMap, body: Incom
         Some(media_type) if !media_type.starts_with("text/") => "unknown".to_owned(),
         _ => String::from_utf8_lossy(&body).trim().chars().take(MAX_COMPLAINT_CHARS).collect(),
     };
-    match status.as_u16() {
-        400 => "the server rejected our request for an unknown reason".to_owned(),
-        401 => "the server has asked for the client to provide credentials".to_owned(),
-        403 | 415 => text,
-        404 => "the server could not find the requested resource".to_owned(),
-        405 => "the server does not allow this method on the requested resource".to_owned(),
-        406 if matches!(&*text, "" | "unknown") => "the server was unable to respond with a content type that the client supports".to_owned(),
-        406 => text,
-        409 => "the server reported a conflict".to_owned(),
-        422 => "the server rejected our request due to an error in our request".to_owned(),
-        429 => "the server has received too many requests and has asked us to try again later".to_owned(),
-        503 => "the server is currently unable to handle the request".to_owned(),
-        504 => "the server was unable to return a response in the time allotted, but may still be processing the request".to_owned(),
-        code if code >= 500 => {
-            format!("an error on the server ({text:?}) has prevented the request from succeeding")
+    without_status(status, text).1
+}
+
+/// Returns client-go's reason and message for an answer with this status whose body is no `Status`, but this text.
+/// (`NewGenericServerResponse`)
+pub(crate) fn without_status(status: StatusCode, text: String) -> (Reason, String) {
+    let (reason, message) = match status.as_u16() {
+        400 => (Reason::BadRequest, "the server rejected our request for an unknown reason"),
+        401 => (Reason::Unauthorized, "the server has asked for the client to provide credentials"),
+        403 => return (Reason::Forbidden, text),
+        404 => (Reason::NotFound, "the server could not find the requested resource"),
+        405 => (Reason::MethodNotAllowed, "the server does not allow this method on the requested resource"),
+        406 if matches!(&*text, "" | "unknown") => {
+            let message = "the server was unable to respond with a content type that the client supports";
+            (Reason::NotAcceptable, message)
         }
-        code => format!("the server responded with the status code {code} but did not return more information"),
-    }
+        406 => return (Reason::NotAcceptable, text),
+        409 => (Reason::Conflict, "the server reported a conflict"),
+        415 => return (Reason::UnsupportedMediaType, text),
+        422 => (Reason::Invalid, "the server rejected our request due to an error in our request"),
+        429 => {
+            let message = "the server has received too many requests and has asked us to try again later";
+            (Reason::TooManyRequests, message)
+        }
+        503 => (Reason::ServiceUnavailable, "the server is currently unable to handle the request"),
+        504 => {
+            let message = "the server was unable to return a response in the time allotted, but may still be processing \
+                           the request";
+            (Reason::Timeout, message)
+        }
+        code if code >= 500 => {
+            let message =
+                format!("an error on the server ({text:?}) has prevented the request from succeeding");
+            return (Reason::InternalError, message);
+        }
+        code => {
+            let message = format!(
+                "the server responded with the status code {code} but did not return more information"
+            );
+            return (Reason::Unknown, message);
+        }
+    };
+    (reason, message.to_owned())
 }
 
 /// Returns the message of a body that is a `Status`.

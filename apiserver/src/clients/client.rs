@@ -65,9 +65,10 @@ pub(crate) struct Bounds {
     pub(crate) max_answer_bytes: usize,
 }
 
-/// Why there is no answer of success.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CallFailure {
+/// Error of a call without an answer of success.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct CallFailure {
     /// The reason.
     pub(crate) text: String,
     /// The status of the answer, if there is one.

@@ -130,12 +130,11 @@ impl Place {
             }
             Self::Endpoint { reach, own } => {
                 let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
-                let address: SocketAddr =
-                    address.ok_or_else(|| DialError::Service(format!("{url} has no address")))?;
+                let address: SocketAddr = address.ok_or_else(|| DialError::NoAddress(url.clone()))?;
                 return allowed(address.into(), *reach, Some(*own));
             }
         };
-        let host = resolver.host(namespace, name, port).await.map_err(DialError::Service)?;
+        let host = resolver.host(namespace, name, port).await?;
         allowed(route.resolve(&host, port).await?, resolver.reach(), own)
     }
 }

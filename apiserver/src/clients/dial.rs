@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use http::Uri;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -11,6 +12,8 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use crate::certificates::handshake_text;
+
+use super::service::ServiceError;
 
 /// A connection, encrypted or not.
 pub(crate) trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -29,8 +32,11 @@ pub(crate) enum DialError {
     #[error("address not allowed: {0} is this server's own")]
     OwnAddress(SocketAddr),
     /// There is no such service, or it has no address. Retryable.
-    #[error("{0}")]
-    Service(String),
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// A URL names no address. Not retryable.
+    #[error("{0} has no address")]
+    NoAddress(Uri),
     /// The name cannot be resolved, or the peer does not respond. Retryable.
     #[error("dial tcp {address}: {}", words(source))]
     Connect {

@@ -11,7 +11,7 @@ use crate::certificates::{self, KeyError, certificate_text, pem_text};
 /// Error of settings that no client can be made of. Not retryable before a file changes. The texts are client-go's, where it
 /// refuses the same.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SettingsError {
+pub enum SettingsError {
     /// A kubeconfig cannot be used.
     #[error("kubeconfig {}: {source}", .path.display())]
     Kubeconfig { path: PathBuf, source: Box<Self> },

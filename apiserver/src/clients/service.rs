@@ -2,7 +2,7 @@
 //!
 //! Kubernetes concept: `ResolveCluster` in `k8s.io/apiserver/pkg/util/proxy`.
 
-use registry_core::api::{GetOptions, Object};
+use registry_core::api::{GetOptions, Object, StatusError};
 use registry_core::registry::Stores;
 use registry_core::rest::{Answer, Getter as _};
 use registry_core::{RequestContext, Resource as _};
@@ -18,6 +18,24 @@ pub(crate) struct ServiceResolver {
     /// The addresses that services may have.
     reach: BackendReach,
     egress: Egress,
+}
+
+/// Error of a service that has no address. Retryable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServiceError {
+    #[error("services are not served")]
+    NotServed,
+    #[error("service {0:?} not found")]
+    NotFound(String),
+    #[error(r#"cannot route to service with ClusterIP "None""#)]
+    Headless,
+    #[error("no service port {port} found for service {name:?}")]
+    NoPort { name: String, port: u16 },
+    #[error("unsupported service type {0:?}")]
+    UnsupportedType(String),
+    /// The service cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] StatusError),
 }
 
 // === impl ServiceResolver ===
@@ -41,44 +59,40 @@ impl ServiceResolver {
     /// Returns the host of a service: its address in the cluster, or its external name.
     ///
     /// # Errors
-    /// Fails with a reason if there is no such service, or if it has no address.
-    pub(crate) async fn host(&self, namespace: &str, name: &str, port: u16) -> Result<String, String> {
+    /// Fails if there is no such service, or if it has no address.
+    pub(crate) async fn host(&self, namespace: &str, name: &str, port: u16) -> Result<String, ServiceError> {
         let found = self.find(namespace, name).await?;
-        let service = found.ok_or_else(|| format!("service {name:?} not found"))?;
+        let service = found.ok_or_else(|| ServiceError::NotFound(name.to_owned()))?;
         let field = |field: &str| service.get_str(&["spec", field]).unwrap_or_default();
         match field("type") {
-            "ClusterIP" if field("clusterIP") == "None" => {
-                Err(r#"cannot route to service with ClusterIP "None""#.to_owned())
-            }
+            "ClusterIP" if field("clusterIP") == "None" => Err(ServiceError::Headless),
             "ClusterIP" | "LoadBalancer" | "NodePort" => {
                 let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
                 let mut numbers = ports.filter_map(|port| port.get("port").and_then(Value::as_u64));
                 if !numbers.any(|number| number == u64::from(port)) {
-                    return Err(format!("no service port {port} found for service {name:?}"));
+                    return Err(ServiceError::NoPort { name: name.to_owned(), port });
                 }
                 Ok(field("clusterIP").to_owned())
             }
             "ExternalName" => Ok(field("externalName").to_owned()),
-            other => Err(format!("unsupported service type {other:?}")),
+            other => Err(ServiceError::UnsupportedType(other.to_owned())),
         }
     }
 
     /// Returns a service from the cache; if it is missing there, reads consistently. `None` if there is none.
     ///
     /// # Errors
-    /// Fails with a reason if services cannot be read.
-    pub(crate) async fn find(&self, namespace: &str, name: &str) -> Result<Option<Object>, String> {
-        let store = self.stores.get(Services::TYPE).ok_or("services are not served")?;
+    /// Fails if services cannot be read.
+    pub(crate) async fn find(&self, namespace: &str, name: &str) -> Result<Option<Object>, ServiceError> {
+        let store = self.stores.get(Services::TYPE).ok_or(ServiceError::NotServed)?;
         let context = RequestContext::system(namespace);
         for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
             match store.get(&context, name, &options).await {
-                Ok(Answer::Stored(entry)) => {
-                    return store.read(&entry).map(Some).map_err(|error| error.to_string());
-                }
+                Ok(Answer::Stored(entry)) => return Ok(Some(store.read(&entry)?)),
                 Ok(Answer::Object(object)) => return Ok(Some(object)),
                 Ok(Answer::Success(_)) => {}
                 Err(failure) if failure.is_not_found() => {}
-                Err(failure) => return Err(failure.to_string()),
+                Err(failure) => return Err(failure.into()),
             }
         }
         Ok(None)

@@ -6,7 +6,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use registry_core::codec::{Limits, yaml};
+use registry_core::api::validation::ErrorList;
+use registry_core::codec::{DecodeError, Limits, yaml};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,6 +20,37 @@ use super::validation::validate;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The default version of a key management service's API.
 const DEFAULT_KMS_VERSION: &str = "v1";
+
+/// Error of a configuration that cannot be used. Not retryable before the file changes. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    #[error(
+        "error while loading file: error reading encryption provider configuration file {path:?}: {source}"
+    )]
+    Unreadable { path: String, source: std::io::Error },
+    #[error("error while loading file: encryption provider configuration file {0:?} is empty")]
+    Empty(String),
+    #[error("error decoding encryption provider configuration file {path:?}: {source}")]
+    Undecodable { path: String, source: ParseError },
+    #[error("{0}")]
+    Invalid(ErrorList),
+}
+
+/// Error of a file that is no configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseError {
+    #[error(transparent)]
+    Syntax(#[from] DecodeError),
+    /// Fields stand twice, which the texts name.
+    #[error("strict decoding error: {}", .0.join(", "))]
+    Duplicates(Vec<String>),
+    #[error("Object 'Kind' is missing")]
+    NoKind,
+    #[error("no kind {kind:?} is registered for version {api_version:?}")]
+    OtherKind { kind: String, api_version: String },
+    #[error("strict decoding error: {0}")]
+    Fields(#[from] serde_json::Error),
+}
 
 /// A configuration that is valid.
 #[derive(Debug)]
@@ -132,44 +164,35 @@ fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duratio
 ///
 /// # Errors
 /// Fails with Kubernetes' message.
-pub(super) fn read(path: &Path) -> Result<LoadedConfiguration, String> {
-    let failed = |reason: String| format!("error while parsing file: {reason}");
-    let shown = path.display().to_string();
-    let content = std::fs::read(path).map_err(|error| {
-        failed(format!(
-            "error while loading file: error reading encryption provider configuration file {shown:?}: {error}"
-        ))
-    })?;
+pub(super) fn read(path: &Path) -> Result<LoadedConfiguration, FileError> {
+    let shown = || path.display().to_string();
+    let content = std::fs::read(path).map_err(|source| FileError::Unreadable { path: shown(), source })?;
     if content.is_empty() {
-        return Err(failed(format!(
-            "error while loading file: encryption provider configuration file {shown:?} is empty"
-        )));
+        return Err(FileError::Empty(shown()));
     }
-    let configuration = parse(&content).map_err(|reason| {
-        failed(format!("error decoding encryption provider configuration file {shown:?}: {reason}"))
-    })?;
+    let configuration = parse(&content).map_err(|source| FileError::Undecodable { path: shown(), source })?;
     let errors = validate(&configuration);
     if !errors.is_empty() {
-        return Err(failed(errors.to_string()));
+        return Err(FileError::Invalid(errors));
     }
     Ok(LoadedConfiguration { configuration, content })
 }
 
 /// Parses a configuration. Unknown and duplicate fields are errors: a setting that has no effect would leave values
 /// unprotected.
-pub(super) fn parse(content: &[u8]) -> Result<EncryptionConfiguration, String> {
-    let decoded = yaml::decode(content, &Limits::default()).map_err(|error| error.0)?;
+pub(super) fn parse(content: &[u8]) -> Result<EncryptionConfiguration, ParseError> {
+    let decoded = yaml::decode(content, &Limits::default())?;
     if !decoded.duplicates.is_empty() {
-        return Err(format!("strict decoding error: {}", decoded.duplicates.join(", ")));
+        return Err(ParseError::Duplicates(decoded.duplicates));
     }
     let value = decoded.value;
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if kind.is_empty() {
-        return Err("Object 'Kind' is missing".to_owned());
+        return Err(ParseError::NoKind);
     }
     if api_version != "apiserver.config.k8s.io/v1" || kind != "EncryptionConfiguration" {
-        return Err(format!("no kind {kind:?} is registered for version {api_version:?}"));
+        return Err(ParseError::OtherKind { kind, api_version });
     }
-    serde_json::from_value(value).map_err(|error| format!("strict decoding error: {error}"))
+    Ok(serde_json::from_value(value)?)
 }

@@ -74,7 +74,7 @@ pub(super) struct EncryptResponse {
 
 /// Error of the address of a service. Not retryable.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum EndpointError {
+pub enum EndpointError {
     #[error("unsupported endpoint {0:?}")]
     Unsupported(String),
     #[error("endpoint {0:?} names no socket")]

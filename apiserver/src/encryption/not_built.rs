@@ -12,21 +12,18 @@ use crate::health::Check;
 
 /// Encryption is configured, but not a part of this program. Not retryable.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct EncryptionError(pub String);
+#[error(
+    "--encryption-provider-config: this server was built without encryption at rest: build `apiserver` with the feature \
+     `encryption`"
+)]
+pub struct EncryptionError;
 
 /// No encryption: it has no values.
 pub(crate) enum Encryption {}
 
 /// Refuses a configuration.
 pub(crate) fn check(_path: &Path) -> Result<(), EncryptionError> {
-    Err(refused())
-}
-
-fn refused() -> EncryptionError {
-    let text = "--encryption-provider-config: this server was built without encryption at rest: build `apiserver` with the \
-                feature `encryption`";
-    EncryptionError(text.to_owned())
+    Err(EncryptionError)
 }
 
 // === impl Encryption ===
@@ -38,7 +35,7 @@ impl Encryption {
         _reloads: bool,
         _metrics: TransformMetrics,
     ) -> Ready<Result<Arc<Self>, EncryptionError>> {
-        ready(Err(refused()))
+        ready(Err(EncryptionError))
     }
 
     pub(crate) fn transformer(&self, _resource: GroupResource) -> Arc<dyn Transformer> {

@@ -8,10 +8,12 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::task::JoinError;
+
 use crate::metrics::{hash, now_seconds};
 
 use super::transformers::Transformers;
-use super::{Encryption, config};
+use super::{Encryption, EncryptionError, config};
 
 /// Interval between looks at the file.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -35,13 +37,26 @@ async fn follow(encryption: Weak<Encryption>, mut content: Vec<u8>) {
                 encryption.metrics.configured(&hash(&content));
                 tracing::info!("loaded the changed encryption configuration");
             }
-            Err(reason) => {
+            Err(error) => {
                 encryption.metrics.reloaded(false, now_seconds());
                 let path = encryption.path.display();
-                tracing::error!("error processing encryption config file {path}: {reason}");
+                tracing::error!("error processing encryption config file {path}: {error}");
             }
         }
     }
+}
+
+/// Error of a changed configuration that cannot be used. Retryable if a service does not answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReloadError {
+    #[error(transparent)]
+    Configuration(#[from] EncryptionError),
+    /// The task that reads the file was stopped.
+    #[error(transparent)]
+    Stopped(#[from] JoinError),
+    /// Key management services fail, with these texts.
+    #[error("{}", .0.join(", "))]
+    Unhealthy(Vec<String>),
 }
 
 // === impl Encryption ===
@@ -51,17 +66,17 @@ impl Encryption {
     ///
     /// # Errors
     /// Fails with a reason if it cannot be used.
-    pub(super) async fn reload(&self, content: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    pub(super) async fn reload(&self, content: &[u8]) -> Result<Option<Vec<u8>>, ReloadError> {
         let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || config::read(&path)).await;
-        let loaded = read.map_err(|error| error.to_string())??;
+        let read = tokio::task::spawn_blocking(move || config::read(&path)).await?;
+        let loaded = read.map_err(EncryptionError::from)?;
         if loaded.content == content {
             return Ok(None);
         }
-        let transformers = Transformers::new(&loaded, &self.metrics)?;
+        let transformers = Transformers::new(&loaded, &self.metrics).map_err(EncryptionError::from)?;
         let failures = transformers.check().await;
         if !failures.is_empty() {
-            return Err(failures.join(", "));
+            return Err(ReloadError::Unhealthy(failures));
         }
         self.current.store(Arc::new(transformers));
         Ok(Some(loaded.content))

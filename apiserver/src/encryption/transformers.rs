@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
 use registry_core::api::GroupResource;
 use registry_core::metrics::TransformMetrics;
-use registry_core::storage::transform::aes::{Cbc, Gcm};
+use registry_core::storage::transform::aes::{Cbc, Gcm, KeySizeError};
 use registry_core::storage::transform::kms::Kms;
 use registry_core::storage::transform::prefix::{PrefixTransformer, PrefixTransformers};
 use registry_core::storage::transform::secretbox::SecretBox;
@@ -17,7 +17,7 @@ use registry_core::storage::transform::{Identity, Transformer};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::config::{Key, KmsConfiguration, LoadedConfiguration, ProviderConfiguration};
-use super::kms::KmsClient;
+use super::kms::{EndpointError, KmsClient};
 
 /// Interval between the checks of a service that is healthy, and of one that is not.
 const HEALTHY_INTERVAL: Duration = Duration::from_mins(1);
@@ -41,6 +41,30 @@ fn shown(group: &str, resource: &str) -> String {
     if group.is_empty() && resource != "*" { resource.to_owned() } else { format!("{resource}.{group}") }
 }
 
+/// Error of a provider that cannot be used. Not retryable. The texts are Kubernetes', where it refuses the same.
+#[derive(Debug, thiserror::Error)]
+pub enum ProviderError {
+    #[error("resource {resource:?} is masked by earlier rule {by:?}")]
+    Masked { resource: String, by: String },
+    #[error("could not use the secret for named key {key}: {source}")]
+    Secret { key: String, source: SecretError },
+    #[error("KMSv1 is deprecated and not supported by this server. Use KMSv2 instead")]
+    KmsVersion,
+    #[error("could not configure KMSv2-Plugin's probe {name:?}, error: {source}")]
+    KmsEndpoint { name: String, source: EndpointError },
+}
+
+/// Error of a secret that is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    #[error(transparent)]
+    Base64(#[from] base64::DecodeError),
+    #[error(transparent)]
+    Size(#[from] KeySizeError),
+    #[error("expected key size 32 for secretbox provider, got {0}")]
+    SecretBox(usize),
+}
+
 // === impl Transformers ===
 
 impl Transformers {
@@ -48,23 +72,21 @@ impl Transformers {
     ///
     /// # Errors
     /// Fails with Kubernetes' message if a rule has no effect, or a provider is not supported.
-    pub(super) fn new(loaded: &LoadedConfiguration, metrics: &TransformMetrics) -> Result<Self, String> {
-        let failed = |reason: String| format!("error while building transformers: {reason}");
+    pub(super) fn new(
+        loaded: &LoadedConfiguration,
+        metrics: &TransformMetrics,
+    ) -> Result<Self, ProviderError> {
         let mut by_resource: HashMap<(String, String), PrefixTransformers> = HashMap::new();
         let mut services = Vec::new();
         for rule in &loaded.configuration.resources {
-            let built: Result<Vec<_>, String> =
-                rule.providers.iter().map(|provider| transformer(provider, &mut services, metrics)).collect();
-            let built = built.map_err(failed)?;
+            let built = rule.providers.iter().map(|provider| transformer(provider, &mut services, metrics));
+            let built = built.collect::<Result<Vec<_>, _>>()?;
             for text in &rule.resources {
                 let (group, resource) = parse_resource(text);
                 for (earlier_group, earlier) in [(group, "*"), ("*", "*")] {
                     if by_resource.contains_key(&(earlier_group.to_owned(), earlier.to_owned())) {
-                        return Err(failed(format!(
-                            "resource {:?} is masked by earlier rule {:?}",
-                            shown(group, resource),
-                            shown(earlier_group, earlier)
-                        )));
+                        let by = shown(earlier_group, earlier);
+                        return Err(ProviderError::Masked { resource: shown(group, resource), by });
                     }
                 }
                 by_resource
@@ -124,23 +146,20 @@ fn transformer(
     provider: &ProviderConfiguration,
     services: &mut Vec<Arc<Kms>>,
     metrics: &TransformMetrics,
-) -> Result<PrefixTransformer, String> {
+) -> Result<PrefixTransformer, ProviderError> {
     const AES: &str = "no matching key was found for the provided AES transformer";
     const SECRETBOX: &str = "no matching key was found for the provided Secretbox transformer";
     if let Some(keys) = &provider.aesgcm {
-        let gcm = |secret: &[u8]| Ok(Arc::new(Gcm::new(secret).map_err(|error| error.to_string())?) as _);
+        let gcm = |secret: &[u8]| Ok(Arc::new(Gcm::new(secret)?) as _);
         return keyed("k8s:enc:aesgcm:v1:", &keys.keys, AES, gcm);
     }
     if let Some(keys) = &provider.aescbc {
-        let cbc = |secret: &[u8]| Ok(Arc::new(Cbc::new(secret).map_err(|error| error.to_string())?) as _);
+        let cbc = |secret: &[u8]| Ok(Arc::new(Cbc::new(secret)?) as _);
         return keyed("k8s:enc:aescbc:v1:", &keys.keys, AES, cbc);
     }
     if let Some(keys) = &provider.secretbox {
         let secretbox = |secret: &[u8]| {
-            let length = secret.len();
-            let secret = secret
-                .try_into()
-                .map_err(|_| format!("expected key size 32 for secretbox provider, got {length}"))?;
+            let secret = secret.try_into().map_err(|_| SecretError::SecretBox(secret.len()))?;
             Ok(Arc::new(SecretBox::new(secret)) as _)
         };
         return keyed("k8s:enc:secretbox:v1:", &keys.keys, SECRETBOX, secretbox);
@@ -158,26 +177,25 @@ fn keyed(
     prefix: &str,
     keys: &[Key],
     no_match: &'static str,
-    make: impl Fn(&[u8]) -> Result<Arc<dyn Transformer>, String>,
-) -> Result<PrefixTransformer, String> {
+    make: impl Fn(&[u8]) -> Result<Arc<dyn Transformer>, SecretError>,
+) -> Result<PrefixTransformer, ProviderError> {
     let mut transformers = Vec::with_capacity(keys.len());
     for Key { name, secret } in keys {
-        let failed = |reason: String| format!("could not use the secret for named key {name}: {reason}");
-        let secret = STANDARD.decode(secret).map_err(|error| failed(error.to_string()))?;
-        let transformer = make(&secret).map_err(failed)?;
+        let transformer = STANDARD.decode(secret).map_err(SecretError::from).and_then(|secret| make(&secret));
+        let transformer =
+            transformer.map_err(|source| ProviderError::Secret { key: name.clone(), source })?;
         transformers.push(PrefixTransformer { prefix: format!("{name}:"), transformer });
     }
     let transformer = Arc::new(PrefixTransformers::new(transformers, no_match));
     Ok(PrefixTransformer { prefix: prefix.to_owned(), transformer })
 }
 
-fn service(configuration: &KmsConfiguration, metrics: &TransformMetrics) -> Result<Arc<Kms>, String> {
+fn service(configuration: &KmsConfiguration, metrics: &TransformMetrics) -> Result<Arc<Kms>, ProviderError> {
     if configuration.api_version != "v2" {
-        return Err("KMSv1 is deprecated and not supported by this server. Use KMSv2 instead".to_owned());
+        return Err(ProviderError::KmsVersion);
     }
     let client = KmsClient::new(&configuration.endpoint, configuration.timeout, metrics.clone());
-    let client = client.map_err(|error| {
-        format!("could not configure KMSv2-Plugin's probe {:?}, error: {error}", configuration.name)
-    })?;
+    let name = || configuration.name.clone();
+    let client = client.map_err(|source| ProviderError::KmsEndpoint { name: name(), source })?;
     Ok(Arc::new(Kms::new(configuration.name.as_str(), Arc::new(client))))
 }

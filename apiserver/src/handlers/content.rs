@@ -135,7 +135,7 @@ fn decode_conforming(
     bound_issues(&mut issues);
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
-    Ok(NewObject { object: Object::from_value(value).unwrap_or_default(), empty_fields })
+    Ok(NewObject { object: in_form(value)?, empty_fields })
 }
 
 /// The declared type of a body, its fields, and the duplicate ones.
@@ -152,7 +152,7 @@ fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declarat
     if custom::is_custom_object(call) {
         custom::check_type(call, &fields, bytes, format)?;
     }
-    let declared = Declared::from_fields(&fields, call).map_err(|why| unrecognized(&why))?;
+    let declared = Declared::from_fields(&fields, call).map_err(|error| unrecognized(&error.to_string()))?;
     declared.check(call)?;
     Ok((declared, fields, decoded.duplicates))
 }
@@ -272,6 +272,15 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
     }
 }
 
+/// Returns the object that a schema has changed.
+///
+/// # Errors
+/// 500 if it is none any longer.
+fn in_form(value: Value) -> Result<Object, StatusError> {
+    let changed = |value| format!("the schema turned an object into {}", json::type_name(&value));
+    Object::from_value(value).map_err(|value| StatusError::internal(changed(value)))
+}
+
 /// Returns the object with the defaults of its schema and its resource. A list that the client sent empty gets none.
 ///
 /// # Errors
@@ -287,7 +296,7 @@ pub(super) fn set_defaults(
     }
     let mut value = object.into_value();
     storage.schema().apply_defaults(&mut value, &call.context.budget)?;
-    let mut object = Object::from_value(value).unwrap_or_default();
+    let mut object = in_form(value)?;
     storage.apply_defaults(&mut object);
     if let Some(empty) = empty_fields {
         empty.take_out(&mut object);

@@ -11,7 +11,7 @@ use registry_core::api::{
 use registry_core::apply::keep_reset;
 use registry_core::context::Budget;
 use registry_core::rest::{NewObject, UpdatedObject};
-use registry_core::schema::{EmptyFields, FieldIssue};
+use registry_core::schema::{ConformError, EmptyFields, FieldIssue};
 use serde_json::Value;
 
 use crate::admission::Operation;
@@ -21,7 +21,7 @@ use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_b
 use super::answer::object_answer;
 use super::call::Call;
 use super::content::{
-    bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
+    StrictError, bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
 };
 use super::creation::CreationRight;
 use super::options::patch_options;
@@ -163,6 +163,26 @@ struct Patched<'a> {
     empty_fields: EmptyFields,
 }
 
+/// Error of a patched document that is no object of the route's kind. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+enum Unfit {
+    #[error("the patched document is no object")]
+    NoObject,
+    #[error(
+        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
+    )]
+    NotRegistered { kind: String, api_version: String },
+    #[error("converting ({from}) to ({to}): unknown conversion")]
+    Conversion { from: String, to: String },
+    #[error(transparent)]
+    Field(ConformError),
+    /// A field of the result of a strategic merge patch, which Go reads from a map.
+    #[error("{}", .0.map_message())]
+    Map(#[source] ConformError),
+    #[error(transparent)]
+    Strict(#[from] StrictError),
+}
+
 // === impl Patched ===
 
 #[async_trait]
@@ -182,12 +202,12 @@ impl UpdatedObject for Patched<'_> {
                 self.empty_fields = new.empty_fields;
                 new.object
             }
-            Err(why) => {
+            Err(unfit) => {
                 context.budget.check()?;
                 // The patched document is no longer available: this is rare enough to compute it again.
                 let patched = self.apply(current)?;
                 let schema = call.route.path.capabilities.storage.schema();
-                return Err(invalid_patch(&self.document.shown(&patched, &schema), &why));
+                return Err(invalid_patch(&self.document.shown(&patched, &schema), &unfit.to_string()));
             }
         };
         self.pins_version = object.resource_version() != current.resource_version();
@@ -219,14 +239,12 @@ impl Patched<'_> {
     /// Returns the patched value as an object of the route's kind.
     ///
     /// # Errors
-    /// Returns the reason why it is not one.
-    fn conform(&self, mut value: Value) -> Result<NewObject, String> {
+    /// Fails if it is none.
+    fn conform(&self, mut value: Value) -> Result<NewObject, Unfit> {
         let call = self.call;
         let kind = call.route.kind;
         keep_reset(&mut value);
-        let Ok(mut object) = Object::from_value(value) else {
-            return Err("the patched document is no object".to_owned());
-        };
+        let mut object = Object::from_value(value).map_err(|_| Unfit::NoObject)?;
         let is_strategic = self.document.is_strategic();
         if is_strategic || object.kind().is_empty() {
             // The result of a strategic patch is of the route's kind, whatever type it declares.
@@ -240,7 +258,7 @@ impl Patched<'_> {
         let mut empty_fields = EmptyFields::default();
         schema
             .conform_as_sent(&call.context.budget, &mut value, &mut odd, &mut empty_fields)
-            .map_err(|fault| if is_strategic { fault.map_message().to_owned() } else { fault.text })?;
+            .map_err(|fault| if is_strategic { Unfit::Map(fault) } else { Unfit::Field(fault) })?;
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {
             odd.sort();
@@ -249,28 +267,27 @@ impl Patched<'_> {
         if !is_strategic {
             bound_issues(&mut issues);
         }
-        settle_issues(call, &issues, self.options.field_validation).map_err(|strict| strict.to_string())?;
-        Ok(NewObject { object: Object::from_value(value).unwrap_or_default(), empty_fields })
+        settle_issues(call, &issues, self.options.field_validation)?;
+        let object = Object::from_value(value).map_err(|_| Unfit::NoObject)?;
+        Ok(NewObject { object, empty_fields })
     }
 
     /// Returns the reason why a patched document that declares another kind or version is not of the route's
     /// kind.
-    fn foreign(&self, object: Object) -> String {
+    fn foreign(&self, object: Object) -> Unfit {
         let route = self.call.route;
         let api_version = object.api_version().to_owned();
         let kind = object.kind().to_owned();
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         if !self.call.api.served().knows_kind(group, version, &kind) {
-            return format!(
-                "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
-            );
+            return Unfit::NotRegistered { kind, api_version };
         }
         let schema = route.path.capabilities.storage.schema().table().schema_of(&api_version, &kind);
         let conformed = schema.map(|schema| schema.conform(&mut object.into_value(), &mut Vec::new()));
         if let Some(Err(fault)) = conformed {
-            return fault.text;
+            return Unfit::Field(fault);
         }
-        format!("converting ({version}.{kind}) to ({}): unknown conversion", route.go_type(route.kind.kind))
+        Unfit::Conversion { from: format!("{version}.{kind}"), to: route.go_type(route.kind.kind) }
     }
 }
 

@@ -12,7 +12,7 @@ use resources::api::apiextensions::CustomResourceController;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::Check;
+use super::{Check, Unhealthy};
 
 /// Maximum time for the store's health check.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -29,7 +29,7 @@ pub(crate) struct PingCheck;
 /// `etcd`: the store is healthy, whichever it is.
 pub struct EngineCheck {
     engine: Arc<dyn Mvcc>,
-    last: Mutex<Option<(Instant, Result<(), String>)>>,
+    last: Mutex<Option<(Instant, Result<(), Unhealthy>)>>,
 }
 
 /// `informer-sync`: every informer has its first list, and the store of every resource, with its cache, was ready once.
@@ -64,7 +64,7 @@ pub(crate) struct ShutdownCheck(pub(crate) CancellationToken);
 
 #[async_trait]
 impl Check for PingCheck {
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), Unhealthy> {
         Ok(())
     }
 }
@@ -80,7 +80,7 @@ impl EngineCheck {
 
 #[async_trait]
 impl Check for EngineCheck {
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), Unhealthy> {
         // Concurrent requests wait for the same result.
         let mut last = self.last.lock().await;
         if let Some((at, answer)) = &*last
@@ -89,8 +89,8 @@ impl Check for EngineCheck {
             return answer.clone();
         }
         let answer = match tokio::time::timeout(ENGINE_TIMEOUT, self.engine.health()).await {
-            Ok(answer) => answer,
-            Err(_) => Err("the store did not answer in time".to_owned()),
+            Ok(answer) => answer.map_err(|reason| Unhealthy(reason.to_string())),
+            Err(_) => Err(Unhealthy("the store did not answer in time".to_owned())),
         };
         *last = Some((Instant::now(), answer.clone()));
         answer
@@ -119,13 +119,13 @@ impl ReadinessCheck {
 
 #[async_trait]
 impl Check for ReadinessCheck {
-    async fn check(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), Unhealthy> {
         let waiting = self.first_start.waiting(Instant::now(), || self.waiting_stores());
         let unsynced = self.informers.iter().filter(|(_, synced)| !synced.is_synced());
         let unsynced = unsynced.map(|(resource, _)| format!("{resource}: its objects are being read"));
         // Names each, so that the user sees what is missing.
         let waiting: Vec<String> = waiting.into_iter().chain(unsynced).collect();
-        if waiting.is_empty() { Ok(()) } else { Err(waiting.join("; ")) }
+        if waiting.is_empty() { Ok(()) } else { Err(Unhealthy(waiting.join("; "))) }
     }
 }
 
@@ -164,23 +164,28 @@ impl Completion {
     }
 }
 
+fn not_finished() -> Unhealthy {
+    Unhealthy("not finished".to_owned())
+}
+
 #[async_trait]
 impl Check for Completion {
-    async fn check(&self) -> Result<(), String> {
-        if self.done.load(Ordering::Acquire) { Ok(()) } else { Err("not finished".to_owned()) }
+    async fn check(&self) -> Result<(), Unhealthy> {
+        if self.done.load(Ordering::Acquire) { Ok(()) } else { Err(not_finished()) }
     }
 }
 
 #[async_trait]
 impl Check for CustomResourcesCheck {
-    async fn check(&self) -> Result<(), String> {
-        if self.0.is_synced() { Ok(()) } else { Err("not finished".to_owned()) }
+    async fn check(&self) -> Result<(), Unhealthy> {
+        if self.0.is_synced() { Ok(()) } else { Err(not_finished()) }
     }
 }
 
 #[async_trait]
 impl Check for ShutdownCheck {
-    async fn check(&self) -> Result<(), String> {
-        if self.0.is_cancelled() { Err("process is shutting down".to_owned()) } else { Ok(()) }
+    async fn check(&self) -> Result<(), Unhealthy> {
+        let shutting_down = || Unhealthy("process is shutting down".to_owned());
+        if self.0.is_cancelled() { Err(shutting_down()) } else { Ok(()) }
     }
 }

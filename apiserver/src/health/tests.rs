@@ -79,7 +79,8 @@ async fn an_informer_without_its_first_list_is_not_ready() {
     let task = informer.into_task();
     let synced = task.synced();
     let check = ReadinessCheck::new(Arc::default(), vec![(task.resource(), synced.clone())]);
-    assert_eq!(check.check().await, Err("namespaces: its objects are being read".to_owned()));
+    let waiting = "namespaces: its objects are being read".to_owned();
+    assert_eq!(check.check().await, Err(Unhealthy(waiting)));
     let running = tokio::spawn(task.run());
     assert!(synced.wait().await);
     assert_eq!(check.check().await, Ok(()));

@@ -50,6 +50,20 @@ struct KindName {
     kind: String,
 }
 
+/// Error of a kind whose objects are not known. Retryable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KindError {
+    #[error("the main server has not answered whether it has the kind {0}")]
+    NoAnswer(String),
+    #[error("the objects of the kind {kind} are not known yet{}", reason(.source.as_ref()))]
+    NotListed { kind: String, source: Option<SourceError> },
+    #[error("policies have parameters of more than {} kinds", MAX_KINDS)]
+    TooMany,
+    /// The main server does not say whether it has the kind.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
 /// A kind has to be looked up.
 struct NotKnown;
 
@@ -71,6 +85,10 @@ struct ListedResource {
     namespaced: bool,
 }
 
+fn reason(failure: Option<&SourceError>) -> String {
+    failure.map_or_else(String::new, |failure| format!(": {failure}"))
+}
+
 // === impl MainKinds ===
 
 impl MainKinds {
@@ -82,27 +100,26 @@ impl MainKinds {
     /// Returns a kind, whose objects are known; `None` if the main server does not have it.
     ///
     /// # Errors
-    /// Fails with a reason if the main server does not answer in time, or refuses.
+    /// Fails if the main server does not answer in time, or refuses.
     pub(crate) async fn find(
         &self,
         group: &str,
         version: &str,
         kind: &str,
-    ) -> Result<Option<Arc<MainKind>>, String> {
+    ) -> Result<Option<Arc<MainKind>>, KindError> {
         let [group, version, kind] = [group, version, kind].map(str::to_owned);
         let name = KindName { group, version, kind };
         let deadline = Instant::now() + TIMEOUT;
         let found = tokio::time::timeout_at(deadline, self.find_or_discover(&name)).await;
-        let late = || format!("the main server has not answered whether it has the kind {}", name.kind);
-        let Some(found) = found.map_err(|_| late())?? else { return Ok(None) };
+        let Ok(found) = found else { return Err(KindError::NoAnswer(name.kind)) };
+        let Some(found) = found? else { return Ok(None) };
         if tokio::time::timeout_at(deadline, found.objects.listed()).await.is_err() {
-            let reason = found.objects.failure().map_or_else(String::new, |failure| format!(": {failure}"));
-            return Err(format!("the objects of the kind {} are not known yet{reason}", name.kind));
+            return Err(KindError::NotListed { kind: name.kind, source: found.objects.failure() });
         }
         Ok(Some(found))
     }
 
-    async fn find_or_discover(&self, name: &KindName) -> Result<Option<Arc<MainKind>>, String> {
+    async fn find_or_discover(&self, name: &KindName) -> Result<Option<Arc<MainKind>>, KindError> {
         if let Ok(answer) = self.find_known(name) {
             return Ok(answer);
         }
@@ -119,7 +136,7 @@ impl MainKinds {
             return Ok(None);
         };
         if known.len() >= MAX_KINDS {
-            return Err(format!("policies have parameters of more than {MAX_KINDS} kinds"));
+            return Err(KindError::TooMany);
         }
         let kind = Arc::new(self.followed(name, &listed));
         known.insert(name.clone(), Known::Present { kind: kind.clone(), used: now });
@@ -141,11 +158,11 @@ impl MainKinds {
     }
 
     /// Returns the resource of a kind in the main server's discovery.
-    async fn discover(&self, name: &KindName) -> Result<Option<ListedResource>, String> {
+    async fn discover(&self, name: &KindName) -> Result<Option<ListedResource>, SourceError> {
         let list: ResourceList = match source::document(&*self.client, &name.root()).await {
             Ok(list) => list,
             Err(SourceError::NotFound(_)) => return Ok(None),
-            Err(failure) => return Err(failure.to_string()),
+            Err(failure) => return Err(failure),
         };
         let is_wanted =
             |resource: &ListedResource| resource.kind == name.kind && !resource.name.contains('/');

@@ -32,7 +32,7 @@ const SILENCE: Duration = Duration::from_mins(3);
 
 /// Why the main server does not answer as expected.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum SourceError {
+pub enum SourceError {
     /// It does not know what was asked for.
     #[error("the main server does not have it: {0}")]
     NotFound(String),

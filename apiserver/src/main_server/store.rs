@@ -18,8 +18,8 @@ use registry_core::resource::{Resource as _, ResourceDescription, Versions};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 use registry_core::storage::interface::ValidateDeletion;
 use registry_core::storage::{
-    Entry, Interface, ListPage, ListRequest, NewValue, Revision, StorageError, StoredObject, TryUpdate,
-    Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
+    Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError, StoredObject,
+    TryUpdate, Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
 };
 use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
 use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
@@ -92,7 +92,7 @@ trait Reads: Send + Sync + 'static {
     /// As [`Interface::count`].
     async fn count(&self, prefix: &str) -> Result<u64, StorageError>;
     /// As [`Interface::readiness`].
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         Ok(())
     }
 }
@@ -309,7 +309,7 @@ impl<R: Reads> Interface for ReadOnly<R> {
         Err(StorageError::unavailable("the main server reports its progress by itself"))
     }
 
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         self.0.readiness()
     }
 }
@@ -401,7 +401,7 @@ impl Reads for MainStore {
         self.source.count(prefix).await
     }
 
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         self.cacher.readiness()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use super::{OptionsError, parse_duration};
+use super::{OptionsError, ValueError, parse_duration};
 
 /// Authentication of clients.
 #[derive(Args, Clone, Debug)]
@@ -207,11 +207,10 @@ impl FrontProxyOptions {
 }
 
 /// Reads `key=value`.
-fn parse_pair(text: &str) -> Result<(String, String), String> {
-    let (key, value) =
-        text.split_once('=').ok_or_else(|| format!("\"{text}\" has no =: write claim=value"))?;
+fn parse_pair(text: &str) -> Result<(String, String), ValueError> {
+    let (key, value) = text.split_once('=').ok_or_else(|| ValueError::NoPair(text.to_owned()))?;
     if key.trim().is_empty() {
-        return Err(format!("\"{text}\" names no claim"));
+        return Err(ValueError::NoClaim(text.to_owned()));
     }
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }

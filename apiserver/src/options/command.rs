@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::command_line::Shell;
-use super::{Options, StorageBackend, parse_duration};
+use super::{Options, StorageBackend, ValueError, parse_duration};
 
 const TOKEN_EXAMPLES: &str = "\
 The token of a service account is signed with the key in the data directory, or with
@@ -243,9 +243,9 @@ impl Options {
 // === impl ServiceAccountName ===
 
 impl FromStr for ServiceAccountName {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let is_name = |name: &str| {
             let is_letter = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'.');
             name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(is_letter)
@@ -254,7 +254,7 @@ impl FromStr for ServiceAccountName {
             Some((namespace, name)) if is_name(namespace) && is_name(name) => {
                 Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
             }
-            _ => Err("it is not NAMESPACE/NAME or NAMESPACE:NAME".to_owned()),
+            _ => Err(ValueError::NoAccount),
         }
     }
 }

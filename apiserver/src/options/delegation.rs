@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command};
 
-use super::{Options, OptionsError};
+use super::{Options, OptionsError, ValueError};
 
 /// The names of the fields below, which are those of the arguments.
 const ARGUMENTS: [&str; 7] = [
@@ -91,14 +91,11 @@ impl DelegationOptions {
     ///
     /// # Errors
     /// Returns the reason for the first one that was.
-    pub(super) fn refuse(matches: &ArgMatches) -> Result<(), String> {
+    pub(super) fn refuse(matches: &ArgMatches) -> Result<(), ValueError> {
         let is_given = |name: &&&str| matches.value_source(name) == Some(ValueSource::CommandLine);
         match ARGUMENTS.iter().find(is_given) {
             None => Ok(()),
-            Some(name) => Err(format!(
-                "--{} is a flag of extension servers, and this program is none",
-                name.replace('_', "-")
-            )),
+            Some(name) => Err(ValueError::NoExtension(name.replace('_', "-"))),
         }
     }
 }

@@ -12,15 +12,20 @@ const UNITS: [(&str, u64); 7] = [
     ("h", 3_600_000_000_000),
 ];
 
+/// Error of a text that is no duration, or a negative one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is no duration such as 300ms, 30s, 5m or 1h30m")]
+pub struct DurationError(String);
+
 /// Parses a duration: `300ms`, `1.5h`, `1h30m`, `0`.
 ///
 /// # Errors
 /// Fails if the text is not a duration, or is negative.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     if text == "0" {
         return Ok(Duration::ZERO);
     }
-    let invalid = || format!("\"{text}\" is no duration such as 300ms, 30s, 5m or 1h30m");
+    let invalid = || DurationError(text.to_owned());
     let mut total = Duration::ZERO;
     let mut rest = text;
     while !rest.is_empty() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use regex::{Regex, RegexBuilder};
 
-use super::{OptionsError, parse_duration};
+use super::{OptionsError, ValueError, parse_duration};
 
 /// Maximum chance with which a connection is closed.
 const MAX_GOAWAY_CHANCE: f64 = 0.02;
@@ -72,33 +72,30 @@ impl HttpOptions {
 }
 
 impl FromStr for OriginPattern {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(pattern: &str) -> Result<Self, String> {
+    fn from_str(pattern: &str) -> Result<Self, ValueError> {
         if pattern.is_empty() {
-            return Err("empty value in --cors-allowed-origins".to_owned());
+            return Err(ValueError::EmptyOrigin);
         }
         let contains = |markers: [&str; 2]| markers.iter().any(|marker| pattern.contains(marker));
         // Otherwise `example.com` would also mean `example.com.attacker.net`.
         if !contains(["^", "//"]) || !contains(["$", ":"]) {
-            return Err(
-                "regular expression does not pin to start/end of host in the origin header".to_owned()
-            );
+            return Err(ValueError::UnpinnedOrigin);
         }
-        let compiled = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
-        compiled.map(Self).map_err(|error| error.to_string())
+        Ok(Self(RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build()?))
     }
 }
 
 impl FromStr for HstsDirective {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(directive: &str) -> Result<Self, String> {
+    fn from_str(directive: &str) -> Result<Self, ValueError> {
         let age = directive.strip_prefix("max-age=");
         let is_age = age.is_some_and(|age| !age.is_empty() && age.bytes().all(|byte| byte.is_ascii_digit()));
         if is_age || matches!(directive, "includeSubDomains" | "preload") {
             return Ok(Self(directive.to_owned()));
         }
-        Err("allowed values: max-age=expireTime, includeSubDomains, preload".to_owned())
+        Err(ValueError::Directive)
     }
 }

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use super::ValueError;
+
 /// One entry of `--watch-cache-sizes`: `pods#1000`, `deployments.apps#0`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheSize {
@@ -14,16 +16,14 @@ pub struct CacheSize {
 }
 
 impl FromStr for CacheSize {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, events) = text
-            .split_once('#')
-            .ok_or_else(|| format!("\"{text}\" has no #: write resource[.group]#size, as in pods#1000"))?;
-        let events = events.parse().map_err(|_| format!("\"{events}\" is no number of events"))?;
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let (name, events) = text.split_once('#').ok_or_else(|| ValueError::NoSize(text.to_owned()))?;
+        let events = events.parse().map_err(|_| ValueError::NoCount(events.to_owned()))?;
         let (resource, group) = name.split_once('.').unwrap_or((name, ""));
         if resource.is_empty() {
-            return Err(format!("\"{text}\" names no resource"));
+            return Err(ValueError::NoResource(text.to_owned()));
         }
         Ok(Self { group: group.to_owned(), resource: resource.to_owned(), events })
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use registry_core::resource::ResourceDescription;
 
-use super::OptionsError;
+use super::{OptionsError, ValueError};
 
 /// One `key=value` of `--runtime-config`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,9 +87,9 @@ pub enum RuntimeConfigError {
 // === impl RuntimeSwitch ===
 
 impl FromStr for RuntimeSwitch {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let (key, value) = text.split_once('=').unwrap_or((text, "true"));
         let (key, value) = (key.trim(), value.trim());
         let parts: Vec<&str> = key.split('/').collect();
@@ -111,18 +111,12 @@ impl FromStr for RuntimeSwitch {
             [group, version, resource] if is_version(version) => {
                 Target::Resource { group: owned(group), version: owned(version), resource: owned(resource) }
             }
-            _ => {
-                return Err(format!(
-                    "\"{key}\" is no API: write group/version[/resource], v1, api/all, api/ga, api/beta or api/alpha"
-                ));
-            }
+            _ => return Err(ValueError::NoApi(owned(key))),
         };
         if let Target::Resource { resource, .. } = &target
             && resource.chars().any(char::is_uppercase)
         {
-            return Err(format!(
-                "invalid key {key}: group/version/resource and resource is always lowercase plural, not \"{resource}\""
-            ));
+            return Err(ValueError::Uppercase { key: owned(key), resource: resource.clone() });
         }
         let enabled = target.switched(key, value)?;
         Ok(Self { key: owned(key), enabled, target })
@@ -233,14 +227,14 @@ impl Target {
     }
 
     /// Returns whether a value enables it. Those of single versions are read as Go reads truth values.
-    fn switched(&self, key: &str, value: &str) -> Result<bool, String> {
+    fn switched(&self, key: &str, value: &str) -> Result<bool, ValueError> {
         let is_single = self.version().is_some();
         match value {
             "true" => Ok(true),
             "false" => Ok(false),
             "" | "1" | "t" | "T" | "TRUE" | "True" if is_single => Ok(true),
             "0" | "f" | "F" | "FALSE" | "False" if is_single => Ok(false),
-            other => Err(format!("invalid value {key}={other}: neither true nor false")),
+            other => Err(ValueError::NoSwitch { key: key.to_owned(), value: other.to_owned() }),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::{EtcdOverride, OptionsError, StorageOptions};
+use super::{EtcdOverride, OptionsError, StorageOptions, ValueError};
 
 /// A storage backend by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,15 +57,15 @@ impl StorageChoice {
 }
 
 impl FromStr for StorageBackend {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, ValueError> {
         match name {
             "embedded" => Ok(Self::Embedded),
             "etcd3" => Ok(Self::Etcd3),
             "memory" => Ok(Self::Memory),
-            "etcd2" => Err("etcd2 was retired long ago: migrate to etcd3".to_owned()),
-            other => Err(format!("\"{other}\" is no storage backend: use embedded, etcd3 or memory")),
+            "etcd2" => Err(ValueError::Etcd2),
+            other => Err(ValueError::Backend(other.to_owned())),
         }
     }
 }

@@ -6,6 +6,8 @@ use std::str::FromStr;
 use clap::{ArgAction, Args};
 use rustls::{CipherSuite, NamedGroup};
 
+use super::ValueError;
+
 /// TLS towards clients.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "TLS")]
@@ -80,59 +82,52 @@ const SUITES: [(&str, CipherSuite); 11] = [
 ];
 
 impl FromStr for TlsVersion {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, ValueError> {
         match name {
             "VersionTLS12" => Ok(Self::V12),
             "VersionTLS13" => Ok(Self::V13),
-            "VersionTLS10" | "VersionTLS11" => {
-                Err(format!("{name} is broken and not built in: the lowest version is VersionTLS12"))
-            }
-            other => Err(format!("unknown tls version {other:?}: use VersionTLS12 or VersionTLS13")),
+            "VersionTLS10" | "VersionTLS11" => Err(ValueError::BrokenTls(name.to_owned())),
+            other => Err(ValueError::TlsVersion(other.to_owned())),
         }
     }
 }
 
 impl FromStr for TlsSuite {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, ValueError> {
         let known = SUITES.iter().find(|(own, _)| *own == name.trim());
         known.map(|(_, suite)| Self(*suite)).ok_or_else(|| {
-            let names: Vec<&str> = SUITES.iter().map(|(name, _)| *name).collect();
-            format!(
-                "the cipher suite {name:?} is not built in, because it is weak or unknown: use {}",
-                names.join(", ")
-            )
+            let built_in = SUITES.iter().map(|(name, _)| *name).collect();
+            ValueError::Suite { name: name.to_owned(), built_in }
         })
     }
 }
 
 impl FromStr for TlsGroup {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(number: &str) -> Result<Self, String> {
+    fn from_str(number: &str) -> Result<Self, ValueError> {
         match number.trim() {
             "29" => Ok(Self(NamedGroup::X25519)),
             "23" => Ok(Self(NamedGroup::secp256r1)),
             "24" => Ok(Self(NamedGroup::secp384r1)),
-            other => {
-                Err(format!("the group {other:?} is not built in: use 29 (X25519), 23 (P-256) or 24 (P-384)"))
-            }
+            other => Err(ValueError::Group(other.to_owned())),
         }
     }
 }
 
 impl FromStr for NamedCertificate {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let (files, names) = text.split_once(':').unwrap_or((text, ""));
         let (certificate, key) = files
             .split_once(',')
             .filter(|(certificate, key)| !certificate.trim().is_empty() && !key.trim().is_empty())
-            .ok_or("expected comma separated certificate and key file paths")?;
+            .ok_or(ValueError::NoKeyPair)?;
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
         Ok(Self {
             certificate: certificate.trim().into(),

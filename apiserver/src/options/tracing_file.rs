@@ -2,9 +2,10 @@
 //!
 //! Kubernetes concept: `TracingConfiguration` of `apiserver.config.k8s.io`.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use registry_core::codec::{Limits, yaml};
+use registry_core::codec::{DecodeError, Limits, yaml};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -27,10 +28,50 @@ pub(crate) struct TracingConfiguration {
 
 /// Error of the tracing configuration. Not retryable.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot use the tracing configuration {path}: {reason}")]
+#[error("cannot use the tracing configuration {path}: {source}")]
 pub struct TracingError {
     pub(crate) path: PathBuf,
-    pub(crate) reason: String,
+    pub(crate) source: TracingFault,
+}
+
+/// Error of a tracing configuration, without its file. The texts are Kubernetes', where it refuses the same.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TracingFault {
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    #[error(transparent)]
+    Syntax(#[from] DecodeError),
+    /// Fields stand twice, which the texts name.
+    #[error("strict decoding error: {}", .0.join(", "))]
+    Duplicates(Vec<String>),
+    #[error("no kind {kind:?} is registered for version {api_version:?}")]
+    OtherKind { kind: String, api_version: String },
+    #[error("strict decoding error: {0}")]
+    Fields(#[from] serde_json::Error),
+    #[error("samplingRatePerMillion: Invalid value: {0}: sampling rate must be positive")]
+    NegativeRate(i32),
+    #[error(
+        "samplingRatePerMillion: Invalid value: {0}: sampling rate per million must be less than or equal to one million"
+    )]
+    HighRate(u32),
+    #[error("endpoint: Invalid value: {0:?}: it is no host and port")]
+    NoHost(String),
+    #[error("endpoint: Invalid value: {0:?}: abstract sockets are not supported: use unix or a port")]
+    AbstractSocket(String),
+    #[error(
+        "endpoint: Invalid value: {endpoint:?}: unsupported scheme: {scheme}.  Options are none, dns, unix, or \
+         unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md"
+    )]
+    Scheme { endpoint: String, scheme: String },
+    /// The exporter cannot be started.
+    #[cfg(feature = "tracing-export")]
+    #[error(transparent)]
+    Exporter(Box<dyn std::error::Error + Send + Sync>),
+    #[cfg(not(feature = "tracing-export"))]
+    #[error(
+        "this server was built without the export of spans: build `apiserver` with the feature `tracing-export`"
+    )]
+    NotBuilt,
 }
 
 #[derive(Deserialize)]
@@ -52,15 +93,15 @@ impl TracingConfiguration {
     /// # Errors
     /// Fails if it cannot be read, or has an invalid field.
     pub(crate) fn read(path: &Path) -> Result<Self, TracingError> {
-        let failed = |reason: String| TracingError { path: path.to_owned(), reason };
-        let content = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-        Self::parse(&content).map_err(failed)
+        let parsed =
+            std::fs::read(path).map_err(TracingFault::from).and_then(|content| Self::parse(&content));
+        parsed.map_err(|source| TracingError { path: path.to_owned(), source })
     }
 
-    fn parse(content: &[u8]) -> Result<Self, String> {
-        let decoded = yaml::decode(content, &Limits::default()).map_err(|error| error.0)?;
+    fn parse(content: &[u8]) -> Result<Self, TracingFault> {
+        let decoded = yaml::decode(content, &Limits::default())?;
         if !decoded.duplicates.is_empty() {
-            return Err(format!("strict decoding error: {}", decoded.duplicates.join(", ")));
+            return Err(TracingFault::Duplicates(decoded.duplicates));
         }
         let text = |field: &str| decoded.value.get(field).and_then(Value::as_str).unwrap_or_default();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
@@ -68,10 +109,10 @@ impl TracingConfiguration {
             .split_once('/')
             .is_some_and(|(group, version)| group == GROUP && VERSIONS.contains(&version));
         if !is_version || kind != KIND {
-            return Err(format!("no kind {kind:?} is registered for version {api_version:?}"));
+            let (kind, api_version) = (kind.to_owned(), api_version.to_owned());
+            return Err(TracingFault::OtherKind { kind, api_version });
         }
-        let file: File = serde_json::from_value(decoded.value)
-            .map_err(|error| format!("strict decoding error: {error}"))?;
+        let file: File = serde_json::from_value(decoded.value)?;
         Ok(Self {
             uri: uri(file.endpoint.as_deref().unwrap_or(DEFAULT_ENDPOINT))?,
             sampled_per_million: rate(file.sampling_rate_per_million.unwrap_or_default())?,
@@ -79,34 +120,32 @@ impl TracingConfiguration {
     }
 }
 
-fn rate(rate: i32) -> Result<u32, String> {
-    let invalid = |why: &str| format!("samplingRatePerMillion: Invalid value: {rate}: {why}");
-    let rate = u32::try_from(rate).map_err(|_| invalid("sampling rate must be positive"))?;
+fn rate(rate: i32) -> Result<u32, TracingFault> {
+    let rate = u32::try_from(rate).map_err(|_| TracingFault::NegativeRate(rate))?;
     if rate > MILLION {
-        return Err(invalid("sampling rate per million must be less than or equal to one million"));
+        return Err(TracingFault::HighRate(rate));
     }
     Ok(rate)
 }
 
 /// Returns the URI of an endpoint, which has one of gRPC's name schemes or none.
-fn uri(endpoint: &str) -> Result<String, String> {
-    let invalid = |why: &str| format!("endpoint: Invalid value: {endpoint:?}: {why}");
+fn uri(endpoint: &str) -> Result<String, TracingFault> {
     let (scheme, rest) = endpoint.split_once("//").unwrap_or(("dns:", endpoint));
     match scheme {
         // `dns://server/name`: the name server cannot be chosen.
         "dns:" => {
             let name = rest.strip_prefix('/').unwrap_or(rest);
             if name.is_empty() || name.contains('/') {
-                return Err(invalid("it is no host and port"));
+                return Err(TracingFault::NoHost(endpoint.to_owned()));
             }
             Ok(format!("http://{name}"))
         }
         "unix:" => Ok(format!("unix://{rest}")),
-        "unix-abstract:" => Err(invalid("abstract sockets are not supported: use unix or a port")),
-        other => Err(invalid(&format!(
-            "unsupported scheme: {}.  Options are none, dns, unix, or unix-abstract.  See https://github.com/grpc/grpc/blob/master/doc/naming.md",
-            other.trim_end_matches(':')
-        ))),
+        "unix-abstract:" => Err(TracingFault::AbstractSocket(endpoint.to_owned())),
+        other => {
+            let scheme = other.trim_end_matches(':').to_owned();
+            Err(TracingFault::Scheme { endpoint: endpoint.to_owned(), scheme })
+        }
     }
 }
 
@@ -116,7 +155,7 @@ mod tests {
 
     fn parse(fields: &str) -> Result<TracingConfiguration, String> {
         let head = "apiVersion: apiserver.config.k8s.io/v1\nkind: TracingConfiguration\n";
-        TracingConfiguration::parse(format!("{head}{fields}").as_bytes())
+        TracingConfiguration::parse(format!("{head}{fields}").as_bytes()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -143,6 +182,6 @@ mod tests {
             assert!(refused.contains(reason), "{refused}");
         }
         let other = TracingConfiguration::parse(b"apiVersion: v1\nkind: TracingConfiguration");
-        assert!(other.unwrap_err().contains("is registered for version \"v1\""));
+        assert!(other.unwrap_err().to_string().contains("is registered for version \"v1\""));
     }
 }

@@ -131,7 +131,7 @@ impl Values {
             Self::Bool => {
                 (!matches!(given, "true" | "false")).then(|| "it is neither true nor false".to_owned())
             }
-            Self::Duration => parse_duration(given).err(),
+            Self::Duration => parse_duration(given).err().map(|error| error.to_string()),
             Self::Count => given.parse::<u64>().is_err().then(|| "it is no whole number".to_owned()),
             Self::Quantity => {
                 let digits = given.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());

@@ -186,7 +186,7 @@ impl Files {
         }
         let mut pairs = Vec::new();
         for certificate in certificates(&self.certificate_path, &self.certificate_pem)? {
-            let parsed = parsed(&certificate).map_err(unusable)?;
+            let parsed = parsed(&certificate).map_err(|error| unusable(error.to_string()))?;
             let public = parsed.public_key().subject_public_key.data.to_vec();
             let subject = parsed.subject().as_raw().to_vec();
             let validity = Validity::from_certificate(&parsed);

@@ -14,6 +14,7 @@ use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
 
 use crate::clients::dial::DialError;
+use crate::clients::without_status;
 use crate::responses::{Response, ResponseBody};
 
 use super::headers;
@@ -180,24 +181,12 @@ fn request_to(
     Ok(request)
 }
 
-/// Returns the error for a kubelet's failure. (`NewGenericServerResponse`)
+/// Returns the error for a kubelet's failure.
 fn complaint_of(status: StatusCode, text: &str, resource: GroupResource, name: &str) -> StatusError {
     if status == StatusCode::INTERNAL_SERVER_ERROR {
         return StatusError::internal(text);
     }
-    let (reason, message) = match status.as_u16() {
-        400 => (Reason::BadRequest, "the server rejected our request for an unknown reason".to_owned()),
-        401 => (Reason::Unauthorized, "the server has asked for the client to provide credentials".to_owned()),
-        403 => (Reason::Forbidden, text.to_owned()),
-        404 => (Reason::NotFound, "the server could not find the requested resource".to_owned()),
-        429 => (Reason::TooManyRequests, "the server has received too many requests and has asked us to try again later".to_owned()),
-        503 => (Reason::ServiceUnavailable, "the server is currently unable to handle the request".to_owned()),
-        504 => (Reason::Timeout, "the server was unable to return a response in the time allotted, but may still be processing the request".to_owned()),
-        code if code >= 500 => {
-            (Reason::InternalError, format!("an error on the server ({text:?}) has prevented the request from succeeding"))
-        }
-        _ => (Reason::Unknown, format!("the server responded with the status code {status} but did not return more information")),
-    };
+    let (reason, message) = without_status(status, text.to_owned());
     let mut failure =
         StatusError::new(reason, format!("{message} ( {resource} {name})")).about(resource, name);
     failure.code = status.as_u16();

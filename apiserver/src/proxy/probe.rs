@@ -15,7 +15,7 @@ use registry_core::rest::components::{Component, ComponentProbe};
 use rustls::ClientConfig;
 
 use crate::clients::dial::connect;
-use crate::health::Check;
+use crate::health::{Check, Unhealthy};
 
 use super::PeerTls;
 
@@ -41,27 +41,28 @@ impl ControlPlane {
         Self { store, tls: tls.workload.clone() }
     }
 
-    async fn ask(&self, port: u16) -> Result<String, String> {
+    async fn ask(&self, port: u16) -> Result<String, Unhealthy> {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port);
         let host = address.ip().to_string();
-        let text = |error: &dyn std::fmt::Display| format!("Get \"https://{address}/healthz\": {error}");
+        let failed =
+            |error: &dyn std::fmt::Display| Unhealthy(format!("Get \"https://{address}/healthz\": {error}"));
         let stream =
-            connect(&[address], &host, Some(self.tls.clone())).await.map_err(|error| text(&error))?;
+            connect(&[address], &host, Some(self.tls.clone())).await.map_err(|error| failed(&error))?;
         let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| text(&error))?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(|error| failed(&error))?;
         let connection = tokio::spawn(connection);
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = http::Uri::from_static("/healthz");
         if let Ok(host) = HeaderValue::from_str(&address.to_string()) {
             request.headers_mut().insert(HOST, host);
         }
-        let answer = sender.send_request(request).await.map_err(|error| text(&error))?;
+        let answer = sender.send_request(request).await.map_err(|error| failed(&error))?;
         let status = answer.status();
         let said = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
         connection.abort();
         let said = said.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let said = String::from_utf8_lossy(&said).into_owned();
-        if status == StatusCode::OK { Ok(said) } else { Err(said) }
+        if status == StatusCode::OK { Ok(said) } else { Err(Unhealthy(said)) }
     }
 }
 
@@ -78,11 +79,11 @@ impl ComponentProbe for ControlPlane {
             let (_, port) = PARTS.iter().find(|(part, _)| *part == name)?;
             match tokio::time::timeout(TIMEOUT, self.ask(*port)).await {
                 Ok(answer) => answer,
-                Err(_) => Err("it did not answer in time".to_owned()),
+                Err(_) => Err(Unhealthy("it did not answer in time".to_owned())),
             }
         };
         let is_healthy = health.is_ok();
-        let (Ok(message) | Err(message)) = health;
+        let (Ok(message) | Err(Unhealthy(message))) = health;
         Some(Component { name: name.to_owned(), is_healthy, message })
     }
 }

@@ -10,9 +10,11 @@ use std::process::{Command, Stdio};
 use crate::options::TestCommand;
 use crate::version::{architecture, kubernetes_version};
 
+use super::error::CommandError;
 use super::etcd::VERSION_MARK;
 use super::print;
 
+pub(super) use index::IndexError;
 use index::{Archive, Index};
 
 mod archive;
@@ -29,13 +31,11 @@ const INDEX: &str = "envtest-releases.yaml";
 ///
 /// # Errors
 /// Fails if a file cannot be written, or would replace that of somebody else.
-pub(super) fn write(command: &TestCommand, is_extension: bool) -> Result<(), String> {
+pub(super) fn write(command: &TestCommand, is_extension: bool) -> Result<(), CommandError> {
     if is_extension {
-        return Err(
-            "test: an extension server cannot take the place of kube-apiserver: use apiserver".to_owned()
-        );
+        return Err(CommandError::ExtensionAssets);
     }
-    let own = std::env::current_exe().map_err(|error| format!("this program cannot be found: {error}"))?;
+    let own = std::env::current_exe().map_err(CommandError::NoProgram)?;
     let client = client_in_path();
     if let Some(directory) = &command.assets {
         write_directory(directory, &own, client.as_deref())?;
@@ -51,41 +51,37 @@ pub(super) fn write(command: &TestCommand, is_extension: bool) -> Result<(), Str
 /// Writes the directory. The server is a copy, so that the directory can be kept, moved, and mounted where this program is
 /// not; etcd is a hard link to it, which takes no space. kubectl is a symbolic link: it may be a script that finds
 /// its files beside itself.
-fn write_directory(directory: &Path, own: &Path, client: Option<&Path>) -> Result<(), String> {
-    let failed = |path: &Path, error: std::io::Error| format!("cannot write {}: {error}", path.display());
+fn write_directory(directory: &Path, own: &Path, client: Option<&Path>) -> Result<(), CommandError> {
     create(directory)?;
     let (server, store) = (directory.join(SERVER), directory.join(STORE));
     for path in [&server, &store] {
         if path.symlink_metadata().is_ok() && !is_own_program(path) {
-            return Err(format!(
-                "{} is another program: remove it, or name another directory",
-                path.display()
-            ));
+            return Err(CommandError::OtherProgram(path.clone()));
         }
     }
     let copy = |source: &Path, target: &Path| {
         fs::copy(source, target)?;
         fs::set_permissions(target, Permissions::from_mode(0o755))
     };
-    replace(&server, |temporary| copy(own, temporary)).map_err(|error| failed(&server, error))?;
+    replace(&server, |temporary| copy(own, temporary)).map_err(CommandError::write(&server))?;
     let link = |temporary: &Path| fs::hard_link(&server, temporary).or_else(|_| copy(&server, temporary));
-    replace(&store, link).map_err(|error| failed(&store, error))?;
+    replace(&store, link).map_err(CommandError::write(&store))?;
     let link = directory.join(CLIENT);
     let is_there = link.symlink_metadata().is_ok_and(|metadata| !metadata.is_symlink());
     if let Some(client) = client.filter(|_| !is_there) {
-        replace(&link, |temporary| symlink(client, temporary)).map_err(|error| failed(&link, error))?;
+        replace(&link, |temporary| symlink(client, temporary)).map_err(CommandError::write(&link))?;
     }
     Ok(())
 }
 
 /// Creates a directory that everybody can read, as the programs in it are no secret. One that exists is left as it is.
-fn create(directory: &Path) -> Result<(), String> {
+fn create(directory: &Path) -> Result<(), CommandError> {
     if directory.is_dir() {
         return Ok(());
     }
     let created = fs::create_dir_all(directory)
         .and_then(|()| fs::set_permissions(directory, Permissions::from_mode(0o755)));
-    created.map_err(|error| format!("cannot write {}: {error}", directory.display()))
+    created.map_err(CommandError::write(directory))
 }
 
 /// Makes a file under another name in the same directory, and renames it: a program that runs cannot be written to.
@@ -116,8 +112,7 @@ fn client_in_path() -> Option<PathBuf> {
 }
 
 /// Writes the archive and the index.
-fn write_index(directory: &Path, url: &str, own: &Path, client: Option<&Path>) -> Result<(), String> {
-    let failed = |path: &Path, error: std::io::Error| format!("cannot write {}: {error}", path.display());
+fn write_index(directory: &Path, url: &str, own: &Path, client: Option<&Path>) -> Result<(), CommandError> {
     create(directory)?;
     let index = directory.join(INDEX);
     let releases = Index::open(index.clone())?;
@@ -128,11 +123,11 @@ fn write_index(directory: &Path, url: &str, own: &Path, client: Option<&Path>) -
     let mut programs = vec![(SERVER, own), (STORE, own)];
     programs.extend(client.as_deref().map(|client| (CLIENT, client)));
     let path = directory.join(&name);
-    let hash = archive::write(&path, &programs).map_err(|error| failed(&path, error))?;
+    let hash = archive::write(&path, &programs).map_err(CommandError::write(&path))?;
     let link = format!("{}/{name}", url.trim_end_matches('/'));
     releases.add(version, &name, Archive { hash, link })?;
     for file in [&path, &index] {
-        fs::set_permissions(file, Permissions::from_mode(0o644)).map_err(|error| failed(file, error))?;
+        fs::set_permissions(file, Permissions::from_mode(0o644)).map_err(CommandError::write(file))?;
     }
     let number = version.trim_start_matches('v');
     let path = path.display();

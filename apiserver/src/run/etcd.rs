@@ -15,8 +15,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::error::CommandError;
 use super::parent::{Parent, is_of_test_environment};
 use super::print;
+pub(super) use arguments::ArgumentsError;
 use arguments::{Arguments, Given};
 
 mod answers;
@@ -37,26 +39,26 @@ const PAUSE: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// Fails if the arguments are wrong, or if an address cannot be listened on.
-pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, String> {
+pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, CommandError> {
     let arguments = match arguments::read(arguments)? {
         Given::Help => return print(arguments::HELP).map(|()| ExitCode::SUCCESS),
         Given::Version => return print(answers::version_text()).map(|()| ExitCode::SUCCESS),
         Given::Serve(arguments) => arguments,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(serve(arguments))
 }
 
 /// Serves until the parent ends.
-async fn serve(arguments: Arguments) -> Result<ExitCode, String> {
+async fn serve(arguments: Arguments) -> Result<ExitCode, CommandError> {
     let parent = if arguments.exits_with_parent { Parent::find() } else { Parent::Unseen };
     let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut addresses = Vec::new();
     for address in &arguments.client_addresses {
         let listener = TcpListener::bind(address.as_str()).await;
-        let listener = listener.map_err(|error| format!("cannot listen on {address}: {error}"))?;
-        let bound = listener.local_addr().map_err(|error| error.to_string())?;
+        let listener =
+            listener.map_err(|source| CommandError::Listen { address: address.clone(), source })?;
+        let bound = listener.local_addr()?;
         addresses.push(format!("http://{bound}"));
         tokio::spawn(accept(listener, connections.clone()));
     }

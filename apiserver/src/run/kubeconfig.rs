@@ -1,35 +1,46 @@
 //! `apiserver kubeconfig`: a kubeconfig for a user, with a client certificate of the generated authority.
 
 use std::fs;
-use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use registry_core::codec::{Limits, yaml};
+use registry_core::codec::{DecodeError, Limits, yaml};
 use serde_json::{Value, json};
 
 use crate::options::{KubeconfigCommand, Options};
 use crate::pki::{issue_client, now};
 
+use super::error::CommandError;
+
+/// Error of the administrator's kubeconfig.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KubeconfigError {
+    #[error(transparent)]
+    Unreadable(#[from] std::io::Error),
+    #[error(transparent)]
+    Syntax(#[from] DecodeError),
+    #[error("it has no {0}")]
+    NoField(&'static str),
+}
+
 /// Prints a kubeconfig.
 ///
 /// # Errors
 /// Fails if the certificate cannot be issued, or if the server has never been started.
-pub(super) fn print(options: &Options, command: &KubeconfigCommand) -> Result<(), String> {
-    let text = kubeconfig(options, command)?;
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+pub(super) fn print(options: &Options, command: &KubeconfigCommand) -> Result<(), CommandError> {
+    super::print(kubeconfig(options, command)?)
 }
 
 /// Returns the kubeconfig of a command.
 ///
 /// # Errors
 /// As [`print`].
-pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Result<String, String> {
+pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Result<String, CommandError> {
     if command.user.is_empty() || command.group.iter().any(String::is_empty) {
-        return Err("--user and --group must not be empty".to_owned());
+        return Err(CommandError::NoUser);
     }
     if command.expires.is_zero() {
-        return Err("--expires must be longer than 0".to_owned());
+        return Err(CommandError::Expires("longer than 0"));
     }
     // The administrator's kubeconfig has the address and the authority of the server.
     let mut path = options.kubeconfig_path();
@@ -37,20 +48,18 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
     if let Some(directory) = options.serving.cert_dir.as_ref().filter(|_| !path.exists()) {
         path = directory.join("admin.kubeconfig");
     }
-    let failed = |reason: String| format!("{}: {reason}; start the server once", path.display());
-    let present = fs::read(&path).map_err(|error| failed(error.to_string()))?;
-    let present =
-        yaml::decode(&present, &Limits::default()).map_err(|error| failed(error.to_string()))?.value;
-    let cluster = |field: &str| {
+    let failed = |source| CommandError::Kubeconfig { path: path.clone(), source };
+    let present = fs::read(&path).map_err(|error| failed(error.into()))?;
+    let present = yaml::decode(&present, &Limits::default()).map_err(|error| failed(error.into()))?.value;
+    let cluster = |field: &'static str| {
         let found = present.pointer(&format!("/clusters/0/cluster/{field}")).and_then(Value::as_str);
-        found.map(str::to_owned).ok_or_else(|| failed(format!("it has no {field}")))
+        found.map(str::to_owned).ok_or_else(|| failed(KubeconfigError::NoField(field)))
     };
     let server = match &command.server {
         Some(server) => server.clone(),
         None => cluster("server")?,
     };
-    let made = issue_client(options, &command.user, &command.group, command.expires, now())
-        .map_err(|error| error.to_string())?;
+    let made = issue_client(options, &command.user, &command.group, command.expires, now())?;
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
@@ -64,7 +73,7 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
             "client-key-data": BASE64_STANDARD.encode(made.key_pem),
         }}],
     });
-    serde_json::to_string_pretty(&kubeconfig).map(|text| text + "\n").map_err(|error| error.to_string())
+    Ok(serde_json::to_string_pretty(&kubeconfig)? + "\n")
 }
 
 #[cfg(test)]
@@ -81,7 +90,8 @@ mod tests {
         let Some(Command::Kubeconfig(command)) = &options.command else {
             return Err("another command".to_owned());
         };
-        kubeconfig(&options, command).map(|text| serde_json::from_str(&text).unwrap())
+        let printed = kubeconfig(&options, command).map_err(|error| error.to_string());
+        printed.map(|text| serde_json::from_str(&text).unwrap())
     }
 
     #[tokio::test]

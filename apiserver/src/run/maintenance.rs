@@ -6,9 +6,11 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use registry_core::durable_file;
-use registry_core::storage::embedded::maintenance::{self, BackupFile, MaintenanceError, Report, Source};
+use registry_core::storage::embedded::maintenance::{self, BackupFile, Report, Source};
 
 use crate::options::{Options, StorageCommand};
+
+use super::error::CommandError;
 
 /// The certificate that a server looks for first: it is restored last, when all other files are there.
 const AUTHORITY: &str = "ca.crt";
@@ -17,21 +19,21 @@ const AUTHORITY: &str = "ca.crt";
 ///
 /// # Errors
 /// Fails if the store is damaged, in use, or cannot be read or written.
-pub(super) fn maintain(command: &StorageCommand, options: &Options) -> Result<(), String> {
+pub(super) fn maintain(command: &StorageCommand, options: &Options) -> Result<(), CommandError> {
     let directory = options.storage_directory();
     let keys = options.certificate_directory();
     let (report, note) = match command {
-        StorageCommand::Check => (text(maintenance::check(&directory))?, None),
+        StorageCommand::Check => (maintenance::check(&directory)?, None),
         StorageCommand::Backup { file, without_keys } => {
             let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };
-            let report = text(maintenance::backup_with_files(Source::Directory(&directory), file, &files))?;
+            let report = maintenance::backup_with_files(Source::Directory(&directory), file, &files)?;
             (report, Some(format!("{}: {} files of keys and certificates", keys.display(), files.len())))
         }
         StorageCommand::Restore { file } => {
-            let files = text(maintenance::files_of_backup(file))?;
-            text(maintenance::check_restore(&directory))?;
+            let files = maintenance::files_of_backup(file)?;
+            maintenance::check_restore(&directory)?;
             let note = restore_keys(&files, &keys)?;
-            (text(maintenance::restore(file, &directory))?, Some(note))
+            (maintenance::restore(file, &directory)?, Some(note))
         }
     };
     let mut lines = summary(&directory, &report);
@@ -40,11 +42,7 @@ pub(super) fn maintain(command: &StorageCommand, options: &Options) -> Result<()
         let _ = writeln!(lines, "{note}");
     }
     let _ = std::io::stdout().write_all(lines.as_bytes());
-    if report.problems.is_empty() { Ok(()) } else { Err(format!("damaged:\n{}", report.problems.join("\n"))) }
-}
-
-fn text<T>(outcome: Result<T, MaintenanceError>) -> Result<T, String> {
-    outcome.map_err(|error| error.to_string())
+    if report.problems.is_empty() { Ok(()) } else { Err(CommandError::Damaged(report.problems)) }
 }
 
 fn summary(directory: &Path, report: &Report) -> String {
@@ -60,16 +58,15 @@ fn summary(directory: &Path, report: &Report) -> String {
 }
 
 /// Returns the keys and certificates in a directory, sorted by name; none if it does not exist.
-fn keys_in(directory: &Path) -> Result<Vec<BackupFile>, String> {
-    let failed = |path: &Path, error: std::io::Error| format!("cannot read {}: {error}", path.display());
+fn keys_in(directory: &Path) -> Result<Vec<BackupFile>, CommandError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(directory, error)),
+        Err(error) => return Err(CommandError::read(directory)(error)),
     };
     let mut paths = Vec::new();
     for entry in entries {
-        paths.push(entry.map_err(|error| failed(directory, error))?.path());
+        paths.push(entry.map_err(CommandError::read(directory))?.path());
     }
     paths.sort();
     let mut files = Vec::new();
@@ -78,7 +75,7 @@ fn keys_in(directory: &Path) -> Result<Vec<BackupFile>, String> {
             continue;
         };
         if path.is_file() {
-            let content = fs::read(&path).map_err(|error| failed(&path, error))?.into();
+            let content = fs::read(&path).map_err(CommandError::read(&path))?.into();
             files.push(BackupFile { name: name.to_owned(), content });
         }
     }
@@ -94,13 +91,10 @@ fn is_key(name: &str) -> bool {
 
 /// Restores keys and certificates, unless the directory has an authority already. The files appear one by one, the authority
 /// last: an interrupted restore can be repeated. Returns what operators are told.
-fn restore_keys(files: &[BackupFile], directory: &Path) -> Result<String, String> {
+fn restore_keys(files: &[BackupFile], directory: &Path) -> Result<String, CommandError> {
     let shown = directory.display();
     if let Some(file) = files.iter().find(|file| !is_key(&file.name)) {
-        return Err(format!(
-            "the backup has a file {:?}, which is no key or certificate of a server",
-            file.name
-        ));
+        return Err(CommandError::ForeignFile(file.name.clone()));
     }
     if directory.join(AUTHORITY).exists() {
         return Ok(format!(
@@ -113,13 +107,12 @@ fn restore_keys(files: &[BackupFile], directory: &Path) -> Result<String, String
              new key of service accounts, and present kubeconfigs and tokens will be refused"
         ));
     }
-    durable_file::create_directory(directory).map_err(|error| format!("cannot write {shown}: {error}"))?;
+    durable_file::create_directory(directory).map_err(CommandError::write(directory))?;
     let mut files: Vec<&BackupFile> = files.iter().collect();
     files.sort_by_key(|file| file.name == AUTHORITY);
     for BackupFile { name, content } in &files {
         let path: PathBuf = directory.join(name);
-        durable_file::write(&path, content)
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        durable_file::write(&path, content).map_err(CommandError::write(&path))?;
     }
     Ok(format!("{shown}: {} files of keys and certificates", files.len()))
 }

@@ -1,6 +1,5 @@
 //! `manifests`: prints what an extension server needs in a cluster.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use registry_core::registry::StorageMap;
@@ -11,6 +10,8 @@ use crate::options::ManifestsCommand;
 use crate::pki::{issue_serving, now};
 use crate::responses::yaml;
 
+use super::error::CommandError;
+
 /// Prints the manifests as YAML documents.
 ///
 /// # Errors
@@ -19,24 +20,23 @@ pub(super) fn print(
     program: Program,
     command: &ManifestsCommand,
     maps: &[&'static StorageMap],
-) -> Result<(), String> {
-    let text = text(program, command, maps)?;
-    std::io::stdout().write_all(text.as_bytes()).map_err(|error| error.to_string())
+) -> Result<(), CommandError> {
+    super::print(text(program, command, maps)?)
 }
 
 fn text(
     program: Program,
     command: &ManifestsCommand,
     maps: &[&'static StorageMap],
-) -> Result<String, String> {
+) -> Result<String, CommandError> {
     let name = command.name.as_deref().unwrap_or(program.name);
     for (flag, value) in [("--name", name), ("--namespace", command.namespace.as_str())] {
         if !is_label(value) {
-            return Err(format!("{flag}: {value:?} must consist of lower case letters, digits and -"));
+            return Err(CommandError::NoLabel { flag, value: value.to_owned() });
         }
     }
     if command.expires < Duration::from_mins(1) {
-        return Err("--expires must be longer than a minute".to_owned());
+        return Err(CommandError::Expires("longer than a minute"));
     }
     let default_image = format!("{}:{}", program.name, program.version);
     let image = command.image.as_deref().unwrap_or(&default_image);
@@ -46,11 +46,10 @@ fn text(
     };
     let objects = if let (Some(secret), Some(file)) = (&command.tls_secret, &command.ca_file) {
         let ca_pem = std::fs::read_to_string(file);
-        let ca_pem = ca_pem.map_err(|error| format!("--ca-file: {}: {error}", file.display()))?;
+        let ca_pem = ca_pem.map_err(|source| CommandError::AuthorityFile { path: file.clone(), source })?;
         manifests(&ca_pem, Serving::Secret(secret))
     } else {
-        let made = issue_serving(name, &command.namespace, command.expires, now());
-        let made = made.map_err(|error| error.to_string())?;
+        let made = issue_serving(name, &command.namespace, command.expires, now())?;
         let (certificate_pem, key_pem) = (&made.leaf.certificate_pem, &made.leaf.key_pem);
         manifests(&made.ca_pem, Serving::Made { certificate_pem, key_pem })
     };
@@ -78,7 +77,7 @@ mod tests {
         let options = Options::from_arguments([&["zoo", "manifests"], flags].concat());
         let options = options.map_err(|error| error.to_string())?;
         let Some(Command::Manifests(command)) = &options.command else { return Err("another".to_owned()) };
-        text(ZOO, command, &[crate::builtin_storage_map()])
+        text(ZOO, command, &[crate::builtin_storage_map()]).map_err(|error| error.to_string())
     }
 
     #[test]

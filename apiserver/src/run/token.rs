@@ -1,7 +1,7 @@
 //! `apiserver token`: tokens of service accounts and of users, for tests.
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,26 +12,49 @@ use registry_core::rest::tokens::{TokenClaims, TokenObject};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::authentication::{TokenTable, sign_offline};
-use crate::clients::{Bounds, Client, ClientSettings};
+use crate::authentication::{TokenFileError, TokenTable, sign_offline};
+use crate::clients::{Bounds, CallFailure, Client, ClientSettings, SettingsError};
 use crate::options::{Options, ServiceAccountName, TokenCommand};
 use crate::pki::now;
 
+use super::error::CommandError;
+
 /// Time that the server has to tell the uid of an account, and the size of its answer.
 const LOOKUP: Bounds = Bounds { timeout: Duration::from_secs(5), max_answer_bytes: 1024 * 1024 };
+
+/// Error of the question for the uid of an account, which the server has not answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookupError {
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Call(#[from] CallFailure),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("its answer has no uid")]
+    NoUid,
+}
+
+/// Error of a file of tokens.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TokenTableError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Content(#[from] TokenFileError),
+}
 
 /// Prints a token.
 ///
 /// # Errors
 /// Fails if it cannot be signed, or if the file cannot be written.
-pub(super) fn print(options: &Options, command: &TokenCommand) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let token = runtime.map_err(|error| error.to_string())?.block_on(token(options, command))?;
-    writeln!(std::io::stdout(), "{token}").map_err(|error| error.to_string())
+pub(super) fn print(options: &Options, command: &TokenCommand) -> Result<(), CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    super::print(runtime.block_on(token(options, command))? + "\n")
 }
 
 /// Returns the token of a command.
-async fn token(options: &Options, command: &TokenCommand) -> Result<String, String> {
+async fn token(options: &Options, command: &TokenCommand) -> Result<String, CommandError> {
     let account = command.account.as_ref().or(command.service_account.as_ref());
     match (account, &command.user, &command.file) {
         (Some(account), _, _) => {
@@ -42,28 +65,25 @@ async fn token(options: &Options, command: &TokenCommand) -> Result<String, Stri
             service_account_token(options, command, account, &uid)
         }
         (_, Some(user), Some(file)) => user_token(user, &command.group, file),
-        _ => Err("a service account, or --user with --file is needed".to_owned()),
+        _ => Err(CommandError::NoSubject),
     }
 }
 
 /// Asks the server in the data directory for the uid of an account.
-async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<String, String> {
-    let failed = |reason: String| {
-        format!("the server cannot be asked for the uid of the account: {reason}; start it, or give --uid")
-    };
+async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<String, CommandError> {
     let client = ClientSettings::from_kubeconfig(&options.kubeconfig_path()).and_then(Client::new);
-    let client = client.map_err(|error| failed(error.to_string()))?;
+    let client = client.map_err(LookupError::from)?;
     let ServiceAccountName { namespace, name } = account;
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}");
     let found = client.call(Method::GET, &path, Bytes::new(), LOOKUP).await;
     let found = found.map_err(|failure| match failure.status {
-        Some(StatusCode::NOT_FOUND) => format!("serviceaccounts {name:?} not found"),
-        Some(_) => failure.text,
-        None => failed(failure.text),
+        Some(StatusCode::NOT_FOUND) => CommandError::NoAccount(name.clone()),
+        Some(_) => CommandError::Refused(failure),
+        None => CommandError::Lookup(failure.into()),
     })?;
-    let found: Value = serde_json::from_slice(&found).map_err(|error| failed(error.to_string()))?;
+    let found: Value = serde_json::from_slice(&found).map_err(LookupError::from)?;
     let uid = found.pointer("/metadata/uid").and_then(Value::as_str);
-    uid.map(str::to_owned).ok_or_else(|| failed("its answer has no uid".to_owned()))
+    Ok(uid.ok_or(LookupError::NoUid)?.to_owned())
 }
 
 fn service_account_token(
@@ -71,13 +91,13 @@ fn service_account_token(
     command: &TokenCommand,
     account: &ServiceAccountName,
     uid: &str,
-) -> Result<String, String> {
+) -> Result<String, CommandError> {
     let seconds = i64::try_from(command.expires.as_secs()).unwrap_or(i64::MAX);
     if seconds == 0 {
-        return Err("--expires must be a second or longer".to_owned());
+        return Err(CommandError::Expires("a second or longer"));
     }
     if uid.is_empty() {
-        return Err("--uid must not be empty".to_owned());
+        return Err(CommandError::EmptyUid);
     }
     let claims = TokenClaims {
         namespace: account.namespace.clone(),
@@ -88,23 +108,23 @@ fn service_account_token(
         lifetime_seconds: seconds,
         warn_after_seconds: None,
     };
-    sign_offline(options, claims).map_err(|error| error.to_string())
+    Ok(sign_offline(options, claims)?)
 }
 
 /// Adds a user's token to a token file, which is created if it does not exist.
-fn user_token(user: &str, groups: &[String], file: &Path) -> Result<String, String> {
+fn user_token(user: &str, groups: &[String], file: &Path) -> Result<String, CommandError> {
     let has_delimiter = |text: &str| text.contains([',', '"', '\n', '\r']);
     if user.is_empty() || groups.iter().any(String::is_empty) {
-        return Err("--user and --group must not be empty".to_owned());
+        return Err(CommandError::NoUser);
     }
     if has_delimiter(user) || groups.iter().any(|group| has_delimiter(group)) {
-        return Err("--user and --group cannot contain commas, quotes or line breaks: the file has them between names".to_owned());
+        return Err(CommandError::Delimiter);
     }
-    let failed = |reason: String| format!("{}: {reason}", file.display());
+    let failed = |source| CommandError::TokenFile { path: file.to_owned(), source };
     let mut text = match fs::read_to_string(file) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(failed(error.to_string())),
+        Err(error) => return Err(failed(error.into())),
     };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -112,8 +132,8 @@ fn user_token(user: &str, groups: &[String], file: &Path) -> Result<String, Stri
     let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     text.extend([token.as_str(), ",", user, ",", user, ",\"", &groups.join(","), "\"\n"]);
     // A file that the server would refuse is not written.
-    TokenTable::parse(&text).map_err(|error| failed(error.to_string()))?;
-    durable_file::write(file, text.as_bytes()).map_err(|error| failed(error.to_string()))?;
+    TokenTable::parse(&text).map_err(|error| failed(error.into()))?;
+    durable_file::write(file, text.as_bytes()).map_err(|error| failed(error.into()))?;
     Ok(token)
 }
 
@@ -132,7 +152,7 @@ mod tests {
         let Some(Command::Token(command)) = &options.command else {
             return Err("another command".to_owned());
         };
-        token(&options, command).await
+        token(&options, command).await.map_err(|error| error.to_string())
     }
 
     async fn client(server: &TestServer, token: &str) -> kube::Client {

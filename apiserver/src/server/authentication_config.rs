@@ -9,10 +9,12 @@ use std::time::Duration;
 use registry_core::api::Object;
 use registry_core::backoff::Backoff;
 use rustls_pki_types::CertificateDer;
-use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::pem::{self, PemObject as _};
 use tokio::time::Instant;
 
-use crate::authentication::{AuthoritySet, ClientTrust, FrontProxyNames};
+use crate::authentication::{
+    AuthenticationError, AuthoritySet, ClientTrust, FrontProxyNames, HeaderNamesError,
+};
 use crate::clients::Client;
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
@@ -22,7 +24,8 @@ use crate::main_server::source::{self, SourceError, SourceEvent};
 /// The list that has only the ConfigMap.
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
                     ?fieldSelector=metadata.name%3Dextension-apiserver-authentication&";
-const NAME: &str = "kube-system/extension-apiserver-authentication";
+/// The ConfigMap, as messages name it.
+pub(super) const NAME: &str = "kube-system/extension-apiserver-authentication";
 /// Maximum time to wait for the ConfigMap at the start: a main server that starts at the same time has to write it first.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// The times before further attempts at the start.
@@ -56,6 +59,19 @@ struct Applied {
     followed: FollowedAuthentication,
 }
 
+/// Error of a ConfigMap that cannot be used. Not retryable before it changes.
+#[derive(Debug, thiserror::Error)]
+enum MapError {
+    #[error("{key}: {error}")]
+    Certificates { key: &'static str, error: pem::Error },
+    #[error("{key}: {source}")]
+    Names { key: &'static str, source: serde_json::Error },
+    #[error(transparent)]
+    HeaderNames(#[from] HeaderNamesError),
+    #[error(transparent)]
+    Authorities(#[from] AuthenticationError),
+}
+
 // === impl AuthenticationConfig ===
 
 impl AuthenticationConfig {
@@ -76,7 +92,7 @@ impl AuthenticationConfig {
     ///
     /// # Errors
     /// Fails with the last reason.
-    pub(crate) async fn read(&self, tolerates_failure: bool) -> Result<(), String> {
+    pub(crate) async fn read(&self, tolerates_failure: bool) -> Result<(), SourceError> {
         let begun = Instant::now();
         let mut backoff = BACKOFF;
         loop {
@@ -89,7 +105,7 @@ impl AuthenticationConfig {
                 return Ok(());
             }
             if begun.elapsed() > START_TIMEOUT {
-                return Err(format!("{text} (see --authentication-tolerate-lookup-failure)"));
+                return Err(failure);
             }
             tracing::info!("{text}; trying again");
             tokio::time::sleep(backoff.next_pause()).await;
@@ -115,17 +131,19 @@ impl AuthenticationConfig {
 impl Applied {
     /// Trusts what the ConfigMap says. What cannot be read changes nothing.
     fn apply(&self, map: &Object) {
-        let applied = authorities(map, self.wanted).and_then(|authorities| {
-            if self.wanted.proxies {
-                self.followed.proxy_names.replace(&proxy_names(map)?)?;
-            }
-            self.followed.trust.replace_followed(authorities).map_err(|error| error.to_string())
-        });
-        if let Err(reason) = applied {
+        if let Err(error) = self.try_apply(map) {
             tracing::error!(
-                "the ConfigMap {NAME} of the main server cannot be used, and changes nothing: {reason}"
+                "the ConfigMap {NAME} of the main server cannot be used, and changes nothing: {error}"
             );
         }
+    }
+
+    fn try_apply(&self, map: &Object) -> Result<(), MapError> {
+        let authorities = authorities(map, self.wanted)?;
+        if self.wanted.proxies {
+            self.followed.proxy_names.replace(&proxy_names(map)?)?;
+        }
+        Ok(self.followed.trust.replace_followed(authorities)?)
     }
 }
 
@@ -156,11 +174,11 @@ fn absent() -> String {
 }
 
 /// Returns the authorities in the ConfigMap.
-fn authorities(map: &Object, wanted: Wanted) -> Result<AuthoritySet, String> {
-    let of = |key: &str, is_wanted: bool| {
+fn authorities(map: &Object, wanted: Wanted) -> Result<AuthoritySet, MapError> {
+    let of = |key: &'static str, is_wanted: bool| {
         let pem = map.get_str(&["data", key]).filter(|_| is_wanted).unwrap_or_default();
         let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-        read.map_err(|error| format!("{key}: {error}"))
+        read.map_err(|error| MapError::Certificates { key, error })
     };
     Ok(AuthoritySet {
         clients: of("client-ca-file", wanted.clients)?,
@@ -169,11 +187,11 @@ fn authorities(map: &Object, wanted: Wanted) -> Result<AuthoritySet, String> {
 }
 
 /// Returns the names in the ConfigMap: lists in JSON.
-fn proxy_names(map: &Object) -> Result<FrontProxyOptions, String> {
-    let of = |key: &str| {
+fn proxy_names(map: &Object) -> Result<FrontProxyOptions, MapError> {
+    let of = |key: &'static str| {
         let text = map.get_str(&["data", key]).filter(|text| !text.is_empty());
         let read: Result<Vec<String>, _> = text.map_or(Ok(Vec::new()), serde_json::from_str);
-        read.map_err(|error| format!("{key}: {error}"))
+        read.map_err(|source| MapError::Names { key, source })
     };
     Ok(FrontProxyOptions {
         requestheader_client_ca_file: None,

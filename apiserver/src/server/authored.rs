@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use axum::BoxError;
 use futures::future::BoxFuture;
 #[cfg(feature = "embedded")]
 use registry_core::api::GroupResource;
@@ -59,7 +60,7 @@ pub(super) struct AuthoredServer {
 
 type MakeMutating = Box<dyn FnOnce(&ServerContext) -> Arc<dyn MutatingAdmission> + Send>;
 type MakeValidating = Box<dyn FnOnce(&ServerContext) -> Arc<dyn ValidatingAdmission> + Send>;
-type RunHook = Box<dyn Fn(ServerContext) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+type RunHook = Box<dyn Fn(ServerContext) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync>;
 type Work = Box<dyn FnOnce(ServerContext) -> BoxFuture<'static, ()> + Send>;
 
 /// The work beside requests, which ends by itself when the server stops.
@@ -112,7 +113,7 @@ impl ServerBuilder {
         run: impl Fn(ServerContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<(), String>> + Send + 'static,
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
         self.authored.hooks.push((name, Box::new(move |context| Box::pin(run(context)))));
         self

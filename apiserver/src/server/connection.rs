@@ -244,36 +244,45 @@ fn counted_answer(
     response.map(|inner| CountedBody { inner, placement, moves, _progress: progress, running })
 }
 
+/// Error of a connection that is not encrypted. Not retryable.
+#[derive(Debug, thiserror::Error)]
+enum HandshakeError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("the client sent an HTTP request to an HTTPS server")]
+    Http,
+    #[error("the first record does not look like a TLS handshake")]
+    NoTls,
+    #[error("it took too long")]
+    Late,
+}
+
 /// Performs the TLS handshake. Returns `None` if it fails or takes too long.
 async fn handshake(
     tls: &ServerTls,
     stream: TcpStream,
     metrics: &ServerMetrics,
 ) -> Option<TlsStream<TcpStream>> {
-    let reason = match tokio::time::timeout(HANDSHAKE_TIMEOUT, accept(tls, stream)).await {
-        Ok(Ok(stream)) => return Some(stream),
-        Ok(Err(reason)) => reason,
-        Err(_) => "it took too long".to_owned(),
+    let accepted = tokio::time::timeout(HANDSHAKE_TIMEOUT, accept(tls, stream)).await;
+    let error = match accepted.unwrap_or(Err(HandshakeError::Late)) {
+        Ok(stream) => return Some(stream),
+        Err(error) => error,
     };
     metrics.failed_tls_handshake();
-    tracing::debug!("TLS handshake failed: {reason}");
+    tracing::debug!("TLS handshake failed: {error}");
     None
 }
 
 /// Performs the TLS handshake, or answers a client that speaks HTTP without TLS.
 ///
 /// # Errors
-/// Returns the reason why the handshake failed.
-async fn accept(tls: &ServerTls, mut stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
-    let begins_with_tls = plain_http::begins_with_tls(&stream).await.map_err(|error| error.to_string())?;
-    if begins_with_tls {
-        return tls.acceptor.accept(stream).await.map_err(|error| error.to_string());
+/// Fails if the client does not speak TLS, or is not accepted.
+async fn accept(tls: &ServerTls, mut stream: TcpStream) -> Result<TlsStream<TcpStream>, HandshakeError> {
+    if plain_http::begins_with_tls(&stream).await? {
+        return Ok(tls.acceptor.accept(stream).await?);
     }
-    match plain_http::answer(&mut stream).await {
-        Ok(true) => Err("the client sent an HTTP request to an HTTPS server".to_owned()),
-        Ok(false) => Err("the first record does not look like a TLS handshake".to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    let is_http = plain_http::answer(&mut stream).await?;
+    Err(if is_http { HandshakeError::Http } else { HandshakeError::NoTls })
 }
 
 /// Waits for a reason to accept no further request: the server stops, the client is to connect again, or the connection is

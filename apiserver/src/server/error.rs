@@ -8,12 +8,15 @@ use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
 
+use super::authentication_config::NAME as AUTHENTICATION_CONFIG;
 use super::data_directory::DataDirectoryError;
 use crate::audit::AuditError;
 use crate::authentication::{AuthenticationError, ExternalSignerError};
+use crate::authorization::AuthorizationError;
 use crate::certificates::text;
 use crate::clients::EgressError;
 use crate::encryption::EncryptionError;
+use crate::main_server::source::SourceError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
 use crate::pki::PkiError;
 use crate::server::address::advice;
@@ -58,6 +61,15 @@ pub enum ServerError {
     /// The program that signs tokens cannot be used. Retryable if it does not answer.
     #[error(transparent)]
     ExternalSigner(#[from] ExternalSignerError),
+    /// The main server does not say how it authenticates. Retryable.
+    #[error(
+        "cannot read the ConfigMap {map} of the main server: {0} (see --authentication-tolerate-lookup-failure)",
+        map = AUTHENTICATION_CONFIG
+    )]
+    MainServerAuthentication(#[source] SourceError),
+    /// Authorization cannot be set up as the flags and their files say. Not retryable.
+    #[error(transparent)]
+    Authorization(#[from] AuthorizationError),
     /// The audit policy or an audit backend cannot be used. Not retryable.
     #[error(transparent)]
     Audit(#[from] AuditError),

@@ -52,10 +52,8 @@ impl MainServer {
             Some(_) => FrontProxyNames::new(&with_default_headers(proxies)),
             None => Ok(FrontProxyNames::default()),
         };
-        let followed = FollowedAuthentication {
-            trust,
-            proxy_names: proxy_names.map_err(AuthenticationError::Configuration)?,
-        };
+        let followed =
+            FollowedAuthentication { trust, proxy_names: proxy_names.map_err(AuthenticationError::from)? };
         let config = if delegation.authentication_skip_lookup {
             None
         } else {
@@ -65,7 +63,7 @@ impl MainServer {
         };
         if let Some(config) = &config {
             let tolerates_failure = delegation.authentication_tolerate_lookup_failure;
-            config.read(tolerates_failure).await.map_err(AuthenticationError::Configuration)?;
+            config.read(tolerates_failure).await.map_err(ServerError::MainServerAuthentication)?;
         }
         let client = Arc::new(client);
         Ok(Self { kinds: Arc::new(MainKinds::new(client.clone())), client, followed, config })

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::aggregator::ProxyIdentity;
 use crate::authentication::ClientTrust;
-use crate::health::Check;
+use crate::health::{Check, Unhealthy};
 use crate::options::{Options, TlsOptions};
 use crate::proxy::KubeletCertificate;
 use crate::server::error::ServerError;
@@ -291,8 +291,8 @@ fn report(notes: &[String]) {
 
 #[async_trait]
 impl Check for ServingCertificateCheck {
-    async fn check(&self) -> Result<(), String> {
-        self.0.problem(pki::now()).map_or(Ok(()), |problem| Err(problem.to_owned()))
+    async fn check(&self) -> Result<(), Unhealthy> {
+        self.0.problem(pki::now()).map_or(Ok(()), |problem| Err(Unhealthy(problem.to_owned())))
     }
 }
 

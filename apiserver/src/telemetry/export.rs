@@ -16,7 +16,7 @@ use registry_core::spans::begin_export;
 use tonic::transport::Endpoint;
 use uuid::Uuid;
 
-use crate::options::{Options, TracingConfiguration, TracingError};
+use crate::options::{Options, TracingConfiguration, TracingError, TracingFault};
 
 use super::layer::SpanLayer;
 
@@ -54,18 +54,19 @@ pub(crate) fn start(options: &Options) -> Result<Option<(SpanLayer, Exporting)>,
         return Ok(None);
     };
     let started = start_with(&configuration);
-    started.map(Some).map_err(|reason| TracingError { path: path.clone(), reason })
+    started.map(Some).map_err(|source| TracingError { path: path.clone(), source })
 }
 
-fn start_with(configuration: &TracingConfiguration) -> Result<(SpanLayer, Exporting), String> {
-    let endpoint = Endpoint::from_shared(configuration.uri.clone()).map_err(|error| error.to_string())?;
+fn start_with(configuration: &TracingConfiguration) -> Result<(SpanLayer, Exporting), TracingFault> {
+    let endpoint = Endpoint::from_shared(configuration.uri.clone())
+        .map_err(|error| TracingFault::Exporter(error.into()))?;
     let channel = endpoint.connect_timeout(EXPORT_TIMEOUT).connect_lazy();
     let exporter = opentelemetry_otlp::SpanExporter::builder()
         .with_tonic()
         .with_channel(channel)
         .with_timeout(EXPORT_TIMEOUT)
         .build()
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| TracingFault::Exporter(error.into()))?;
     let exporter = Reported { inner: exporter, lost_spans: AtomicU64::new(0), last: Mutex::default() };
     let batches = BatchConfigBuilder::default()
         .with_max_queue_size(MAX_QUEUED_SPANS)

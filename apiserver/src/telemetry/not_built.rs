@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use tracing::Subscriber;
 use tracing_subscriber::layer::Layer;
 
-use crate::options::{Options, TracingError};
+use crate::options::{Options, TracingError, TracingFault};
 
 use super::context::TraceContext;
 
@@ -15,8 +15,7 @@ pub(crate) enum SpanLayer {}
 /// Refuses a configuration.
 pub(crate) fn start(options: &Options) -> Result<Option<(SpanLayer, Infallible)>, TracingError> {
     let Some(path) = &options.tracing_config_file else { return Ok(None) };
-    let reason = "this server was built without the export of spans: build `apiserver` with the feature `tracing-export`";
-    Err(TracingError { path: path.clone(), reason: reason.to_owned() })
+    Err(TracingError { path: path.clone(), source: TracingFault::NotBuilt })
 }
 
 /// Returns the trace that the caller runs in: none.

@@ -14,7 +14,7 @@ use crate::pki::{Moment, issue_serving, now, write_private};
 use crate::run::kubeconfig;
 use crate::server::error::ServerError;
 
-use super::{Kubectl, TestDirectory, TestServer, TestServerBuilder};
+use super::{CallError, Kubectl, TestDirectory, TestServer, TestServerBuilder};
 
 /// The name of the extension server's service, in the namespace `default`.
 const NAME: &str = "extension";
@@ -153,7 +153,7 @@ impl TestCluster {
             let path = format!("{}/{}", collection(&service), text(&service, "/metadata/name"));
             loop {
                 let found =
-                    self.main.call("GET", &path, &Value::Null).await.map_err(ServerError::NotReady)?;
+                    self.main.call("GET", &path, &Value::Null).await.map_err(|error| not_ready(&error))?;
                 let conditions = found.pointer("/status/conditions").and_then(Value::as_array);
                 let is_available =
                     |condition: &Value| condition["type"] == "Available" && condition["status"] == "True";
@@ -206,7 +206,7 @@ impl TestCluster {
             expires: LIFETIME,
             server: None,
         };
-        let text = kubeconfig::kubeconfig(&options, &command).map_err(wrong)?;
+        let text = kubeconfig::kubeconfig(&options, &command).map_err(|error| wrong(error.to_string()))?;
         write_private(&self.path("extension.kubeconfig"), &text)?;
         Ok(())
     }
@@ -214,10 +214,14 @@ impl TestCluster {
     async fn create(&self, objects: Vec<Value>) -> Result<(), ServerError> {
         for object in objects {
             let created = self.main.call("POST", &collection(&object), &object).await;
-            created.map_err(ServerError::NotReady)?;
+            created.map_err(|error| not_ready(&error))?;
         }
         Ok(())
     }
+}
+
+fn not_ready(error: &CallError) -> ServerError {
+    ServerError::NotReady(error.to_string())
 }
 
 fn text<'v>(object: &'v Value, path: &str) -> &'v str {

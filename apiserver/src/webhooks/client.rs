@@ -1,5 +1,6 @@
 //! The connections to one webhook, and a call.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -75,11 +76,18 @@ struct Idle {
     since: Instant,
 }
 
-/// Why there is no answer.
-enum Failure {
+/// Error of a call without an answer.
+#[derive(Debug, thiserror::Error)]
+enum CallError {
     /// The connection had been used before, and was closed: the webhook has not read the request.
+    #[error("EOF")]
     Closed,
-    Other(String),
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error(transparent)]
+    Request(#[from] http::Error),
+    #[error("{}", broken(.0))]
+    Broken(#[from] hyper::Error),
 }
 
 /// Returns the settings of the client of a webhook: the authorities of its configuration, and the credentials for its host.
@@ -165,19 +173,19 @@ impl Client {
         let deadline = Instant::now() + timeout;
         // Rounded up, so that it is never 0.
         let query = format!("timeout={}s", timeout.saturating_add(ALMOST_A_SECOND).as_secs());
-        let failed = |reason: String| WebhookError(format!("Post \"{}?{query}\": {reason}", self.url));
+        let failed = |reason: &dyn Display| WebhookError(format!("Post \"{}?{query}\": {reason}", self.url));
         let Ok(Ok(_permit)) = timeout_at(deadline, self.calls.acquire()).await else {
             let text = format!("there are {MAX_CALLS} calls of this webhook already, and none ended in time");
-            return Err(failed(text));
+            return Err(failed(&text));
         };
-        let late = |doing: &str| failed(format!("context deadline exceeded (Client.Timeout {doing})"));
+        let late = |doing: &str| failed(&format_args!("context deadline exceeded (Client.Timeout {doing})"));
         let Ok(answered) = timeout_at(deadline, self.answer(&query, &body))
             .instrument(stage!("webhook", url = self.url))
             .await
         else {
             return Err(late("exceeded while awaiting headers"));
         };
-        let (answer, sender, prepared) = answered.map_err(failed)?;
+        let (answer, sender, prepared) = answered.map_err(|error| failed(&error))?;
         drop(body);
         let (head, incoming) = answer.into_parts();
         let is_success = (StatusCode::OK..=StatusCode::PARTIAL_CONTENT).contains(&head.status);
@@ -190,7 +198,7 @@ impl Client {
                 self.keep(sender, &prepared);
                 Ok(body)
             }
-            Ok(Err(error)) => Err(failed(error.to_string())),
+            Ok(Err(error)) => Err(failed(&error)),
             Err(_) => Err(late("or context cancellation while reading body")),
         }
     }
@@ -200,29 +208,25 @@ impl Client {
         &self,
         query: &str,
         body: &Bytes,
-    ) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>, Arc<Prepared>), String> {
+    ) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>, Arc<Prepared>), CallError> {
         let prepared = self.files.current().await;
         while let Some(mut sender) = self.kept(&prepared) {
             match self.send(&mut sender, query, body, &prepared, true).await {
                 Ok(answer) => return Ok((answer, sender, prepared)),
-                Err(Failure::Closed) => {}
-                Err(Failure::Other(reason)) => return Err(reason),
+                Err(CallError::Closed) => {}
+                Err(error) => return Err(error),
             }
         }
         let stream = self.dial(&prepared).await?;
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
         // Ends with the sender and the answer's body.
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!("a connection to a webhook ended: {error}");
             }
         });
-        match self.send(&mut sender, query, body, &prepared, false).await {
-            Ok(answer) => Ok((answer, sender, prepared)),
-            Err(Failure::Closed) => Err("EOF".to_owned()),
-            Err(Failure::Other(reason)) => Err(reason),
-        }
+        let answer = self.send(&mut sender, query, body, &prepared, false).await?;
+        Ok((answer, sender, prepared))
     }
 
     async fn send(
@@ -232,9 +236,9 @@ impl Client {
         body: &Bytes,
         prepared: &Prepared,
         is_used: bool,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Incoming>, CallError> {
         if is_used && sender.ready().await.is_err() {
-            return Err(Failure::Closed);
+            return Err(CallError::Closed);
         }
         let uri = format!("{}?{query}", self.path);
         let mut request = Request::post(uri);
@@ -246,35 +250,34 @@ impl Client {
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, */*")
             .header(USER_AGENT, SERVER_VERSION)
-            .body(Full::new(body.clone()))
-            .map_err(|error| Failure::Other(error.to_string()))?;
+            .body(Full::new(body.clone()))?;
         request.headers_mut().extend(prepared.headers.clone());
-        sender.send_request(request).await.map_err(|error| {
-            if is_used && is_closed(&error) { Failure::Closed } else { Failure::Other(broken(&error)) }
-        })
+        sender
+            .send_request(request)
+            .await
+            .map_err(|error| if is_used && is_closed(&error) { CallError::Closed } else { error.into() })
     }
 
-    async fn dial(&self, prepared: &Prepared) -> Result<Box<dyn Connection>, String> {
-        let text = |error: DialError| error.to_string();
+    async fn dial(&self, prepared: &Prepared) -> Result<Box<dyn Connection>, DialError> {
         let egress = self.resolver.egress();
         let (route, target) = match &self.place {
             Place::Host { host, port } => {
                 let route = &egress.control_plane;
-                (route, route.resolve(host, *port).await.map_err(text)?)
+                (route, route.resolve(host, *port).await?)
             }
             Place::Service { namespace, name, port } => {
                 let host = self.resolver.host(namespace, name, *port).await?;
-                let target = egress.cluster.resolve(&host, *port).await.map_err(text)?;
+                let target = egress.cluster.resolve(&host, *port).await?;
                 if let Err(refused) = self.resolver.reach().check(target.addresses()) {
                     if !self.has_logged_refusal.swap(true, Ordering::Relaxed) {
                         tracing::warn!(url = self.url, "a webhook cannot be called: {refused}");
                     }
-                    return Err(refused.to_string());
+                    return Err(refused);
                 }
                 (&egress.cluster, target)
             }
         };
-        route.connect(&target, &self.server_name, Some(prepared.tls.clone())).await.map_err(text)
+        route.connect(&target, &self.server_name, Some(prepared.tls.clone())).await
     }
 
     /// Returns a connection that was used before, and was made with the present certificate.

@@ -25,7 +25,7 @@ impl World {
     }
 
     pub(crate) async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
-        self.0.call(method, path, body).await
+        self.0.call(method, path, body).await.map_err(|error| error.to_string())
     }
 
     /// Creates an object of the core group, `apps` or any other, from its path.

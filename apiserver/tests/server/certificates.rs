@@ -76,7 +76,7 @@ async fn a_webhook_may_serve_with_the_authority_that_it_is_checked_with() {
         let refused = loop {
             match server.call("POST", MAPS, &map).await {
                 Ok(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
-                Err(refused) => break refused,
+                Err(refused) => break refused.to_string(),
             }
         };
         assert!(refused.contains(expected) && !refused.contains("Other("), "{case}: {refused}");

@@ -104,7 +104,7 @@ async fn an_apply_that_creates_needs_the_right_to_create() {
     assert_eq!((&refused.json()["reason"], &refused.json()["details"]), (&json!("Forbidden"), &details));
     let dry = fixture.alice("PATCH", &format!("{new}?fieldManager=t&dryRun=All"), APPLY, &map("new")).await;
     assert_refused(&dry, refusal);
-    assert!(fixture.server.call("GET", &new, &Value::Null).await.unwrap_err().starts_with("404"));
+    assert!(fixture.server.call("GET", &new, &Value::Null).await.unwrap_err().to_string().starts_with("404"));
     // Other patches create nothing, and an object that is there is changed with `patch` alone.
     let merged = fixture.alice("PATCH", &new, "application/merge-patch+json", &json!({})).await;
     assert_eq!(merged.status, 404, "{}", merged.text());

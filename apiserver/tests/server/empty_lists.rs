@@ -60,7 +60,7 @@ async fn the_error_about_the_metadata_of_a_review_shows_it_whole() {
     let owners = json!([{"uid": "u", "name": "o", "kind": "K", "apiVersion": "v1"}]);
     let question = json!({"metadata": {"name": "x", "labels": {"a": "b"}, "ownerReferences": owners},
                           "spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}});
-    let error = server.call("POST", path, &question).await.unwrap_err();
+    let error = server.call("POST", path, &question).await.unwrap_err().to_string();
     let status: Value = serde_json::from_str(error.split_once(": ").unwrap().1).unwrap();
     let shown = status["details"]["causes"][0]["message"].as_str().unwrap();
     let start = "Invalid value: {\"name\":\"x\",\"labels\":{\"a\":\"b\"},\"ownerReferences\":[{\"apiVersion\":\"v1\",\

@@ -230,7 +230,7 @@ async fn events_end_after_their_time() {
     let path = format!("{events}/e");
     until("the event stays", async || {
         let gone = server.call("GET", &path, &Value::Null).await.err()?;
-        gone.starts_with("404").then_some(())
+        gone.to_string().starts_with("404").then_some(())
     })
     .await;
     server.stop().await;
@@ -265,7 +265,7 @@ async fn the_past_is_forgotten_after_an_interval() {
         count += 1;
         create(&server, path, &json!({"metadata": {"name": format!("n{count}")}})).await;
         let gone = server.call("GET", &past, &Value::Null).await.err()?;
-        gone.starts_with("410").then_some(())
+        gone.to_string().starts_with("410").then_some(())
     })
     .await;
     server.stop().await;
@@ -304,7 +304,8 @@ async fn ask_kubelet(server: &TestServer, port: u16, addresses: &Value) -> Resul
         "addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
     }});
     create(server, "/api/v1/nodes", &node).await;
-    server.call("GET", "/api/v1/nodes/n/proxy/stats", &Value::Null).await
+    let answer = server.call("GET", "/api/v1/nodes/n/proxy/stats", &Value::Null).await;
+    answer.map_err(|error| error.to_string())
 }
 
 #[tokio::test]

@@ -50,7 +50,8 @@ fn service(name: &str, spec: &Value) -> Value {
 }
 
 async fn create(server: &TestServer, name: &str, spec: &Value) -> Result<Value, String> {
-    server.call("POST", SERVICES, &service(name, spec)).await.map(|service| service["spec"].clone())
+    let created = server.call("POST", SERVICES, &service(name, spec)).await;
+    created.map(|service| service["spec"].clone()).map_err(|error| error.to_string())
 }
 
 async fn get(server: &TestServer, path: &str) -> Option<Value> {
@@ -62,7 +63,8 @@ async fn change(server: &TestServer, name: &str, edit: impl Fn(&mut Value)) -> R
     let path = format!("{SERVICES}/{name}");
     let mut service = get(server, &path).await.unwrap();
     edit(&mut service["spec"]);
-    server.call("PUT", &path, &service).await.map(|service| service["spec"].clone())
+    let changed = server.call("PUT", &path, &service).await;
+    changed.map(|service| service["spec"].clone()).map_err(|error| error.to_string())
 }
 
 async fn delete(server: &TestServer, path: &str) {

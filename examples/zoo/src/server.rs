@@ -1,5 +1,7 @@
 //! The parts of this server beside its resources: a flag, an admission plug-in, a post-start hook and a controller.
 
+use std::error::Error;
+
 use apiserver::api_client::leadership::Leadership;
 use apiserver::{ServerBuilder, ServerContext};
 use tokio_util::sync::CancellationToken;
@@ -30,10 +32,10 @@ pub fn customize(server: ServerBuilder, ZooFlags { keeper }: ZooFlags) -> Server
 // ANCHOR_END: customize
 
 /// Proves that the cluster can be asked before the server is ready.
-async fn greet(context: ServerContext) -> Result<(), String> {
+async fn greet(context: ServerContext) -> Result<(), Box<dyn Error + Send + Sync>> {
     let namespaces = context.cluster().in_namespace::<k8s_openapi::api::core::v1::Namespace>("");
-    let own = namespaces.get(context.namespace()).await.map_err(|failure| failure.to_string())?;
-    own.map(drop).ok_or_else(|| format!("there is no namespace {}", context.namespace()))
+    let own = namespaces.get(context.namespace()).await?;
+    own.map(drop).ok_or_else(|| format!("there is no namespace {}", context.namespace()).into())
 }
 
 // ANCHOR: leadership

@@ -13,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use apiserver::ServerBuilder;
-use apiserver::testing::TestCluster;
+use apiserver::testing::{CallError, TestCluster};
 use serde_json::{Value, json};
 
 #[path = "../../../apiserver/tests/support/hook.rs"]
@@ -67,10 +67,13 @@ impl World {
 
     /// Sends a request to the main server, which must be refused with this status. Returns the message.
     async fn refused(&self, status: u16, method: &str, path: &str, body: &Value) -> String {
-        let text = self.cluster.main().call(method, path, body).await.unwrap_err();
-        let (head, answer) = text.split_once(": ").unwrap();
-        assert!(head.starts_with(&status.to_string()), "{method} {path}: {text}");
-        let answer: Value = serde_json::from_str(answer).unwrap();
+        let CallError::Refused { status: found, body } =
+            self.cluster.main().call(method, path, body).await.unwrap_err()
+        else {
+            panic!("{method} {path} is not refused")
+        };
+        assert_eq!(found, status, "{method} {path}: {body}");
+        let answer: Value = serde_json::from_str(&body).unwrap();
         answer["message"].as_str().unwrap().to_owned()
     }
 

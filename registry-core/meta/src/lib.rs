@@ -14,6 +14,7 @@
 //! | [`json_path`] | JSONPath, as columns and selectable fields use it |
 //! | [`clock`] | the time of day, which tests can advance |
 //! | [`time`] | times as Kubernetes writes them |
+//! | [`go_text`] | values as Go prints them |
 //! | [`budget`] | the limits of the work that one request causes |
 //! | [`backoff`] | pauses between attempts that fail |
 //! | [`features`] | the features that an operator can enable or disable |
@@ -24,6 +25,7 @@ pub mod backoff;
 pub mod budget;
 pub mod clock;
 pub mod features;
+pub mod go_text;
 pub mod identity;
 pub mod json_path;
 pub mod object;

@@ -47,6 +47,16 @@ impl Object {
         }
     }
 
+    /// Shows the object to `read` as a JSON value, without copying it.
+    pub fn with_value<T>(&mut self, read: impl FnOnce(&Value) -> T) -> T {
+        let value = std::mem::take(self).into_value();
+        let result = read(&value);
+        if let Value::Object(fields) = value {
+            self.0 = fields;
+        }
+        result
+    }
+
     /// Deserialises the object into a typed struct.
     pub fn view<T: DeserializeOwned>(&self) -> Result<T, ViewError> {
         T::deserialize(&self.0)

@@ -17,7 +17,7 @@ const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// The type errors of a value, one line each.
 #[derive(Debug, Default)]
-pub(super) struct Mismatches {
+pub struct Mismatches {
     lines: Vec<String>,
     bytes: usize,
     /// Whether a null is a value of the wrong type, instead of none.

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::compare::Changes;
+use super::element::ElementError;
 use super::fields_v1::WrittenSet;
 
 /// Maximum number of managers with operation `Update`; beyond it, the oldest are merged.
@@ -46,6 +47,21 @@ pub(super) struct Entry<'a> {
 /// All managers of an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Managers<'a>(pub(super) Vec<Entry<'a>>);
+
+/// Error of `managedFields` that cannot be read. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ManagersError {
+    #[error("error decoding versioned set: error decoding set: {0}")]
+    Fields(#[from] ElementError),
+    #[error("operation must be `Apply` or `Update`")]
+    Operation,
+    #[error("apiVersion must not be empty")]
+    NoApiVersion,
+    #[error("missing fieldsType in managed fields entry {0}")]
+    NoFieldsType(usize),
+    #[error("invalid fieldsType {found:?} in managed fields entry {index}")]
+    FieldsType { index: usize, found: String },
+}
 
 // === impl Manager ===
 
@@ -88,23 +104,20 @@ impl ManagedFieldsOperation {
 
 impl<'a> Managers<'a> {
     /// Parses `managedFields` sent by a client. The error message is Kubernetes'.
-    pub(super) fn claimed(managed_fields: Value) -> Result<Self, String> {
-        Self::read(Cow::Owned(managed_fields), |fields_v1| {
-            WrittenSet::claimed(&fields_v1)
-                .map_err(|error| format!("error decoding versioned set: error decoding set: {error}"))
-        })
+    pub(super) fn claimed(managed_fields: Value) -> Result<Self, ManagersError> {
+        Self::read(Cow::Owned(managed_fields), |fields_v1| Ok(WrittenSet::claimed(&fields_v1)?))
     }
 
     /// Parses the managers of a stored object.
-    pub(super) fn stored(managed_fields: Option<Cow<'a, Value>>) -> Result<Self, String> {
+    pub(super) fn stored(managed_fields: Option<Cow<'a, Value>>) -> Result<Self, ManagersError> {
         managed_fields
             .map_or_else(|| Ok(Self::default()), |value| Self::read(value, |set| Ok(WrittenSet::stored(set))))
     }
 
     fn read(
         managed_fields: Cow<'a, Value>,
-        read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, String>,
-    ) -> Result<Self, String> {
+        read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, ManagersError>,
+    ) -> Result<Self, ManagersError> {
         let mut managers = Self::default();
         let mut places: HashMap<Manager<'a>, usize> = HashMap::new();
         for (index, entry) in items(managed_fields).into_iter().enumerate() {
@@ -205,22 +218,22 @@ impl<'a> Entry<'a> {
     fn read(
         mut entry: Cow<'a, Value>,
         index: usize,
-        read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, String>,
-    ) -> Result<Self, String> {
+        read_set: impl Fn(Cow<'a, Value>) -> Result<WrittenSet<'a>, ManagersError>,
+    ) -> Result<Self, ManagersError> {
         let mut text = |field: &str| take_text(&mut entry, field).unwrap_or_default();
         let operation = match &*text("operation") {
             "Apply" => ManagedFieldsOperation::Apply,
             "Update" => ManagedFieldsOperation::Update,
-            _ => return Err("operation must be `Apply` or `Update`".to_owned()),
+            _ => return Err(ManagersError::Operation),
         };
         let api_version = text("apiVersion");
         if api_version.is_empty() {
-            return Err("apiVersion must not be empty".to_owned());
+            return Err(ManagersError::NoApiVersion);
         }
         match &*text("fieldsType") {
             "FieldsV1" => {}
-            "" => return Err(format!("missing fieldsType in managed fields entry {index}")),
-            other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {index}")),
+            "" => return Err(ManagersError::NoFieldsType(index)),
+            other => return Err(ManagersError::FieldsType { index, found: other.to_owned() }),
         }
         let name = text("manager");
         let subresource = text("subresource");

@@ -13,6 +13,17 @@ use super::check::Mismatches;
 use super::merge;
 use super::shape::ValueShape;
 
+/// Error of an apply configuration that cannot be merged. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// Parts have other types than the fields.
+    #[error("failed to convert patch object to typed object: {0}")]
+    Types(Mismatches),
+    /// The fields with these paths can only be replaced as a whole.
+    #[error("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {}", .0.join(", "))]
+    Atomics(Vec<String>),
+}
+
 /// Merges the configuration that an expression made into an object. The result is not conformed.
 ///
 /// # Errors
@@ -22,19 +33,16 @@ pub fn merge_configuration(
     schema: &Schema,
     live: &Object,
     configuration: &Map<String, Value>,
-) -> Result<Object, String> {
+) -> Result<Object, MergeError> {
     let root = schema.root();
     let mismatches = Mismatches::find_in_expression(root, configuration);
     if !mismatches.is_empty() {
-        return Err(format!("failed to convert patch object to typed object: {mismatches}"));
+        return Err(MergeError::Types(mismatches));
     }
     let mut atomics = Vec::new();
     find_atomics(root, configuration, &mut String::new(), &mut atomics);
     if !atomics.is_empty() {
-        let atomics = atomics.join(", ");
-        return Err(format!(
-            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {atomics}"
-        ));
+        return Err(MergeError::Atomics(atomics));
     }
     let mut fields = live.0.clone();
     merge::merge_maps(ValueShape::Struct(root), &mut fields, configuration);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::api::go_text::quoted;
 use crate::schema::{ListKind, TypeRef};
 
 use super::element::PathElement;
@@ -81,24 +82,42 @@ impl<'s> ValueShape<'s> {
     }
 }
 
+/// Error of an element that has no place in an associative list. The texts are those of
+/// `sigs.k8s.io/structured-merge-diff`.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ItemError {
+    #[error("associative list without keys has an element that's a map type")]
+    MapInSet,
+    #[error("not supported: associative list with lists as elements")]
+    ListInSet,
+    #[error("associative list without keys has an element that's an explicit null")]
+    NullInSet,
+    #[error("associative list with keys may not have a null element")]
+    Null,
+    #[error("associative list with keys may not have non-map elements")]
+    NoMap,
+    #[error(
+        "associative list with keys has an element that omits all key fields {} (and doesn't have default values for any \
+         key fields)",
+        quoted(.0)
+    )]
+    NoKey(Vec<String>),
+}
+
 /// Returns the path element that identifies a list element; the error is Kubernetes' message if it has no identity.
-pub(super) fn list_element<'a>(list: TypeRef<'a>, item: &'a Value) -> Result<PathElement<'a>, String> {
+pub(super) fn list_element<'a>(list: TypeRef<'a>, item: &'a Value) -> Result<PathElement<'a>, ItemError> {
     if list.list_kind() == Some(ListKind::Set) {
         return match item {
-            Value::Object(_) => {
-                Err("associative list without keys has an element that's a map type".to_owned())
-            }
-            Value::Array(_) => Err("not supported: associative list with lists as elements".to_owned()),
-            Value::Null => {
-                Err("associative list without keys has an element that's an explicit null".to_owned())
-            }
+            Value::Object(_) => Err(ItemError::MapInSet),
+            Value::Array(_) => Err(ItemError::ListInSet),
+            Value::Null => Err(ItemError::NullInSet),
             scalar => Ok(PathElement::Value(Cow::Borrowed(scalar))),
         };
     }
     let fields = match item {
         Value::Object(fields) => fields,
-        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
-        _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+        Value::Null => return Err(ItemError::Null),
+        _ => return Err(ItemError::NoMap),
     };
     let names = list.list_keys();
     let element = list.element();
@@ -110,12 +129,7 @@ pub(super) fn list_element<'a>(list: TypeRef<'a>, item: &'a Value) -> Result<Pat
         }
     }
     if key.is_empty() {
-        let quoted: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-        return Err(format!(
-            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default \
-             values for any key fields)",
-            quoted.join(" ")
-        ));
+        return Err(ItemError::NoKey(names.iter().map(ToString::to_string).collect()));
     }
     key.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(PathElement::Key(key))

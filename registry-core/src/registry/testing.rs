@@ -17,8 +17,8 @@ use crate::rest::{Answer, UpdatedObject};
 use crate::schema::{FieldOrder, Schema};
 use crate::storage::interface::{UpdateAction, UpdateOutcome, ValidateDeletion};
 use crate::storage::{
-    Entry, Interface, ListPage, ListRequest, NewValue, Revision, StorageError, StoredObject, TryUpdate,
-    Updated, WatchRequest, WatchStream,
+    Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError, StoredObject,
+    TryUpdate, Updated, WatchRequest, WatchStream,
 };
 
 /// An in-memory storage without history and watches.
@@ -236,7 +236,7 @@ impl Interface for MemoryStorage {
         Ok(())
     }
 
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         Ok(())
     }
 }

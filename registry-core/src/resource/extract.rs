@@ -9,7 +9,7 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde_json::Value;
 
 use crate::codec::json::scan::Scanner;
-use crate::storage::Attributes;
+use crate::storage::{Attributes, InvalidValue};
 
 use super::{ResourceType, scalar_text};
 
@@ -37,7 +37,7 @@ struct Search<'a> {
 ///
 /// # Errors
 /// Fails if the value is not a JSON object.
-pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attributes, String> {
+pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attributes, InvalidValue> {
     let own = resource.selectable.iter().map(|field| field.path);
     let other = resource.selectable.iter().map(|field| field.other_path).filter(|path| !path.is_empty());
     let paths = [LABELS, NAME, NAMESPACE].into_iter().chain(own).chain(other);
@@ -74,18 +74,18 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
 }
 
 /// Searches in a value that is not compact, or is not an object.
-fn decode(wanted: &mut [Wanted], leading: u128, value: &[u8]) -> Result<(), String> {
+fn decode(wanted: &mut [Wanted], leading: u128, value: &[u8]) -> Result<(), InvalidValue> {
     for path in &mut *wanted {
         path.found = None;
     }
     // As text, so that skipped strings are checked too.
-    let text = std::str::from_utf8(value).map_err(|error| error.to_string())?;
+    let text = std::str::from_utf8(value).map_err(InvalidValue::new)?;
     let mut input = serde_json::Deserializer::from_str(text);
     let is_object = Search { wanted, leading, depth: 0 }
         .deserialize(&mut input)
         .and_then(|is_object| input.end().map(|()| is_object))
-        .map_err(|error| error.to_string())?;
-    if is_object { Ok(()) } else { Err("the stored value is not a JSON object".to_owned()) }
+        .map_err(InvalidValue::new)?;
+    if is_object { Ok(()) } else { Err(InvalidValue::new("the stored value is not a JSON object")) }
 }
 
 fn bits(paths: usize) -> u32 {

@@ -11,7 +11,7 @@ use crate::api::Object;
 use crate::budget::Budget;
 use crate::codec::{Limits, protobuf, stored};
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf, CanonicalForm};
+use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue};
 
 use super::ResourceType;
 use super::conversion::{ConversionError, only};
@@ -61,7 +61,7 @@ impl Versions {
 
     /// Returns the canonical encoding of a JSON value that is not in the hub's version, or not in the form of the schema.
     /// A value in an unknown version is left as it is.
-    fn current_form(&self, value: &[u8]) -> Result<CanonicalForm, String> {
+    fn current_form(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         if let Some(converted) = self.other_version(value)? {
             return Ok(converted);
         }
@@ -69,7 +69,7 @@ impl Versions {
         if hub.schema().structural().is_none() {
             return Ok(CanonicalForm::Same);
         }
-        let object = stored::decode(value).map_err(|error| error.to_string())?;
+        let object = stored::decode(value).map_err(InvalidValue::new)?;
         if !self.find(object.api_version()).is_some_and(|version| version.is(hub)) {
             return Ok(CanonicalForm::Same);
         }
@@ -80,13 +80,13 @@ impl Versions {
 
     /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
     /// an unknown version.
-    fn other_version(&self, value: &[u8]) -> Result<Option<CanonicalForm>, String> {
+    fn other_version(&self, value: &[u8]) -> Result<Option<CanonicalForm>, InvalidValue> {
         let retired = self.hub.strategy.retired_versions();
         if self.spokes.is_empty() && retired.is_empty() {
             return Ok(None);
         }
         let Some(api_version) = api_version_of(value) else { return Ok(None) };
-        let decoded = || stored::decode(value).map_err(|error| error.to_string());
+        let decoded = || stored::decode(value).map_err(InvalidValue::new);
         let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         if group == self.hub.kind.group && retired.contains(&version) {
             return self.renewed(decoded()?).map(Some);
@@ -107,20 +107,20 @@ impl Versions {
     }
 
     /// Returns an object that is stored in a version that no server serves any more, as the hub.
-    fn renewed(&self, mut object: Object) -> Result<CanonicalForm, String> {
+    fn renewed(&self, mut object: Object) -> Result<CanonicalForm, InvalidValue> {
         let hub = &self.hub;
         let budget = Budget::default();
-        hub.strategy.renew(&mut object, &budget).map_err(|why| why.to_string())?;
-        let renewed = hub.in_current_form(object, &budget).map_err(|error| error.to_string())?;
+        hub.strategy.renew(&mut object, &budget).map_err(InvalidValue::new)?;
+        let renewed = hub.in_current_form(object, &budget).map_err(InvalidValue::new)?;
         Ok(CanonicalForm::Other(stored::encode(&renewed, hub.schema().field_order())))
     }
 
     /// Converts a stored object of this version to the hub.
-    fn in_hub(&self, version: &Arc<ResourceType>, object: Object) -> Result<CanonicalForm, String> {
+    fn in_hub(&self, version: &Arc<ResourceType>, object: Object) -> Result<CanonicalForm, InvalidValue> {
         let hub = self.hub.clone();
         let encoded = move |converted: Result<Object, ConversionError>| match converted {
             Ok(object) => Ok(stored::encode(&object, hub.schema().field_order())),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(InvalidValue::new(error)),
         };
         if !version.is_converted_remotely() {
             return encoded(version.to_stored_here(object)).map(CanonicalForm::Other);
@@ -133,14 +133,20 @@ impl Versions {
 
 /// Returns a stored object in the present form of its schema: without malformed metadata and unknown fields, and with all
 /// defaults. `None` if the defaults are too large for an object of this size.
-fn repaired(version: &ResourceType, object: Object, stored_bytes: usize) -> Result<Option<Object>, String> {
+fn repaired(
+    version: &ResourceType,
+    object: Object,
+    stored_bytes: usize,
+) -> Result<Option<Object>, InvalidValue> {
     let mut decoded = object.into_value();
     if let Some(structural) = version.schema().structural() {
         // Earlier servers stored metadata without checking it.
-        structural.coerce_metadata(&mut decoded, true, &mut Vec::new()).map_err(|error| error.text)?;
+        structural
+            .coerce_metadata(&mut decoded, true, &mut Vec::new())
+            .map_err(|error| InvalidValue::new(error.text))?;
     }
     let mut object =
-        Object::from_value(decoded).map_err(|_| "the stored value is not an object".to_owned())?;
+        Object::from_value(decoded).map_err(|_| InvalidValue::new("the stored value is not an object"))?;
     if object.metadata().is_some() && object.generation() == 0 {
         object.set(&["metadata", "generation"], 1.into());
     }
@@ -154,7 +160,7 @@ fn repaired(version: &ResourceType, object: Object, stored_bytes: usize) -> Resu
             tracing::warn!(kind, "a stored object is read without its new defaults: {error}");
             Ok(None)
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(InvalidValue::new(error)),
     }
 }
 
@@ -201,11 +207,11 @@ fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Extracts the hub's attributes from stored bytes, for opening a storage.
 impl AttributesOf for Versions {
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue> {
         self.hub.attributes_of(value)
     }
 
-    fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, String> {
+    fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         let form = self.converted(value)?;
         let json = match &form {
             CanonicalForm::Same => value,
@@ -221,7 +227,7 @@ impl AttributesOf for Versions {
 
 impl Versions {
     /// Returns the encoding of a stored value as JSON of the hub's version.
-    fn converted(&self, value: &[u8]) -> Result<CanonicalForm, String> {
+    fn converted(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         if !value.starts_with(protobuf::MAGIC) {
             return self.current_form(value);
         }
@@ -230,9 +236,9 @@ impl Versions {
             version.schema().table().schema_of(api_version, kind).filter(Schema::has_protobuf)
         };
         let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
-        let object = protobuf::decode(value, &limits, resolve).map_err(|error| error.to_string())?;
-        let object =
-            Object::from_value(object).map_err(|_| "the stored message is not an object".to_owned())?;
+        let object = protobuf::decode(value, &limits, resolve).map_err(InvalidValue::new)?;
+        let object = Object::from_value(object)
+            .map_err(|_| InvalidValue::new("the stored message is not an object"))?;
         // Unknown versions are left for the reader to detect, as with JSON.
         match self.find(object.api_version()) {
             Some(version) => self.in_hub(version, object),

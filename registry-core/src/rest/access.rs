@@ -110,6 +110,11 @@ pub struct KnownToken {
     pub audiences: Vec<String>,
 }
 
+/// Error of a token that is not accepted; the text gives the reasons.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidToken(pub String);
+
 /// The server's authentication and authorisation, for review resources.
 #[async_trait]
 pub trait AccessReviewer: Send + Sync + 'static {
@@ -131,8 +136,8 @@ pub trait AccessReviewer: Send + Sync + 'static {
     /// Returns the user of a token that is valid for one of these audiences. An empty list means the server itself.
     ///
     /// # Errors
-    /// Fails if the token is invalid or not for these audiences; the text is the reason.
-    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, String>;
+    /// Fails if the token is invalid or not for these audiences.
+    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, InvalidToken>;
 }
 
 /// Rejects all tokens and denies all access: for maps that are installed without a server.
@@ -157,7 +162,7 @@ impl AccessReviewer for NoAccess {
         AccessDecision::default()
     }
 
-    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-        Err("invalid bearer token".to_owned())
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+        Err(InvalidToken("invalid bearer token".to_owned()))
     }
 }

@@ -39,6 +39,7 @@ use super::interface::{
     Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion, WatchRequest,
     WatchStream,
 };
+use super::mvcc::NotReady;
 
 pub use budget::CacheBudget;
 use state::CacheState;
@@ -297,9 +298,9 @@ impl Interface for Cacher {
         self.inner.request_progress().await
     }
 
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         if !self.state.is_filled() {
-            return Err(format!("the watch cache of {} is being filled", self.options.prefix));
+            return Err(NotReady::Filling(self.options.prefix.clone()));
         }
         self.inner.readiness()
     }

@@ -62,7 +62,8 @@ use crate::metrics::CommitMetrics;
 
 use super::Revision;
 use super::mvcc::{
-    Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged,
+    Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, NotReady, RangeRequest,
+    Ranged,
 };
 
 /// Minimum gain of rewriting the log, in bytes; its journals take as much.
@@ -462,11 +463,11 @@ impl Mvcc for Embedded {
         answer.await.unwrap_or_else(|_gone| Err(writer::closed()))
     }
 
-    async fn health(&self) -> Result<(), String> {
+    async fn health(&self) -> Result<(), NotReady> {
         let is_gone = self.writer.lock().as_ref().is_none_or(JoinHandle::is_finished);
         match &self.shared.read().failure {
-            Some(reason) => Err(reason.to_string()),
-            None if is_gone => Err("the embedded store's writer has ended".to_owned()),
+            Some(reason) => Err(NotReady::ReadOnly(reason.clone())),
+            None if is_gone => Err(NotReady::NoWriter),
             None => Ok(()),
         }
     }

@@ -42,6 +42,11 @@ pub struct Entry {
     encodings: Encodings,
 }
 
+/// Error of a stored value that is not an object of its resource, with the cause. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct InvalidValue(Box<dyn std::error::Error + Send + Sync>);
+
 /// Extracts attributes from a stored value: connects a resource's AttrFunc to a backend when the backend is opened.
 ///
 /// Kubernetes concept: `storage.AttrFunc`.
@@ -50,7 +55,7 @@ pub trait AttributesOf: Send + Sync + 'static {
     ///
     /// # Errors
     /// Fails if the value is not an object of the resource: something else wrote it, or it is damaged.
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue>;
 
     /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
     /// version of the kind, under an earlier schema, or by a server with other checks.
@@ -58,9 +63,9 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// # Errors
     /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what
     /// the default implementation assumes.
-    fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, String> {
+    fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         if value.starts_with(MAGIC) {
-            return Err("it is Kubernetes protobuf, and the resource has none".to_owned());
+            return Err(InvalidValue::new("it is Kubernetes protobuf, and the resource has none"));
         }
         Ok(CanonicalForm::Same)
     }
@@ -72,8 +77,17 @@ pub enum CanonicalForm {
     Same,
     /// This encoding.
     Other(Bytes),
-    /// The encoding that a service outside of this process makes, or the reason that it cannot.
-    Awaited(BoxFuture<'static, Result<Bytes, String>>),
+    /// The encoding that a service outside of this process makes.
+    Awaited(BoxFuture<'static, Result<Bytes, InvalidValue>>),
+}
+
+// === impl InvalidValue ===
+
+impl InvalidValue {
+    /// Creates the error with its cause, whose text is shown.
+    pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(cause.into())
+    }
 }
 
 // === impl Entry ===

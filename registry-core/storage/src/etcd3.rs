@@ -21,7 +21,7 @@ use etcd_client::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Revision;
-use super::mvcc::{ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, RangeRequest, Ranged};
+use super::mvcc::{ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, NotReady, RangeRequest, Ranged};
 
 mod channel;
 mod compactor;
@@ -210,12 +210,12 @@ impl Mvcc for Etcd3 {
         }
     }
 
-    async fn health(&self) -> Result<(), String> {
+    async fn health(&self) -> Result<(), NotReady> {
         let read = self.fetch(HEALTH_KEY, GetOptions::new());
         match tokio::time::timeout(self.connection.health_timeout(), read).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(failure)) => Err(format!("error getting data from etcd: {failure}")),
-            Err(_) => Err("etcd did not answer the health check in time".to_owned()),
+            Ok(Err(failure)) => Err(NotReady::Etcd(failure.to_string())),
+            Err(_) => Err(NotReady::EtcdTimeout),
         }
     }
 }

@@ -15,6 +15,7 @@ use registry_meta::{Preconditions, ResourceVersionMatch, StatusError};
 use super::Revision;
 use super::entry::{Attributes, StoredObject};
 use super::error::{StorageError, WatchError};
+use super::mvcc::NotReady;
 use super::predicate::Predicate;
 
 /// A store of one resource's objects.
@@ -112,7 +113,7 @@ pub trait Interface: Send + Sync + 'static {
     async fn request_progress(&self) -> Result<(), StorageError>;
 
     /// Whether the store can serve; the error describes what it waits for.
-    fn readiness(&self) -> Result<(), String>;
+    fn readiness(&self) -> Result<(), NotReady>;
 }
 
 /// A value to be written.

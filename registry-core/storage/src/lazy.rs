@@ -19,6 +19,7 @@ use super::interface::{
     ChangedStream, Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion,
     WatchRequest, WatchStream,
 };
+use super::mvcc::NotReady;
 
 /// Opens a storage. Called within a Tokio runtime.
 type Open = dyn Fn() -> Result<Arc<dyn Interface>, StorageError> + Send + Sync;
@@ -128,7 +129,7 @@ impl Interface for LazyStorage {
     }
 
     /// A storage that has not been opened is ready: its first request waits for it.
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         self.opened.get().map_or(Ok(()), |opened| opened.readiness())
     }
 }

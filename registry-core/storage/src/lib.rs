@@ -51,12 +51,15 @@ pub mod testing;
 pub mod transform;
 pub mod versioned;
 
-pub use entry::{Attributes, AttributesOf, CanonicalForm, Encoding, EncodingBudget, Entry, StoredObject};
+pub use entry::{
+    Attributes, AttributesOf, CanonicalForm, Encoding, EncodingBudget, Entry, InvalidValue, StoredObject,
+};
 pub use error::{StorageError, WatchError};
 pub use interface::{
     Interface, ListPage, ListRequest, NewValue, Rest, RestStream, TryUpdate, Updated, WatchEvent,
     WatchRequest, WatchStream,
 };
+pub use mvcc::NotReady;
 pub use predicate::Predicate;
 
 /// A revision of the store's single history. 0 is before the first write.

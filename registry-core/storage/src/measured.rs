@@ -14,7 +14,7 @@ use crate::metrics::{EngineMetrics, EngineOperation};
 use crate::stage;
 
 use super::Revision;
-use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
+use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, NotReady, RangeRequest, Ranged};
 
 /// An engine with request metrics for one resource.
 pub struct Measured {
@@ -87,7 +87,7 @@ impl Mvcc for Measured {
         self.inner.compact(revision).await
     }
 
-    async fn health(&self) -> Result<(), String> {
+    async fn health(&self) -> Result<(), NotReady> {
         self.inner.health().await
     }
 }

@@ -52,7 +52,7 @@ pub trait Mvcc: Send + Sync + 'static {
     async fn compact(&self, revision: Revision) -> Result<(), MvccError>;
 
     /// Whether the engine can serve; the error describes the problem.
-    async fn health(&self) -> Result<(), String>;
+    async fn health(&self) -> Result<(), NotReady>;
 }
 
 /// A key with its value.
@@ -134,6 +134,26 @@ pub struct Change {
 
 /// A running watch; ends after its first error. Dropping it ends the watch.
 pub type ChangeStream = BoxStream<'static, Result<ChangeBatch, MvccError>>;
+
+/// Error of a store that cannot serve now. Retryable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// The watch cache of the keys with this prefix has no first list yet.
+    #[error("the watch cache of {0} is being filled")]
+    Filling(String),
+    /// The embedded store takes no writes, for this reason.
+    #[error("{0}")]
+    ReadOnly(Arc<str>),
+    /// The embedded store's thread is not there.
+    #[error("the embedded store's writer has ended")]
+    NoWriter,
+    /// etcd fails.
+    #[error("error getting data from etcd: {0}")]
+    Etcd(String),
+    /// etcd does not answer.
+    #[error("etcd did not answer the health check in time")]
+    EtcdTimeout,
+}
 
 /// An error of an engine.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -19,7 +19,9 @@ use registry_meta::backoff::Backoff;
 use tokio::task::AbortHandle;
 
 use super::Revision;
-use super::mvcc::{ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged, prefix_end};
+use super::mvcc::{
+    ChangeStream, Committed, Got, Mvcc, MvccError, NotReady, RangeRequest, Ranged, prefix_end,
+};
 
 mod listening;
 mod newest;
@@ -238,7 +240,7 @@ impl Mvcc for Client {
         self.shared().inner.compact(revision).await
     }
 
-    async fn health(&self) -> Result<(), String> {
+    async fn health(&self) -> Result<(), NotReady> {
         self.shared().inner.health().await
     }
 }

@@ -127,7 +127,7 @@ where
     }
     let mut failures = Vec::new();
     for (name, task) in running {
-        let outcome = task.await.unwrap_or_else(|error| Err(error.to_string()));
+        let outcome = task.await.unwrap_or_else(|error| Err(error.into()));
         if let Err(reason) = outcome {
             failures.push(format!("{name}: {reason}"));
         }
@@ -137,19 +137,34 @@ where
     assert!(failures.is_empty(), "{failed} of {total} checks of {suite} failed:\n{}", failures.join("\n"));
 }
 
-fn ready(outcome: Result<(), String>) -> tokio::task::JoinHandle<Result<(), String>> {
+/// Failure of a check.
+#[derive(Debug, thiserror::Error)]
+enum CheckFailure {
+    /// It panicked with this text.
+    #[error("{0}")]
+    Panicked(String),
+    #[error("not done after {} s", CHECK_TIMEOUT.as_secs())]
+    Late,
+    /// Its task was stopped.
+    #[error(transparent)]
+    Stopped(#[from] tokio::task::JoinError),
+}
+
+fn ready(outcome: Result<(), CheckFailure>) -> tokio::task::JoinHandle<Result<(), CheckFailure>> {
     tokio::spawn(std::future::ready(outcome))
 }
 
 /// Runs a check until it ends, panics or times out.
-async fn bounded(check: BoxFuture<'static, ()>) -> Result<(), String> {
+async fn bounded(check: BoxFuture<'static, ()>) -> Result<(), CheckFailure> {
     match tokio::time::timeout(CHECK_TIMEOUT, AssertUnwindSafe(check).catch_unwind()).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(panic)) => Err(panic
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-            .unwrap_or_else(|| "panicked".to_owned())),
-        Err(_) => Err(format!("not done after {} s", CHECK_TIMEOUT.as_secs())),
+        Ok(Err(panic)) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(CheckFailure::Panicked(text.unwrap_or_else(|| "panicked".to_owned())))
+        }
+        Err(_) => Err(CheckFailure::Late),
     }
 }

@@ -18,7 +18,7 @@ use super::interface::{
     ChangedStream, Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, ValidateDeletion,
     WatchRequest, WatchStream,
 };
-use super::mvcc::{Committed, Mvcc, MvccError, prefix_end};
+use super::mvcc::{Committed, Mvcc, MvccError, NotReady, prefix_end};
 use super::transform::Transformer;
 use page_size::PageSize;
 use recent_writes::RecentWrites;
@@ -185,7 +185,7 @@ impl Interface for VersionedStore {
     }
 
     /// Always ready: this store has no state to initialize.
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use registry_core::api::{Object, StatusError};
 use super::concerns;
 use super::refusal::forbidden;
 use crate::api::certificates::certificatesigningrequests::CertificateSigningRequests;
-use crate::api::certificates::certificatesigningrequests::subject::{self, Subject};
+use crate::api::certificates::certificatesigningrequests::subject::{self, Subject, SubjectError};
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 const ADMINISTRATORS: &str = "system:masters";
@@ -49,7 +49,7 @@ impl ValidatingAdmission for CertificateSubject {
 }
 
 /// Returns the subject that a request asks a certificate for.
-pub(super) fn requested(request: &Object) -> Result<Subject, String> {
+pub(super) fn requested(request: &Object) -> Result<Subject, SubjectError> {
     let text = STANDARD.decode(request.get_str(&["spec", "request"]).unwrap_or_default());
     subject::subject_of(&text.unwrap_or_default())
 }

@@ -5,9 +5,10 @@
 //! Kubernetes concept: `AdmissionConfiguration` of `apiserver.config.k8s.io`.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use registry_core::codec::{Limits, yaml};
+use registry_core::codec::{DecodeError, Limits, yaml};
 use registry_core::rest::webhook::WebhookTarget;
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,6 +18,7 @@ use super::image_policy::ImagePolicySettings;
 use super::node_selector::NodeSelectorSettings;
 use super::pod_security::PodSecuritySettings;
 use super::resource_quota::{self, LimitedResource};
+use super::settings_error::SettingsError;
 use super::toleration_restriction::TolerationSettings;
 
 /// Maximum size of a file.
@@ -70,6 +72,85 @@ struct WrittenWebhooks {
     kube_config_file: String,
 }
 
+/// Error of the file of `--admission-control-config-file`. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    /// A file cannot be used.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: Box<Self>,
+    },
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    /// It has more bytes than are read.
+    #[error("has {0} bytes, and at most {most} are read", most = MAX_BYTES)]
+    TooLarge(u64),
+    /// It is neither YAML nor JSON.
+    #[error(transparent)]
+    Syntax(#[from] DecodeError),
+    /// A field stands twice, which the text names.
+    #[error("{0}")]
+    Duplicate(String),
+    /// A field is unknown, or has the wrong type.
+    #[error(transparent)]
+    Fields(#[from] serde_json::Error),
+    /// It is something else.
+    #[error(
+        "the file has to be an AdmissionConfiguration of {}, and is a {kind:?} of {api_version:?}",
+        VERSIONS[0]
+    )]
+    OtherKind {
+        /// The kind in the file.
+        kind: String,
+        /// The version in the file.
+        api_version: String,
+    },
+    /// A plug-in cannot be configured.
+    #[error("plugins[{index}] ({name}): {source}")]
+    Plugin {
+        /// The position in the file.
+        index: usize,
+        /// The name of the plug-in.
+        name: String,
+        /// The reason.
+        source: Box<Self>,
+    },
+    /// The plug-in stands in the file before.
+    #[error("the plug-in is configured twice")]
+    Twice,
+    /// It is not clear which one counts.
+    #[error("has a path and a configuration")]
+    PathAndConfiguration,
+    /// The configuration is that of something else.
+    #[error("the configuration has to be a {}, and is a {kind:?} of {version:?}", .known.join(" or a "))]
+    PluginKind {
+        /// The kinds that can be.
+        known: Vec<String>,
+        /// The kind in the file.
+        kind: String,
+        /// The version in the file.
+        version: String,
+    },
+    /// No plug-in has this name, or it has no configuration.
+    #[error("{0:?} is no plug-in that has a configuration")]
+    UnknownPlugin(String),
+    /// A field has a value that it cannot have.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+// === impl ConfigurationError ===
+
+impl ConfigurationError {
+    fn in_file(self, path: &Path) -> Self {
+        Self::File { path: path.to_owned(), source: Box::new(self) }
+    }
+}
+
 // === impl AdmissionConfiguration ===
 
 impl AdmissionConfiguration {
@@ -77,10 +158,10 @@ impl AdmissionConfiguration {
     ///
     /// # Errors
     /// A file cannot be read, or is not valid; the text names the file, the plug-in and the field.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub fn read(path: &Path) -> Result<Self, ConfigurationError> {
         let value = read_file(path)?;
         let directory = path.parent().unwrap_or(Path::new(""));
-        Self::from_value(value, directory).map_err(|why| format!("{}: {why}", path.display()))
+        Self::from_value(value, directory).map_err(|error| error.in_file(path))
     }
 
     /// Returns the names of plug-ins that cannot work without a configuration, and have none.
@@ -97,7 +178,7 @@ impl AdmissionConfiguration {
         self.image_policy.as_ref().map(|settings| &settings.webhook.target)
     }
 
-    fn from_value(value: Value, directory: &Path) -> Result<Self, String> {
+    fn from_value(value: Value, directory: &Path) -> Result<Self, ConfigurationError> {
         let mut configuration = Self::default();
         // Formerly the file was the configuration of one plug-in.
         for (field, plugin) in
@@ -108,24 +189,26 @@ impl AdmissionConfiguration {
                 return Ok(configuration);
             }
         }
-        let written: Written = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let written: Written = serde_json::from_value(value)?;
         if written.kind != "AdmissionConfiguration" || !VERSIONS.contains(&written.api_version.as_str()) {
-            return Err(format!(
-                "the file has to be an AdmissionConfiguration of {}, and is a {:?} of {:?}",
-                VERSIONS[0], written.kind, written.api_version
-            ));
+            let Written { kind, api_version, .. } = written;
+            return Err(ConfigurationError::OtherKind { kind, api_version });
         }
         let mut names = HashSet::new();
         for (index, plugin) in written.plugins.into_iter().enumerate() {
-            let failed = |why: String| format!("plugins[{index}] ({}): {why}", plugin.name);
+            let failed = |error: ConfigurationError| ConfigurationError::Plugin {
+                index,
+                name: plugin.name.clone(),
+                source: Box::new(error),
+            };
             if !names.insert(plugin.name.clone()) {
-                return Err(failed("the plug-in is configured twice".to_owned()));
+                return Err(failed(ConfigurationError::Twice));
             }
             let value = match (plugin.path.as_str(), plugin.configuration) {
                 ("", None) => continue,
                 ("", Some(value)) => value,
                 (path, None) => read_file(&directory.join(path)).map_err(failed)?,
-                (_, Some(_)) => return Err(failed("has a path and a configuration".to_owned())),
+                (_, Some(_)) => return Err(failed(ConfigurationError::PathAndConfiguration)),
             };
             configuration.set(&plugin.name, value, directory).map_err(failed)?;
         }
@@ -133,7 +216,7 @@ impl AdmissionConfiguration {
     }
 
     /// Sets the configuration of a plug-in.
-    fn set(&mut self, plugin: &str, value: Value, directory: &Path) -> Result<(), String> {
+    fn set(&mut self, plugin: &str, value: Value, directory: &Path) -> Result<(), ConfigurationError> {
         match plugin {
             "PodSecurity" => {
                 check_kind(&value, &[("pod-security.admission.config.k8s.io/", "PodSecurityConfiguration")])?;
@@ -163,8 +246,7 @@ impl AdmissionConfiguration {
                     ("apiserver.config.k8s.io/", "WebhookAdmission"),
                 ];
                 check_kind(&value, &kinds)?;
-                let written: WrittenWebhooks =
-                    serde_json::from_value(value).map_err(|error| error.to_string())?;
+                let written: WrittenWebhooks = serde_json::from_value(value)?;
                 let file = Some(written.kube_config_file).filter(|file| !file.is_empty());
                 let file = file.map(|file| directory.join(file));
                 if plugin.starts_with("Mutating") {
@@ -173,14 +255,14 @@ impl AdmissionConfiguration {
                     self.validating_webhook_kubeconfig = file;
                 }
             }
-            other => return Err(format!("{other:?} is no plug-in that has a configuration")),
+            other => return Err(ConfigurationError::UnknownPlugin(other.to_owned())),
         }
         Ok(())
     }
 }
 
 /// Checks that a configuration is of one of these kinds: the beginning of the version, and the name.
-fn check_kind(value: &Value, kinds: &[(&str, &str)]) -> Result<(), String> {
+fn check_kind(value: &Value, kinds: &[(&str, &str)]) -> Result<(), ConfigurationError> {
     let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("apiVersion"), text("kind"));
     let is_version = |rest: &str| matches!(rest, "v1" | "v1beta1" | "v1alpha1");
@@ -189,23 +271,24 @@ fn check_kind(value: &Value, kinds: &[(&str, &str)]) -> Result<(), String> {
     if kinds.iter().any(is_one) {
         return Ok(());
     }
-    let known: Vec<String> = kinds.iter().map(|(prefix, name)| format!("{name} of {prefix}…")).collect();
-    Err(format!("the configuration has to be a {}, and is a {kind:?} of {version:?}", known.join(" or a ")))
+    let known = kinds.iter().map(|(prefix, name)| format!("{name} of {prefix}…")).collect();
+    Err(ConfigurationError::PluginKind { known, kind: kind.to_owned(), version: version.to_owned() })
 }
 
 /// Reads a YAML or JSON file.
-fn read_file(path: &Path) -> Result<Value, String> {
-    let failed = |why: String| format!("{}: {why}", path.display());
-    let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if size > MAX_BYTES {
-        return Err(failed(format!("has {size} bytes, and at most {MAX_BYTES} are read")));
-    }
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    let decoded = yaml::decode(&bytes, &Limits::default()).map_err(|error| failed(error.to_string()))?;
-    match decoded.duplicates.first() {
-        Some(duplicate) => Err(failed(duplicate.clone())),
-        None => Ok(decoded.value),
-    }
+fn read_file(path: &Path) -> Result<Value, ConfigurationError> {
+    let read = || {
+        let size = std::fs::metadata(path)?.len();
+        if size > MAX_BYTES {
+            return Err(ConfigurationError::TooLarge(size));
+        }
+        let decoded = yaml::decode(&std::fs::read(path)?, &Limits::default())?;
+        match decoded.duplicates.first() {
+            Some(duplicate) => Err(ConfigurationError::Duplicate(duplicate.clone())),
+            None => Ok(decoded.value),
+        }
+    };
+    read().map_err(|error| error.in_file(path))
 }
 
 #[cfg(test)]
@@ -218,6 +301,7 @@ mod tests {
         let mut value = json!({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"});
         value["plugins"] = plugins;
         AdmissionConfiguration::from_value(value, Path::new("/etc/kubernetes"))
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -250,7 +334,7 @@ mod tests {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         let other = json!({"apiVersion": "v1", "kind": "Pod"});
-        let refused = AdmissionConfiguration::from_value(other, Path::new("")).unwrap_err();
+        let refused = AdmissionConfiguration::from_value(other, Path::new("")).unwrap_err().to_string();
         assert!(refused.contains("has to be an AdmissionConfiguration"), "{refused}");
     }
 

@@ -9,9 +9,12 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, Reason, StatusError};
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::settings_error::SettingsError;
 
 /// Number of keys that are remembered for each limit, unless configured.
 const DEFAULT_CACHE_SIZE: usize = 4096;
@@ -68,17 +71,14 @@ impl EventRateLimits {
     ///
     /// # Errors
     /// The configuration is not valid; the text names the field.
-    pub(crate) fn read(configuration: Value) -> Result<Self, String> {
-        let written: Written = serde_json::from_value(configuration).map_err(|error| error.to_string())?;
+    pub(crate) fn read(configuration: Value) -> Result<Self, SettingsError> {
+        let written: Written = serde_json::from_value(configuration)?;
         if written.limits.is_empty() {
-            return Err("limits: Invalid value: must not be empty".to_owned());
+            return Err(SettingsError::NoLimits);
         }
         for (index, limit) in written.limits.iter().enumerate() {
-            let check = |field: &str, value: i32, is_valid: bool, rule: &str| {
-                if is_valid {
-                    return Ok(());
-                }
-                Err(format!("limits[{index}].{field}: Invalid value: {value}: {rule}"))
+            let check = |field, value: i32, is_valid: bool, rule| {
+                if is_valid { Ok(()) } else { Err(SettingsError::Limit { index, field, value, rule }) }
             };
             check("burst", limit.burst, limit.burst > 0, "must be positive")?;
             check("qps", limit.qps, limit.qps > 0, "must be positive")?;
@@ -160,12 +160,11 @@ impl EventRateLimit {
                 reached.push(format!("limit reached on type {:?} for key {key}", limit.settings.kind));
             }
         }
-        let text = match reached.as_slice() {
-            [] => return Ok(()),
-            [only] => only.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
-        Err(StatusError::new(Reason::TooManyRequests, format!("Too many requests: {text}")))
+        if reached.is_empty() {
+            return Ok(());
+        }
+        let text = format!("Too many requests: {}", aggregate(reached));
+        Err(StatusError::new(Reason::TooManyRequests, text))
     }
 }
 
@@ -224,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    fn plugin(limits: Value) -> Result<EventRateLimit, String> {
+    fn plugin(limits: Value) -> Result<EventRateLimit, SettingsError> {
         let mut configuration =
             json!({"apiVersion": "eventratelimit.admission.k8s.io/v1alpha1", "kind": "Configuration"});
         configuration["limits"] = limits;
@@ -278,7 +277,7 @@ mod tests {
             (json!([{"type": "User", "qps": 1, "burst": 1, "cacheSize": -1}]), "limits[0].cacheSize"),
             (json!([{"type": "Zork", "qps": 1, "burst": 1}]), "unknown variant"),
         ] {
-            let refused = plugin(limits).err().unwrap();
+            let refused = plugin(limits).err().unwrap().to_string();
             assert!(refused.contains(field), "{refused}");
         }
     }

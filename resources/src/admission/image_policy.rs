@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::refusal::forbidden;
 use crate::api::core::pods::Pods;
-use backend::{Backend, Verdict};
+use backend::{AskError, Backend, Verdict};
 pub(crate) use settings::ImagePolicySettings;
 
 /// Pods pass information to the service by annotations that contain this.
@@ -41,7 +41,7 @@ impl ImagePolicy {
     }
 
     /// Returns the verdict on a question, a recent one if there is one.
-    async fn verdict(&self, backend: &Backend, question: Value) -> Result<Verdict, String> {
+    async fn verdict(&self, backend: &Backend, question: Value) -> Result<Verdict, AskError> {
         let key = question.to_string();
         let now = Instant::now();
         let known = self.verdicts.lock().get(&key).cloned();
@@ -107,7 +107,7 @@ impl ValidatingAdmission for ImagePolicy {
                 context.annotate(format!("{AUDIT_PREFIX}failed-open"), "true");
                 Ok(())
             }
-            Err(why) => Err(forbidden(attributes, object, why)),
+            Err(error) => Err(forbidden(attributes, object, error)),
         }
     }
 }

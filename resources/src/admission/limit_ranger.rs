@@ -3,13 +3,12 @@
 
 mod bounds;
 
-use std::collections::HashSet;
-
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{
     AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
 };
+use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource;
@@ -145,14 +144,8 @@ fn claim_violations(claim: &Object, limits: &[Value]) -> Vec<String> {
 }
 
 /// Returns complaints as one text, each once; `None` if there are none.
-fn as_text(mut complaints: Vec<String>) -> Option<String> {
-    let mut seen = HashSet::new();
-    complaints.retain(|complaint| seen.insert(complaint.clone()));
-    match complaints.as_slice() {
-        [] => None,
-        [only] => Some(only.clone()),
-        many => Some(format!("[{}]", many.join(", "))),
-    }
+fn as_text(complaints: Vec<String>) -> Option<String> {
+    (!complaints.is_empty()).then(|| aggregate(complaints))
 }
 
 fn kind(limit: &Value) -> &str {

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::concerns;
 use super::refusal::{failed, forbidden};
+use super::settings_error::SettingsError;
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
@@ -41,15 +42,18 @@ impl NodeSelectorSettings {
     ///
     /// # Errors
     /// A selector is malformed; the text names it.
-    pub(crate) fn read(configuration: &Value) -> Result<Self, String> {
+    pub(crate) fn read(configuration: &Value) -> Result<Self, SettingsError> {
         let entries = configuration.get("podNodeSelectorPluginConfig").and_then(Value::as_object);
-        let entries = entries.ok_or("podNodeSelectorPluginConfig: Required value")?;
+        let entries = entries.ok_or(SettingsError::Required("podNodeSelectorPluginConfig"))?;
         let selectors = entries.iter().map(|(namespace, text)| {
-            let text = text.as_str().ok_or_else(|| format!("{namespace}: the selector has to be a text"))?;
-            let selector = parse(text).map_err(|why| format!("{namespace}: {why}"))?;
-            Ok((namespace.clone(), selector))
+            let namespace = namespace.clone();
+            match text.as_str().map(parse) {
+                None => Err(SettingsError::NoSelector(namespace)),
+                Some(Err(source)) => Err(SettingsError::Selector { namespace, source }),
+                Some(Ok(selector)) => Ok((namespace, selector)),
+            }
         });
-        selectors.collect::<Result<_, String>>().map(Self)
+        Ok(Self(selectors.collect::<Result<_, _>>()?))
     }
 }
 
@@ -72,7 +76,7 @@ impl NodeSelector {
             namespace.ok_or_else(|| StatusError::not_found(Namespaces::TYPE.group_resource(), name))?;
         let annotated = namespace.annotations().find(|(key, _)| *key == ANNOTATION).map(|(_, text)| text);
         let selector = match annotated {
-            Some(text) => parse(text).map_err(failed)?,
+            Some(text) => parse(text).map_err(|error| failed(error.to_string()))?,
             None => self.settings.0.get(DEFAULT).cloned().unwrap_or_default(),
         };
         let own = pod_selector(pod);
@@ -153,15 +157,20 @@ fn pod_selector(pod: &Object) -> Selector {
     entries.map(|(label, value)| (label.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
 
+/// Error of a text that is no selector of labels. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("invalid selector: {0}")]
+pub struct InvalidSelector(String);
+
 /// Parses `a=b,c=d`.
-fn parse(text: &str) -> Result<Selector, String> {
+fn parse(text: &str) -> Result<Selector, InvalidSelector> {
     if text.is_empty() {
         return Ok(Selector::new());
     }
     let entries = text.split(',').map(|entry| {
-        let (label, value) = entry.split_once('=').ok_or_else(|| format!("invalid selector: {entry}"))?;
+        let (label, value) = entry.split_once('=').ok_or_else(|| InvalidSelector(entry.to_owned()))?;
         if value.contains('=') {
-            return Err(format!("invalid selector: {entry}"));
+            return Err(InvalidSelector(entry.to_owned()));
         }
         Ok((label.trim().to_owned(), value.trim().to_owned()))
     });
@@ -206,6 +215,9 @@ mod tests {
             admitted("plain", json!({"disk": "hdd"})).await.unwrap_err().ends_with("namespace whitelist")
         );
         let malformed = json!({"podNodeSelectorPluginConfig": {"a": "zone"}});
-        assert_eq!(NodeSelectorSettings::read(&malformed).unwrap_err(), "a: invalid selector: zone");
+        assert_eq!(
+            NodeSelectorSettings::read(&malformed).unwrap_err().to_string(),
+            "a: invalid selector: zone"
+        );
     }
 }

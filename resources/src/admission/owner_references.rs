@@ -21,10 +21,28 @@ const MAX_OWNERS: usize = 100;
 /// The plug-in.
 pub(super) struct OwnerReferences(pub(super) Arc<dyn AccessReviewer>);
 
+/// Error of an access that the user does not have. The text is the authorizer's.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+struct Denied {
+    reason: String,
+}
+
+/// Error of an owner whose kind is not served. The text is Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion {api_version} Kind {kind}: no \
+     matches for kind {kind:?} in version {api_version:?}"
+)]
+struct NoKind {
+    api_version: String,
+    kind: String,
+}
+
 impl OwnerReferences {
-    async fn decide(&self, context: &RequestContext, wanted: ResourceAccess) -> Result<(), String> {
+    async fn decide(&self, context: &RequestContext, wanted: ResourceAccess) -> Result<(), Denied> {
         let decision = self.0.decide(&context.user, &WantedAccess::Resource(wanted)).await;
-        if decision.allowed { Ok(()) } else { Err(decision.reason) }
+        if decision.allowed { Ok(()) } else { Err(Denied { reason: decision.reason }) }
     }
 
     /// Checks that the user may delete an object whose owners change.
@@ -45,7 +63,7 @@ impl OwnerReferences {
             name: attributes.name.to_owned(),
             ..ResourceAccess::default()
         };
-        self.decide(context, wanted).await.map_err(|reason| {
+        self.decide(context, wanted).await.map_err(|Denied { reason }| {
             let why = format!("cannot set an ownerRef on a resource you can't delete: {reason}, <nil>");
             forbidden(attributes, Some(object), why)
         })
@@ -76,8 +94,9 @@ impl OwnerReferences {
             return Err(refused(format!("cannot set blockOwnerDeletion on more than {MAX_OWNERS} owners")));
         }
         for owner in owners {
-            let wanted = finalizers_of(context, attributes, owner).map_err(refused)?;
-            self.decide(context, wanted).await.map_err(|reason| {
+            let wanted =
+                finalizers_of(context, attributes, owner).map_err(|error| refused(error.to_string()))?;
+            self.decide(context, wanted).await.map_err(|Denied { reason }| {
                 refused(format!(
                     "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: \
                      {reason}, <nil>"
@@ -144,15 +163,11 @@ fn finalizers_of(
     context: &RequestContext,
     attributes: &Attributes<'_>,
     owner: &Value,
-) -> Result<ResourceAccess, String> {
+) -> Result<ResourceAccess, NoKind> {
     let (api_version, kind) = (text(owner, "apiVersion"), text(owner, "kind"));
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let path = attributes.kinds.path_of_kind(group, version, kind).ok_or_else(|| {
-        format!(
-            "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion {api_version} Kind \
-             {kind}: no matches for kind {kind:?} in version {api_version:?}"
-        )
-    })?;
+    let path = attributes.kinds.path_of_kind(group, version, kind);
+    let path = path.ok_or_else(|| NoKind { api_version: api_version.to_owned(), kind: kind.to_owned() })?;
     let resource = path.resource.resource();
     let namespace = if path.resource.is_namespaced() { context.namespace.clone() } else { String::new() };
     Ok(ResourceAccess {
@@ -171,7 +186,7 @@ fn finalizers_of(
 mod tests {
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
     use registry_core::context::UserInfo;
-    use registry_core::rest::access::{AccessDecision, KnownToken};
+    use registry_core::rest::access::{AccessDecision, InvalidToken, KnownToken};
     use serde_json::json;
 
     use super::*;
@@ -187,8 +202,8 @@ mod tests {
             AccessDecision { allowed: self.0.contains(&shown.as_str()), ..AccessDecision::default() }
         }
 
-        async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-            Err(String::new())
+        async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+            Err(InvalidToken(String::new()))
         }
     }
 

@@ -116,11 +116,20 @@ fn sources(volume: &Value) -> impl Iterator<Item = &Value> {
     volume.pointer("/projected/sources").and_then(Value::as_array).into_iter().flatten()
 }
 
+/// Error of a volume of which it is not known whether it needs an object. The texts are Kubernetes'.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UnknownReference {
+    #[error("unknown volume type for volume  {0:?}")]
+    Volume(String),
+    #[error("unknown source for projected volume {0:?}")]
+    Source(String),
+}
+
 /// Returns the resource that a pod needs from the API, if any.
 ///
 /// # Errors
 /// The pod has a volume of an unknown kind, which may need anything.
-pub(super) fn needed_resource(pod: &Object) -> Result<Option<&'static str>, String> {
+pub(super) fn needed_resource(pod: &Object) -> Result<Option<&'static str>, UnknownReference> {
     if pod.get_str(&["spec", "serviceAccountName"]).is_some_and(|name| !name.is_empty()) {
         return Ok(Some("serviceaccounts"));
     }
@@ -142,14 +151,14 @@ pub(super) fn needed_resource(pod: &Object) -> Result<Option<&'static str>, Stri
             return Ok(Some(needed));
         }
         if !has(volume, "projected") {
-            return Err(format!("unknown volume type for volume  {name:?}"));
+            return Err(UnknownReference::Volume(name.to_owned()));
         }
         for source in sources(volume) {
             if let Some((_, needed)) = API_SOURCES.iter().find(|(kind, _)| has(source, kind)) {
                 return Ok(Some(needed));
             }
             if !has(source, "downwardAPI") {
-                return Err(format!("unknown source for projected volume {name:?}"));
+                return Err(UnknownReference::Source(name.to_owned()));
             }
         }
     }

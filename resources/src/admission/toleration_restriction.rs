@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::refusal::failed;
+use super::settings_error::SettingsError;
 use super::{concerns, tolerations};
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::{Pods, quality_of_service};
@@ -47,17 +48,33 @@ struct Written {
     allowed: Vec<Value>,
 }
 
+/// Error of a toleration that cannot be. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidToleration {
+    #[error("a toleration has to be an object")]
+    NoObject,
+    #[error("unknown field {0:?}")]
+    UnknownField(String),
+    #[error("{0}: the value has another type")]
+    Type(String),
+    #[error("operator: Unsupported value: {0:?}")]
+    Operator(String),
+    #[error("effect: Unsupported value: {0:?}")]
+    Effect(String),
+    #[error("operator must be Exists when `key` is empty")]
+    NoKey,
+}
+
 impl TolerationSettings {
     /// Reads a `Configuration` of `podtolerationrestriction.admission.k8s.io`.
     ///
     /// # Errors
     /// The configuration is not valid; the text names the field.
-    pub(crate) fn read(configuration: Value) -> Result<Self, String> {
-        let Written { default, allowed, .. } =
-            serde_json::from_value(configuration).map_err(|error| error.to_string())?;
+    pub(crate) fn read(configuration: Value) -> Result<Self, SettingsError> {
+        let Written { default, allowed, .. } = serde_json::from_value(configuration)?;
         for (field, list) in [("default", &default), ("whitelist", &allowed)] {
             for (index, toleration) in list.iter().enumerate() {
-                check(toleration).map_err(|why| format!("{field}[{index}]: {why}"))?;
+                check(toleration).map_err(|source| SettingsError::Toleration { field, index, source })?;
             }
         }
         Ok(Self { default, allowed })
@@ -65,27 +82,27 @@ impl TolerationSettings {
 }
 
 /// Checks the form of a toleration.
-fn check(toleration: &Value) -> Result<(), String> {
-    let fields = toleration.as_object().ok_or("a toleration has to be an object")?;
+fn check(toleration: &Value) -> Result<(), InvalidToleration> {
+    let fields = toleration.as_object().ok_or(InvalidToleration::NoObject)?;
     for (name, value) in fields {
         let is_right = match name.as_str() {
             "key" | "operator" | "value" | "effect" => value.is_string(),
             "tolerationSeconds" => value.is_i64() || value.is_u64(),
-            _ => return Err(format!("unknown field {name:?}")),
+            _ => return Err(InvalidToleration::UnknownField(name.clone())),
         };
         if !is_right {
-            return Err(format!("{name}: the value has another type"));
+            return Err(InvalidToleration::Type(name.clone()));
         }
     }
     let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
     if !matches!(text("operator"), "" | "Equal" | "Exists") {
-        return Err(format!("operator: Unsupported value: {:?}", text("operator")));
+        return Err(InvalidToleration::Operator(text("operator").to_owned()));
     }
     if !matches!(text("effect"), "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
-        return Err(format!("effect: Unsupported value: {:?}", text("effect")));
+        return Err(InvalidToleration::Effect(text("effect").to_owned()));
     }
     if text("key").is_empty() && text("operator") != "Exists" {
-        return Err("operator must be Exists when `key` is empty".to_owned());
+        return Err(InvalidToleration::NoKey);
     }
     Ok(())
 }
@@ -221,6 +238,8 @@ mod tests {
         let every = json!({"key": "every", "operator": "Exists"});
         assert_eq!(admitted("plain", json!([team])).await.unwrap(), json!([team, every]));
         let wrong = json!({"apiVersion": "a", "kind": "b", "whitelist": [{"operator": "Exists"}, {"operator": "Zork"}]});
-        assert!(TolerationSettings::read(wrong).unwrap_err().starts_with("whitelist[1]: operator"));
+        assert!(
+            TolerationSettings::read(wrong).unwrap_err().to_string().starts_with("whitelist[1]: operator")
+        );
     }
 }

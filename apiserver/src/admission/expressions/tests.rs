@@ -4,7 +4,7 @@ use registry_core::cel::CostBudget;
 use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses};
 use registry_core::context::Budget;
 use registry_core::context::UserInfo;
-use registry_core::rest::access::{AccessDecision, KnownToken, WantedAccess};
+use registry_core::rest::access::{AccessDecision, InvalidToken, KnownToken, WantedAccess};
 
 use super::*;
 
@@ -24,8 +24,8 @@ impl AccessReviewer for AllowLater {
         }
     }
 
-    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-        Err("there are no tokens".to_owned())
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+        Err(InvalidToken("there are no tokens".to_owned()))
     }
 }
 
@@ -86,8 +86,8 @@ impl AccessReviewer for OutOfOrder {
         AccessDecision { error: "out of order".to_owned(), ..AccessDecision::default() }
     }
 
-    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-        Err("there are no tokens".to_owned())
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+        Err(InvalidToken("there are no tokens".to_owned()))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/admission/plugin/policy/mutating`.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -314,7 +315,12 @@ fn named(object: &Object) -> Object {
 // === impl Refusals ===
 
 impl Refusals {
-    fn misconfigured(&mut self, policy: &Policy<Mutator>, binding: Option<&Binding<()>>, failure: &str) {
+    fn misconfigured(
+        &mut self,
+        policy: &Policy<Mutator>,
+        binding: Option<&Binding<()>>,
+        failure: &dyn Display,
+    ) {
         match binding {
             Some(binding) => {
                 self.failed(policy, binding, &format!("failed to configure binding: {failure}"), None);

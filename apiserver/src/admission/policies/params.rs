@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use registry_core::RequestContext;
-use registry_core::api::selector::LabelSelector;
+use registry_core::api::selector::{LabelSelector, SelectorError};
 use registry_core::api::{GetOptions, ListOptions, Object, Scope, StatusError};
 use registry_core::registry::InstalledPath;
 use registry_core::rest::Answer;
 
 use crate::admission::Attributes;
-use crate::main_server::{MainKind, MainKinds};
+use crate::main_server::{KindError, MainKind, MainKinds};
 
 use super::definitions::{ParamKind, ParamRef, Selection};
 
@@ -28,18 +28,40 @@ enum Objects {
     Main(Arc<MainKind>),
 }
 
+/// Error of parameters that cannot be collected. The texts are Kubernetes', where it refuses the same.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ParamsError {
+    #[error("failed to find resource referenced by paramKind: '{0}'")]
+    KindNotFound(ParamKind),
+    #[error(transparent)]
+    MainKind(#[from] KindError),
+    #[error("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")]
+    NamespaceForbidden,
+    #[error("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")]
+    NoNamespace,
+    #[error("one of name or selector must be provided")]
+    NoSelection,
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
+    #[error("no params found for policy binding with `Deny` parameterNotFoundAction")]
+    NotFound,
+    /// The objects, or those that the binding is about, cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] StatusError),
+}
+
 // === impl Params ===
 
 impl<'p> Params<'p> {
     /// Finds the kind of a policy's parameters: one of this server, or else of its main server.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message if it is not served, or with a reason if that cannot be found out.
+    /// Fails if it is not served, or if that cannot be found out.
     pub(super) async fn find(
         kind: Option<&'p ParamKind>,
         attributes: &Attributes<'_>,
         main: Option<&MainKinds>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ParamsError> {
         let Some(kind) = kind else { return Ok(Self { kind: None }) };
         if let Some(path) = attributes.kinds.path_of_kind(&kind.group, &kind.version, &kind.kind) {
             return Ok(Self { kind: Some((kind, Objects::Own(path))) });
@@ -48,8 +70,7 @@ impl<'p> Params<'p> {
             Some(main) => main.find(&kind.group, &kind.version, &kind.kind).await?,
             None => None,
         };
-        let found =
-            found.ok_or_else(|| format!("failed to find resource referenced by paramKind: '{kind}'"))?;
+        let found = found.ok_or_else(|| ParamsError::KindNotFound(kind.clone()))?;
         Ok(Self { kind: Some((kind, Objects::Main(found))) })
     }
 
@@ -57,41 +78,32 @@ impl<'p> Params<'p> {
     /// expressions see `null`; if there are none at all, nothing is evaluated.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message if the reference is wrong, or if parameters are required and absent.
+    /// Fails if the reference is wrong, or if parameters are required and absent.
     pub(super) async fn collect(
         &self,
         reference: Option<&ParamRef>,
         namespace: &str,
-    ) -> Result<Vec<Option<Object>>, String> {
+    ) -> Result<Vec<Option<Object>>, ParamsError> {
         let (Some((kind, objects)), Some(reference)) = (&self.kind, reference) else {
             return Ok(vec![None]);
         };
         let is_namespaced = objects.scope() == Scope::Namespaced;
         let namespace = match (is_namespaced, reference.namespace.as_str(), namespace) {
             (false, "", _) => "",
-            (false, _, _) => {
-                return Err(
-                    "paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned()
-                );
-            }
-            (true, "", "") => {
-                return Err(
-                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
-                        .to_owned(),
-                );
-            }
+            (false, _, _) => return Err(ParamsError::NamespaceForbidden),
+            (true, "", "") => return Err(ParamsError::NoNamespace),
             (true, "", namespace) | (true, namespace, _) => namespace,
         };
         let mut found = match &reference.which {
             Selection::Named(name) => objects.get(namespace, name).await?.into_iter().collect(),
             Selection::Labelled(selector) => {
-                let selector = selector.as_ref().map_err(ToString::to_string)?;
+                let selector = selector.as_ref().map_err(SelectorError::clone)?;
                 objects.select(namespace, selector).await?
             }
-            Selection::None => return Err("one of name or selector must be provided".to_owned()),
+            Selection::None => return Err(ParamsError::NoSelection),
         };
         if found.is_empty() && reference.denies_absent {
-            return Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned());
+            return Err(ParamsError::NotFound);
         }
         let api_version = match kind.group.as_str() {
             "" => kind.version.clone(),
@@ -114,17 +126,14 @@ impl Objects {
         }
     }
 
-    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Object>, String> {
+    async fn get(&self, namespace: &str, name: &str) -> Result<Option<Object>, StatusError> {
         match self {
-            Self::Own(path) => {
-                let found = get(path, &RequestContext::system(namespace), name).await;
-                found.map_err(|failure| failure.message)
-            }
+            Self::Own(path) => get(path, &RequestContext::system(namespace), name).await,
             Self::Main(kind) => Ok(kind.get(namespace, name)),
         }
     }
 
-    async fn select(&self, namespace: &str, selector: &LabelSelector) -> Result<Vec<Object>, String> {
+    async fn select(&self, namespace: &str, selector: &LabelSelector) -> Result<Vec<Object>, StatusError> {
         let path = match self {
             Self::Own(path) => path,
             Self::Main(kind) => return Ok(kind.select(namespace, selector)),
@@ -134,7 +143,7 @@ impl Objects {
             resource_version: Some(0),
             ..ListOptions::default()
         };
-        list(path, &RequestContext::system(namespace), &options).await.map_err(|failure| failure.message)
+        list(path, &RequestContext::system(namespace), &options).await
     }
 }
 

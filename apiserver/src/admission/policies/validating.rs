@@ -3,6 +3,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/admission/plugin/policy/validating`.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -25,7 +26,7 @@ use crate::metrics::{AdmissionMetrics, Enforcement};
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
-use super::params::Params;
+use super::params::{Params, ParamsError};
 use super::type_checking::TypeChecking;
 use super::{cause, forbidden, is_excluded};
 
@@ -144,12 +145,12 @@ impl ValidatingPolicies {
         binding: &Binding<Actions>,
         params: &Params<'_>,
         decisions: &Decisions<'_>,
-    ) -> Result<Option<Vec<Option<Object>>>, String> {
+    ) -> Result<Option<Vec<Option<Object>>>, ParamsError> {
         let Write { context, attributes, .. } = decisions.write;
         if let Some(criteria) = &binding.criteria {
             let matched =
                 self.matcher.matches(criteria, context, attributes, decisions.object, decisions.old);
-            if matched.await.map_err(|failure| failure.message)?.is_none() {
+            if matched.await?.is_none() {
                 return Ok(None);
             }
         }
@@ -277,7 +278,7 @@ impl Decisions<'_> {
         &mut self,
         policy: &Policy<Validator>,
         binding: Option<&Binding<Actions>>,
-        failure: &str,
+        failure: &dyn Display,
     ) {
         if policy.ignores_failures {
             return;
@@ -329,6 +330,7 @@ impl Decisions<'_> {
             match annotation {
                 Ok((key, value)) => annotations.add(key, value),
                 Err(failure) => {
+                    let failure = failure.to_string();
                     count(Some(&failure), Enforcement::Deny);
                     self.deny(&policy.name, Some(&binding.name), Denial::failed(failure));
                 }

@@ -10,13 +10,19 @@ use base64::engine::general_purpose::STANDARD;
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::json::type_name;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
+
+use crate::json_fields::or_default;
 
 use super::review::ReviewVersion;
 
 /// The codes of a refusal. Others cannot be the status of a response that refuses.
 const REFUSAL_CODES: std::ops::Range<i64> = 400..600;
+
+/// The Go type of the part of a review that says what it is.
+const PROBE: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
 /// An answer that was checked.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -83,18 +89,51 @@ enum PatchBytes {
     List(Vec<u8>),
 }
 
-/// Why an answer cannot be used.
-#[derive(Debug, PartialEq, Eq)]
+/// Error of an answer that cannot be used. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     /// It is no review.
-    Undecodable(String),
+    #[error(transparent)]
+    Undecodable(#[from] Undecodable),
     /// It is no answer to the question.
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] InvalidAnswer),
 }
 
-/// Reads `null` as a missing value.
-fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(value: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(value)?.unwrap_or_default())
+/// Error of an answer that is no review.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Undecodable {
+    #[error("couldn't get version/kind; json parse error: {reason}")]
+    Syntax { reason: String, source: serde_json::Error },
+    #[error("couldn't get version/kind; json parse error: json: cannot unmarshal {0} into Go value of type {probe}", probe = PROBE)]
+    NoObject(&'static str),
+    #[error("json: cannot unmarshal {found} into Go struct field AdmissionReview.{field}")]
+    Field { found: &'static str, field: &'static str },
+    #[error("unable to decode the answer: {0}")]
+    Types(#[source] serde_json::Error),
+    #[error("v1.AdmissionReview.Response: Patch: illegal base64 data: {0}")]
+    Patch(#[from] base64::DecodeError),
+}
+
+/// Error of a review that is no answer to the question.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InvalidAnswer {
+    #[error("webhook response was absent")]
+    Absent,
+    #[error("expected response.uid={wanted:?}, got {found:?}")]
+    Uid { wanted: String, found: String },
+    #[error("expected webhook response of {}, Kind=AdmissionReview, got {found}, Kind={kind}", ReviewVersion::V1.api_version())]
+    Kind { found: String, kind: String },
+    #[error("validating webhook may not return response.patch")]
+    Patch,
+    #[error("validating webhook may not return response.patchType")]
+    PatchType,
+    #[error("webhook returned response.patch but not response.patchType")]
+    PatchWithoutType,
+    #[error("webhook returned response.patchType but not response.patch")]
+    TypeWithoutPatch,
+    #[error("webhook returned invalid response.patchType of \"\"")]
+    EmptyPatchType,
 }
 
 // === impl Answer ===
@@ -110,21 +149,16 @@ impl Answer {
         uid: &str,
         is_mutating: bool,
     ) -> Result<Self, Fault> {
-        let review = decode(body).map_err(Fault::Undecodable)?;
-        let missing = || Fault::Invalid("webhook response was absent".to_owned());
-        let mut response = review.response.ok_or_else(missing)?;
+        let review = decode(body)?;
+        let mut response = review.response.ok_or(InvalidAnswer::Absent)?;
         let mut patch = match response.patch.take() {
             None => Vec::new(),
             Some(PatchBytes::List(bytes)) => bytes,
-            Some(PatchBytes::Base64(text)) => STANDARD.decode(text).map_err(|error| {
-                let text = format!("v1.AdmissionReview.Response: Patch: illegal base64 data: {error}");
-                Fault::Undecodable(text)
-            })?,
+            Some(PatchBytes::Base64(text)) => STANDARD.decode(text).map_err(Undecodable::Patch)?,
         };
         if version == ReviewVersion::V1 {
-            check_identity(&response, (&review.api_version, &review.kind), uid).map_err(Fault::Invalid)?;
-            check_patch(&response, !patch.is_empty(), is_mutating)
-                .map_err(|text| Fault::Invalid(text.to_owned()))?;
+            check_identity(&response, (&review.api_version, &review.kind), uid)?;
+            check_patch(&response, !patch.is_empty(), is_mutating)?;
         } else {
             // Such answers were never checked further.
             response.patch_type = None;
@@ -143,29 +177,21 @@ impl Answer {
     }
 }
 
-fn decode(body: &[u8]) -> Result<Review, String> {
-    const PROBE: &str = r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
-    let value: Value = serde_json::from_slice(body).map_err(|error| {
-        format!("couldn't get version/kind; json parse error: {}", unparsable(body, &error))
-    })?;
+fn decode(body: &[u8]) -> Result<Review, Undecodable> {
+    let value: Value = serde_json::from_slice(body)
+        .map_err(|source| Undecodable::Syntax { reason: unparsable(body, &source), source })?;
     if !value.is_object() {
-        let found = type_name(&value);
-        return Err(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {PROBE}"
-        ));
+        return Err(Undecodable::NoObject(type_name(&value)));
     }
     // A struct could be read from a list, too.
     let response = value.get("response").unwrap_or(&Value::Null);
     let result = response.get("status").unwrap_or(&Value::Null);
     for (field, part) in [("response", response), ("response.status", result)] {
         if !part.is_object() && !part.is_null() {
-            let found = type_name(part);
-            return Err(format!(
-                "json: cannot unmarshal {found} into Go struct field AdmissionReview.{field}"
-            ));
+            return Err(Undecodable::Field { found: type_name(part), field });
         }
     }
-    serde_json::from_value(value).map_err(|error| format!("unable to decode the answer: {error}"))
+    serde_json::from_value(value).map_err(Undecodable::Types)
 }
 
 /// Returns the text of a syntax error.
@@ -177,27 +203,28 @@ fn unparsable(body: &[u8], error: &serde_json::Error) -> String {
     }
 }
 
-fn check_identity(response: &Response, (api_version, kind): (&str, &str), uid: &str) -> Result<(), String> {
+fn check_identity(
+    response: &Response,
+    (api_version, kind): (&str, &str),
+    uid: &str,
+) -> Result<(), InvalidAnswer> {
     if response.uid != uid {
-        return Err(format!("expected response.uid={uid:?}, got {:?}", response.uid));
+        return Err(InvalidAnswer::Uid { wanted: uid.to_owned(), found: response.uid.clone() });
     }
-    let expected = ReviewVersion::V1.api_version();
-    if (api_version, kind) != (expected, "AdmissionReview") {
-        let (found, separator) = if api_version.is_empty() { ("", "/") } else { (api_version, "") };
-        return Err(format!(
-            "expected webhook response of {expected}, Kind=AdmissionReview, got {found}{separator}, Kind={kind}"
-        ));
+    if (api_version, kind) != (ReviewVersion::V1.api_version(), "AdmissionReview") {
+        let found = if api_version.is_empty() { "/" } else { api_version };
+        return Err(InvalidAnswer::Kind { found: found.to_owned(), kind: kind.to_owned() });
     }
     Ok(())
 }
 
-fn check_patch(response: &Response, has_patch: bool, is_mutating: bool) -> Result<(), &'static str> {
+fn check_patch(response: &Response, has_patch: bool, is_mutating: bool) -> Result<(), InvalidAnswer> {
     match &response.patch_type {
-        _ if has_patch && !is_mutating => Err("validating webhook may not return response.patch"),
-        Some(_) if !is_mutating => Err("validating webhook may not return response.patchType"),
-        None if has_patch => Err("webhook returned response.patch but not response.patchType"),
-        Some(_) if !has_patch => Err("webhook returned response.patchType but not response.patch"),
-        Some(name) if name.is_empty() => Err("webhook returned invalid response.patchType of \"\""),
+        _ if has_patch && !is_mutating => Err(InvalidAnswer::Patch),
+        Some(_) if !is_mutating => Err(InvalidAnswer::PatchType),
+        None if has_patch => Err(InvalidAnswer::PatchWithoutType),
+        Some(_) if !has_patch => Err(InvalidAnswer::TypeWithoutPatch),
+        Some(name) if name.is_empty() => Err(InvalidAnswer::EmptyPatchType),
         _ => Ok(()),
     }
 }
@@ -235,23 +262,28 @@ mod tests {
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response})
     }
 
-    fn invalid(text: &str) -> Result<Answer, Fault> {
-        Err(Fault::Invalid(text.to_owned()))
+    /// Returns the answer, or the text of the fault.
+    fn checked(review: &Value, is_mutating: bool) -> Result<Answer, String> {
+        read(review, is_mutating).map_err(|fault| fault.to_string())
+    }
+
+    fn invalid(text: &str) -> Result<Answer, String> {
+        Err(text.to_owned())
     }
 
     #[test]
     fn an_answer_is_checked() {
         let allowed =
             review(&json!({"uid": "u", "allowed": true, "warnings": null, "auditAnnotations": null}));
-        assert_eq!(read(&allowed, true), Ok(Answer { is_allowed: true, ..Answer::default() }));
-        assert_eq!(read(&json!({"response": null}), true), invalid("webhook response was absent"));
+        assert_eq!(checked(&allowed, true), Ok(Answer { is_allowed: true, ..Answer::default() }));
+        assert_eq!(checked(&json!({"response": null}), true), invalid("webhook response was absent"));
         let other = review(&json!({"uid": "v", "allowed": true}));
-        assert_eq!(read(&other, true), invalid(r#"expected response.uid="u", got "v""#));
+        assert_eq!(checked(&other, true), invalid(r#"expected response.uid="u", got "v""#));
         let mut untyped = allowed.clone();
         untyped["apiVersion"] = Value::Null;
         untyped["kind"] = Value::Null;
         let expected = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=";
-        assert_eq!(read(&untyped, true), invalid(expected));
+        assert_eq!(checked(&untyped, true), invalid(expected));
         let list = r#"["AdmissionReview", "admission.k8s.io/v1", {"uid": "u", "allowed": true}]"#;
         for garbage in [
             "",
@@ -276,15 +308,18 @@ mod tests {
         assert_eq!(read(&patched, true).unwrap().patch, b"[]");
         let list = review(&json!({"uid": "u", "patch": [91, 93], "patchType": "JSONPatch"}));
         assert_eq!(read(&list, true).unwrap().patch, b"[]");
-        assert_eq!(read(&patched, false), invalid("validating webhook may not return response.patch"));
+        assert_eq!(checked(&patched, false), invalid("validating webhook may not return response.patch"));
         let untyped = review(&json!({"uid": "u", "patch": "W10="}));
         assert_eq!(
-            read(&untyped, true),
+            checked(&untyped, true),
             invalid("webhook returned response.patch but not response.patchType")
         );
         let empty = review(&json!({"uid": "u", "patchType": "JSONPatch"}));
-        assert_eq!(read(&empty, true), invalid("webhook returned response.patchType but not response.patch"));
-        assert_eq!(read(&empty, false), invalid("validating webhook may not return response.patchType"));
+        assert_eq!(
+            checked(&empty, true),
+            invalid("webhook returned response.patchType but not response.patch")
+        );
+        assert_eq!(checked(&empty, false), invalid("validating webhook may not return response.patchType"));
         let illegal = review(&json!({"uid": "u", "patch": "?", "patchType": "JSONPatch"}));
         assert!(matches!(read(&illegal, true), Err(Fault::Undecodable(_))));
         let merge = review(&json!({"uid": "u", "patch": "W10=", "patchType": "MergePatch"}));

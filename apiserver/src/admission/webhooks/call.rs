@@ -112,9 +112,9 @@ impl Call<'_> {
         };
         Budget::default().take_bytes(memory::json_bytes(&answer)).map_err(too_large)?;
         Answer::read(&answer, version, &uid, is_mutating).map_err(|fault| match fault {
-            Fault::Undecodable(reason) => failed(reason),
-            Fault::Invalid(reason) => Failure::Calling {
-                reason: format!("received invalid webhook response: {reason}"),
+            Fault::Undecodable(error) => failed(error.to_string()),
+            Fault::Invalid(error) => Failure::Calling {
+                reason: format!("received invalid webhook response: {error}"),
                 code: UNAVAILABLE,
             },
         })

@@ -44,7 +44,7 @@ pub(super) struct Webhook {
     /// Identifies it among all webhooks.
     pub(super) id: String,
     /// Where it is; an error if this cannot be read.
-    pub(super) client: Result<WebhookClientConfig, String>,
+    pub(super) client: Result<WebhookClientConfig, ClientConfigError>,
     /// Which writes it is called for; `None` for none, because it has no rules.
     pub(super) criteria: Option<MatchCriteria>,
     /// Which of these it is called for.
@@ -59,6 +59,15 @@ pub(super) struct Webhook {
     pub(super) review_version: Option<ReviewVersion>,
     /// Whether it is called again if a later plug-in changes the object.
     pub(super) is_reinvoked: bool,
+}
+
+/// Error of a webhook that says not where it is. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientConfigError {
+    #[error("the caBundle is not base64: {0}")]
+    Bundle(#[from] base64::DecodeError),
+    #[error("webhook configuration must have either service or URL")]
+    NoTarget,
 }
 
 /// Whether a webhook has effects beside its answer, as it says itself.
@@ -237,9 +246,8 @@ impl Webhook {
     }
 }
 
-fn client_config(client: &Value) -> Result<WebhookClientConfig, String> {
-    let bundle = STANDARD.decode(text(client, "caBundle"));
-    let ca_bundle = bundle.map_err(|error| format!("the caBundle is not base64: {error}"))?;
+fn client_config(client: &Value) -> Result<WebhookClientConfig, ClientConfigError> {
+    let ca_bundle = STANDARD.decode(text(client, "caBundle"))?;
     let target = match (client.get("url").and_then(Value::as_str), client.get("service")) {
         (Some(url), _) => WebhookTarget::Url(url.to_owned()),
         (None, Some(service)) => WebhookTarget::Service {
@@ -252,7 +260,7 @@ fn client_config(client: &Value) -> Result<WebhookClientConfig, String> {
                 .and_then(|port| port.try_into().ok())
                 .unwrap_or(DEFAULT_PORT),
         },
-        (None, None) => return Err("webhook configuration must have either service or URL".to_owned()),
+        (None, None) => return Err(ClientConfigError::NoTarget),
     };
     Ok(WebhookClientConfig { target, ca_bundle })
 }
@@ -298,7 +306,7 @@ mod tests {
         assert!(all[0].criteria.is_some() && all[1].criteria.is_none());
         let target = all[0].client.as_ref().unwrap().target.to_string();
         assert_eq!((target.as_str(), all[0].timeout.as_secs()), ("https://s.n.svc:8443/p", 3));
-        assert!(all[2].client.as_ref().unwrap_err().contains("not base64"));
+        assert!(all[2].client.as_ref().unwrap_err().to_string().contains("not base64"));
         assert_eq!(all[2].timeout.as_secs(), 10);
     }
 

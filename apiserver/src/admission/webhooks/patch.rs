@@ -2,7 +2,7 @@
 
 use registry_core::api::Object;
 use registry_core::api::StatusError;
-use registry_core::apply::FieldSet;
+use registry_core::apply::{ElementError, FieldSet};
 use registry_core::budget::memory;
 use registry_core::codec::json::type_name;
 use registry_core::context::{Budget, Exhausted};
@@ -21,6 +21,17 @@ pub(super) struct Change {
     pub(super) patch: Value,
     /// The patched object, not in the form of its schema yet.
     pub(super) object: Object,
+}
+
+/// Error of managers of fields that are malformed.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ManagersError {
+    #[error("invalid operation {operation:?} of manager {manager:?}")]
+    Operation { operation: String, manager: String },
+    #[error("invalid fields type {fields_type:?} of manager {manager:?}")]
+    FieldsType { fields_type: String, manager: String },
+    #[error("invalid fields of manager {manager:?}: {source}")]
+    Fields { manager: String, source: ElementError },
 }
 
 /// Returns the change that an answer asks for; `None` if it asks for none.
@@ -84,22 +95,21 @@ fn unusable(reason: impl std::fmt::Display) -> Failure {
 /// Checks the managers of fields in a changed object.
 ///
 /// # Errors
-/// Fails with a reason if they are malformed.
+/// Fails if they are malformed.
 ///
 /// Kubernetes concept: `ValidateManagedFields` in `k8s.io/apimachinery/pkg/util/managedfields`.
-pub(super) fn check_managers(managers: Option<&Value>) -> Result<(), String> {
+pub(super) fn check_managers(managers: Option<&Value>) -> Result<(), ManagersError> {
     for entry in managers.and_then(Value::as_array).into_iter().flatten() {
-        let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default();
-        let manager = text("manager");
-        if !matches!(text("operation"), "Apply" | "Update") {
-            return Err(format!("invalid operation {:?} of manager {manager:?}", text("operation")));
+        let text = |field: &str| entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (manager, operation, fields_type) = (text("manager"), text("operation"), text("fieldsType"));
+        if !matches!(operation.as_str(), "Apply" | "Update") {
+            return Err(ManagersError::Operation { operation, manager });
         }
-        if text("fieldsType") != "FieldsV1" {
-            return Err(format!("invalid fields type {:?} of manager {manager:?}", text("fieldsType")));
+        if fields_type != "FieldsV1" {
+            return Err(ManagersError::FieldsType { fields_type, manager });
         }
-        if let Some(fields) = entry.get("fieldsV1") {
-            FieldSet::from_fields_v1(fields)
-                .map_err(|error| format!("invalid fields of manager {manager:?}: {error}"))?;
+        if let Some(Err(source)) = entry.get("fieldsV1").map(FieldSet::from_fields_v1) {
+            return Err(ManagersError::Fields { manager, source });
         }
     }
     Ok(())
@@ -159,8 +169,8 @@ mod tests {
     #[test]
     fn malformed_managers_are_found() {
         let entry = |operation: &str, fields: Value| json!([{"manager": "m", "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields}]);
-        assert_eq!(check_managers(Some(&entry("Update", json!({"f:data": {}})))), Ok(()));
-        assert_eq!(check_managers(None), Ok(()));
+        assert!(check_managers(Some(&entry("Update", json!({"f:data": {}})))).is_ok());
+        assert!(check_managers(None).is_ok());
         assert!(check_managers(Some(&entry("Steal", json!({})))).is_err());
         assert!(check_managers(Some(&entry("Apply", json!({"data": {}})))).is_err());
         assert!(check_managers(Some(&json!([{"manager": "m"}]))).is_err());

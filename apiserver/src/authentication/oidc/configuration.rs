@@ -9,13 +9,14 @@ use serde_json::Value;
 
 use crate::options::OidcOptions;
 
+use super::error::ConfigurationError;
 use super::keys::Algorithm;
 use super::p521_key::NOT_BUILT;
 
 /// Versions of the configuration that are read; they have the same fields.
-const VERSIONS: [&str; 3] =
+pub(super) const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
-const KIND: &str = "AuthenticationConfiguration";
+pub(super) const KIND: &str = "AuthenticationConfiguration";
 /// Maximum size of the file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -158,7 +159,7 @@ impl AuthenticationConfiguration {
     ///
     /// # Errors
     /// Fails if it cannot be read, or is no such configuration.
-    pub(in crate::authentication) fn read(path: &Path) -> Result<Self, String> {
+    pub(in crate::authentication) fn read(path: &Path) -> Result<Self, ConfigurationError> {
         Self::read_with_content(path).map(|(configuration, _)| configuration)
     }
 
@@ -166,35 +167,36 @@ impl AuthenticationConfiguration {
     ///
     /// # Errors
     /// Fails if it cannot be read, or is no such configuration.
-    pub(in crate::authentication) fn read_with_content(path: &Path) -> Result<(Self, Vec<u8>), String> {
-        let failed = |reason: String| {
-            format!("failed to load authentication configuration from file {:?}: {reason}", path.display())
+    pub(in crate::authentication) fn read_with_content(
+        path: &Path,
+    ) -> Result<(Self, Vec<u8>), ConfigurationError> {
+        let read = || {
+            let bytes = fs::read(path)?;
+            Ok((Self::parse(&bytes)?, bytes))
         };
-        let bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
-        let configuration = Self::parse(&bytes).map_err(failed)?;
-        Ok((configuration, bytes))
+        read().map_err(|source: ConfigurationError| ConfigurationError::File {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })
     }
 
     /// Reads a configuration (YAML or JSON).
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ConfigurationError> {
         if bytes.trim_ascii().is_empty() {
-            return Err("empty config data".to_owned());
+            return Err(ConfigurationError::Empty);
         }
         if bytes.len() > MAX_BYTES {
-            return Err(format!("it is larger than {MAX_BYTES} bytes"));
+            return Err(ConfigurationError::TooLarge(MAX_BYTES));
         }
-        let decoded = yaml::decode(bytes, &Limits::default()).map_err(|error| error.to_string())?;
+        let decoded = yaml::decode(bytes, &Limits::default())?;
         if let Some(duplicate) = decoded.duplicates.first() {
-            return Err(format!("strict decoding error: {duplicate}"));
+            return Err(ConfigurationError::Duplicate(duplicate.clone()));
         }
         let value = without_nulls(decoded.value);
-        let configuration: Self =
-            serde_json::from_value(value).map_err(|error| format!("strict decoding error: {error}"))?;
+        let configuration: Self = serde_json::from_value(value)?;
         if configuration.kind != KIND || !VERSIONS.contains(&configuration.api_version.as_str()) {
-            return Err(format!(
-                "no kind {:?} is registered for version {:?}: expected {KIND} of {}",
-                configuration.kind, configuration.api_version, VERSIONS[0]
-            ));
+            let Self { kind, api_version, .. } = configuration;
+            return Err(ConfigurationError::OtherKind { kind, api_version });
         }
         Ok(configuration)
     }
@@ -203,12 +205,14 @@ impl AuthenticationConfiguration {
     ///
     /// # Errors
     /// Fails if a file of them cannot be read.
-    pub(in crate::authentication) fn from_flags(flags: &OidcOptions) -> Result<Option<Self>, String> {
+    pub(in crate::authentication) fn from_flags(
+        flags: &OidcOptions,
+    ) -> Result<Option<Self>, ConfigurationError> {
         let (Some(url), Some(client)) = (&flags.oidc_issuer_url, &flags.oidc_client_id) else {
             return Ok(None);
         };
         let certificate_authority = match &flags.oidc_ca_file {
-            Some(path) => fs::read_to_string(path).map_err(|error| format!("--oidc-ca-file: {error}"))?,
+            Some(path) => fs::read_to_string(path).map_err(ConfigurationError::AuthorityFile)?,
             None => String::new(),
         };
         let prefix = match flags.oidc_username_prefix.as_deref().unwrap_or_default() {
@@ -255,13 +259,13 @@ impl AuthenticationConfiguration {
 ///
 /// # Errors
 /// Fails if there is another one, or one that this program was built without.
-pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, String> {
+pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algorithm>, ConfigurationError> {
     let algorithm = |name: &String| match Algorithm::named(name) {
         Some(algorithm) => match NOT_BUILT {
-            Some(reason) if algorithm == Algorithm::Es512 => Err(format!("--oidc-signing-algs: {reason}")),
+            Some(reason) if algorithm == Algorithm::Es512 => Err(ConfigurationError::NotBuilt(reason)),
             _ => Ok(algorithm),
         },
-        None => Err(format!("--oidc-signing-algs: oidc: unsupported signing alg: {name:?}")),
+        None => Err(ConfigurationError::Algorithm(name.clone())),
     };
     names.iter().map(algorithm).collect()
 }

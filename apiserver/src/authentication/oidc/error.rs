@@ -1,7 +1,54 @@
-//! Tokens that are not accepted because of their claims.
+//! Configurations that cannot be used, and tokens that are not accepted because of their claims.
+
+use std::io;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
+use registry_core::api::validation::ErrorList;
 use registry_core::cel::EvaluationError;
+use registry_core::codec::DecodeError;
+
+use crate::clients::SettingsError;
+
+use super::configuration::{KIND, VERSIONS};
+
+/// Error of a configuration of issuers. Not retryable. The texts are Kubernetes', where it refuses the same.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigurationError {
+    #[error("failed to load authentication configuration from file {:?}: {source}", .path.display())]
+    File { path: PathBuf, source: Box<Self> },
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    #[error("empty config data")]
+    Empty,
+    #[error("it is larger than {0} bytes")]
+    TooLarge(usize),
+    #[error(transparent)]
+    Yaml(#[from] DecodeError),
+    /// A field stands twice, which the text names.
+    #[error("strict decoding error: {0}")]
+    Duplicate(String),
+    #[error("strict decoding error: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error(
+        "no kind {kind:?} is registered for version {api_version:?}: expected {expected} of {version}",
+        expected = KIND,
+        version = VERSIONS[0]
+    )]
+    OtherKind { kind: String, api_version: String },
+    #[error("invalid authentication configuration: {0}")]
+    Invalid(ErrorList),
+    /// The authorities of an issuer cannot be used.
+    #[error(transparent)]
+    Authorities(#[from] SettingsError),
+
+    #[error("--oidc-ca-file: {0}")]
+    AuthorityFile(#[source] io::Error),
+    #[error("--oidc-signing-algs: oidc: unsupported signing alg: {0:?}")]
+    Algorithm(String),
+    #[error("--oidc-signing-algs: {0}")]
+    NotBuilt(&'static str),
+}
 
 /// Error of a token whose claims name no user, or are not accepted. Not retryable. The texts are Kubernetes'.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

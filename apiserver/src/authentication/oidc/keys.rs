@@ -73,6 +73,15 @@ struct JsonWebKey {
     y: Option<String>,
 }
 
+/// Error of a key set that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeysError {
+    #[error("the key set cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("the key set has no RSA, P-256, P-384 or P-521 key for signatures")]
+    NoKey,
+}
+
 // === impl Algorithm ===
 
 impl Algorithm {
@@ -138,12 +147,11 @@ impl Keys {
     ///
     /// # Errors
     /// Fails if it is malformed, or has no key that can be used.
-    pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
-        let set: JsonWebKeySet =
-            serde_json::from_slice(json).map_err(|error| format!("the key set cannot be read: {error}"))?;
+    pub(super) fn parse(json: &[u8]) -> Result<Self, KeysError> {
+        let set: JsonWebKeySet = serde_json::from_slice(json)?;
         let keys: Vec<Key> = set.keys.into_iter().filter_map(Key::parse).take(MAX_KEYS).collect();
         if keys.is_empty() {
-            return Err("the key set has no RSA, P-256, P-384 or P-521 key for signatures".to_owned());
+            return Err(KeysError::NoKey);
         }
         Ok(Self(keys))
     }

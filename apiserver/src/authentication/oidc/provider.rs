@@ -15,10 +15,10 @@ use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::clients::tls::Trust;
-use crate::clients::{Bounds, Client, ClientSettings, Content, TrustSource};
+use crate::clients::{Bounds, CallFailure, Client, ClientSettings, Content, SettingsError, TrustSource};
 use crate::metrics::IssuerMetrics;
 
-use super::keys::Keys;
+use super::keys::{Keys, KeysError};
 
 /// Time between attempts to find the keys.
 const RETRY: Duration = Duration::from_secs(10);
@@ -63,6 +63,25 @@ struct Configuration {
     jwks_uri: String,
 }
 
+/// Error of keys that cannot be fetched. Retryable.
+#[derive(Debug, thiserror::Error)]
+enum FetchError {
+    #[error("Get {0:?}: the URL's scheme must be https")]
+    Scheme(String),
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    #[error(transparent)]
+    Call(#[from] CallFailure),
+    #[error("oidc: failed to decode provider discovery object: {0}")]
+    Discovery(#[from] serde_json::Error),
+    #[error(
+        "oidc: issuer did not match the issuer returned by provider, expected {expected:?} got {found:?}"
+    )]
+    OtherIssuer { expected: String, found: String },
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+}
+
 // === impl Provider ===
 
 impl Provider {
@@ -72,12 +91,12 @@ impl Provider {
         discovery_url: Option<&str>,
         authority: &str,
         metrics: IssuerMetrics,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SettingsError> {
         let own = || format!("{}{WELL_KNOWN}", issuer.strip_suffix('/').unwrap_or(issuer));
         let trust = if authority.trim().is_empty() {
             TrustSource::System
         } else {
-            Trust::from_bundle(authority.as_bytes()).map_err(|error| error.to_string())?;
+            Trust::from_bundle(authority.as_bytes())?;
             TrustSource::Authorities(Content::Inline(authority.as_bytes().to_vec()))
         };
         let inner = Arc::new(Inner {
@@ -107,9 +126,9 @@ impl Provider {
     ///
     /// # Errors
     /// Fails with the reason why they are not known.
-    pub(super) async fn known(&self) -> Result<Arc<Keys>, String> {
+    pub(super) async fn known(&self) -> Option<Arc<Keys>> {
         if let Some(keys) = self.keys() {
-            return Ok(keys);
+            return Some(keys);
         }
         let mut fetched = self.inner.fetched.lock().await;
         let is_due = fetched.for_first_token.is_none_or(|last| last.elapsed() >= MIN_FIRST_INTERVAL);
@@ -120,7 +139,7 @@ impl Provider {
             // Tokens that waited for this fetch are not followed by others.
             fetched.for_first_token = Some(Instant::now());
         }
-        self.keys().ok_or_else(|| "oidc: authenticator not initialized".to_owned())
+        self.keys()
     }
 
     /// Returns newer keys than these, if there are any.
@@ -162,7 +181,7 @@ impl Inner {
     }
 
     /// Fetches the keys, and counts it.
-    async fn fetch(&self, fetched: &mut Fetched) -> Result<(), String> {
+    async fn fetch(&self, fetched: &mut Fetched) -> Result<(), FetchError> {
         let outcome = self.try_fetch(fetched).await;
         match &outcome {
             Ok(body) => self.metrics.fetched(body, &mut self.key_set.lock()),
@@ -172,7 +191,7 @@ impl Inner {
     }
 
     /// Fetches the keys, and returns them as the issuer writes them.
-    async fn try_fetch(&self, fetched: &mut Fetched) -> Result<bytes::Bytes, String> {
+    async fn try_fetch(&self, fetched: &mut Fetched) -> Result<bytes::Bytes, FetchError> {
         let url = match &fetched.keys_url {
             Some(url) => url.clone(),
             None => self.discover().await?,
@@ -192,26 +211,21 @@ impl Inner {
     }
 
     /// Returns the URL of the keys.
-    async fn discover(&self) -> Result<String, String> {
+    async fn discover(&self) -> Result<String, FetchError> {
         let body = self.get(&self.configuration_url).await?;
-        let found: Configuration = serde_json::from_slice(&body)
-            .map_err(|error| format!("oidc: failed to decode provider discovery object: {error}"))?;
+        let found: Configuration = serde_json::from_slice(&body)?;
         if found.issuer != self.issuer {
-            return Err(format!(
-                "oidc: issuer did not match the issuer returned by provider, expected {:?} got {:?}",
-                self.issuer, found.issuer
-            ));
+            return Err(FetchError::OtherIssuer { expected: self.issuer.clone(), found: found.issuer });
         }
         Ok(found.jwks_uri)
     }
 
-    async fn get(&self, url: &str) -> Result<bytes::Bytes, String> {
+    async fn get(&self, url: &str) -> Result<bytes::Bytes, FetchError> {
         if !url.starts_with("https://") {
-            return Err(format!("Get {url:?}: the URL's scheme must be https"));
+            return Err(FetchError::Scheme(url.to_owned()));
         }
         // The keys may be at another server than the configuration, and are fetched rarely: no connection is kept.
         let settings = ClientSettings { trust: self.trust.clone(), ..ClientSettings::anonymous(url) };
-        let client = Client::new(settings).map_err(|error| error.to_string())?;
-        client.get(BOUNDS).await.map_err(|failure| failure.text)
+        Ok(Client::new(settings)?.get(BOUNDS).await?)
     }
 }

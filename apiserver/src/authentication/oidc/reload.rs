@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use crate::metrics::JwtMetrics;
 
 use super::configuration::AuthenticationConfiguration;
+use super::error::ConfigurationError;
 use super::keys::Algorithm;
 use super::{Issuer, validation};
 
@@ -37,9 +39,8 @@ pub(in crate::authentication) struct Reload {
 pub(in crate::authentication) fn check(
     configuration: &AuthenticationConfiguration,
     disallowed: &[String],
-) -> Result<(), String> {
-    let compiled = validation::compile(configuration, disallowed);
-    compiled.map(|_| ()).map_err(|errors| format!("invalid authentication configuration: {errors}"))
+) -> Result<(), ConfigurationError> {
+    validation::compile(configuration, disallowed).map(drop).map_err(ConfigurationError::Invalid)
 }
 
 /// Returns the issuers of a configuration.
@@ -51,10 +52,21 @@ pub(in crate::authentication) fn issuers(
     disallowed: &[String],
     algorithms: &[Algorithm],
     metrics: &JwtMetrics,
-) -> Result<Vec<Issuer>, String> {
-    let rules = validation::compile(configuration, disallowed)
-        .map_err(|errors| format!("invalid authentication configuration: {errors}"))?;
-    rules.into_iter().map(|rules| Issuer::new(rules, algorithms.to_vec(), metrics)).collect()
+) -> Result<Vec<Issuer>, ConfigurationError> {
+    let rules = validation::compile(configuration, disallowed).map_err(ConfigurationError::Invalid)?;
+    rules.into_iter().map(|rules| Ok(Issuer::new(rules, algorithms.to_vec(), metrics)?)).collect()
+}
+
+/// Error of a changed configuration that cannot be applied. Retryable if an issuer does not answer.
+#[derive(Debug, thiserror::Error)]
+enum ReloadError {
+    #[error(transparent)]
+    Configuration(#[from] ConfigurationError),
+    /// The task that reads the file was stopped.
+    #[error(transparent)]
+    Stopped(#[from] JoinError),
+    #[error("the keys of {0:?} cannot be fetched")]
+    NoKeys(String),
 }
 
 // === impl Reload ===
@@ -71,21 +83,22 @@ impl Reload {
                 Ok(false) => {}
                 Err(_) => self.metrics.reloaded(false),
             }
+            let error = outcome.err().map(|error| error.to_string());
             // Repeated failures are logged once.
-            if let Err(error) = &outcome
-                && failure.as_ref() != Some(error)
+            if let Some(text) = &error
+                && failure != error
             {
-                tracing::error!("the authentication configuration stays as it is: {error}");
+                tracing::error!("the authentication configuration stays as it is: {text}");
             }
-            failure = outcome.err();
+            failure = error;
         }
     }
 
     /// Returns whether a changed configuration was applied.
-    async fn look(&mut self) -> Result<bool, String> {
+    async fn look(&mut self) -> Result<bool, ReloadError> {
         let path = self.path.clone();
         let read = tokio::task::spawn_blocking(move || AuthenticationConfiguration::read_with_content(&path));
-        let (configuration, content) = read.await.map_err(|error| error.to_string())??;
+        let (configuration, content) = read.await??;
         if configuration == self.present {
             return Ok(false);
         }
@@ -96,7 +109,7 @@ impl Reload {
         let begun = Instant::now();
         while let Some(late) = issuers.iter().find(|issuer| !issuer.is_ready()) {
             if begun.elapsed() > READY_TIMEOUT {
-                return Err(format!("the keys of {:?} cannot be fetched", late.rules.url));
+                return Err(ReloadError::NoKeys(late.rules.url.clone()));
             }
             tokio::time::sleep(READY_PERIOD).await;
         }

@@ -22,7 +22,8 @@ fn configuration(change: impl FnOnce(&mut Value)) -> Value {
 }
 
 fn compile(configuration: &Value) -> Result<Vec<IssuerRules>, String> {
-    let parsed = AuthenticationConfiguration::parse(configuration.to_string().as_bytes())?;
+    let parsed = AuthenticationConfiguration::parse(configuration.to_string().as_bytes())
+        .map_err(|error| error.to_string())?;
     let disallowed = ["https://kubernetes.default.svc".to_owned()];
     validation::compile(&parsed, &disallowed).map_err(|errors| errors.to_string())
 }

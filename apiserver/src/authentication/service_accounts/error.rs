@@ -1,6 +1,7 @@
 //! Tokens of service accounts that are not accepted.
 
 use registry_core::api::StatusError;
+use registry_core::api::go_text::quoted;
 
 use super::legacy_token::INVALID_SINCE;
 
@@ -49,10 +50,4 @@ pub(super) enum TokenError {
          from the secret to temporarily allow use of this token"
     )]
     MarkedInvalid { namespace: String, secret: String, account: String },
-}
-
-/// Formats a list as Go does.
-fn quoted(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
-    format!("[{}]", texts.join(" "))
 }

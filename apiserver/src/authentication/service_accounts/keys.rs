@@ -23,7 +23,7 @@ use x509_parser::public_key::PublicKey;
 use crate::pki::{DirectoryGuard, PkiError, write_private};
 
 use crate::authentication::jwt;
-use crate::certificates::{parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};
+use crate::certificates::{NotX509, parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};
 
 /// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [
@@ -38,7 +38,15 @@ const P384_HEADER: [u8; 23] = [
 /// Lengths of uncompressed points of P-256 and P-384.
 const P256_POINT_BYTES: usize = 65;
 const P384_POINT_BYTES: usize = 97;
-const NO_KEY: &str = "it holds no RSA, P-256 or P-384 key";
+
+/// Error of a file without a usable key. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KeyError {
+    #[error("it holds no RSA, P-256 or P-384 key")]
+    NoKey,
+    #[error(transparent)]
+    Certificate(#[from] NotX509),
+}
 
 /// Signature algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +116,10 @@ impl SigningKey {
     pub(super) fn read(path: &Path) -> Result<Self, PkiError> {
         let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
         let key = private_key(&read(path)?).map_err(|error| unusable(error.to_string()))?;
-        Self::from_der(&key).map_err(unusable)
+        Self::from_der(&key).map_err(|error| unusable(error.to_string()))
     }
 
-    fn from_der(key: &PrivateKeyDer<'_>) -> Result<Self, String> {
+    fn from_der(key: &PrivateKeyDer<'_>) -> Result<Self, KeyError> {
         let random = SystemRandom::new();
         let ecdsa = |der: &[u8]| {
             let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der, &random).ok()?;
@@ -125,7 +133,7 @@ impl SigningKey {
         };
         let forms = pkcs8_forms(key);
         let mut ders = forms.iter().map(PrivatePkcs8KeyDer::secret_pkcs8_der);
-        let (pair, spki) = ders.find_map(|der| ecdsa(der).or_else(|| rsa(der))).ok_or(NO_KEY)?;
+        let (pair, spki) = ders.find_map(|der| ecdsa(der).or_else(|| rsa(der))).ok_or(KeyError::NoKey)?;
         Ok(Self { pair, random, public: VerifyingKey::from_spki(&spki)? })
     }
 
@@ -159,15 +167,15 @@ impl VerifyingKey {
         let mut keys = Vec::new();
         for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(&bytes) {
             let (kind, der) = section.map_err(|error| unusable(pem_text(&error)))?;
-            keys.extend(Self::from_section(kind, der).map_err(unusable)?);
+            keys.extend(Self::from_section(kind, der).map_err(|error| unusable(error.to_string()))?);
         }
         if keys.is_empty() {
-            return Err(unusable(NO_KEY.to_owned()));
+            return Err(unusable(KeyError::NoKey.to_string()));
         }
         Ok(keys)
     }
 
-    fn from_section(kind: SectionKind, der: Vec<u8>) -> Result<Option<Self>, String> {
+    fn from_section(kind: SectionKind, der: Vec<u8>) -> Result<Option<Self>, KeyError> {
         let private = match kind {
             SectionKind::PublicKey => return Self::from_spki(&der).map(Some),
             SectionKind::Certificate => {
@@ -191,9 +199,9 @@ impl VerifyingKey {
     /// Parses a `SubjectPublicKeyInfo`.
     ///
     /// # Errors
-    /// Fails with a reason if it is no key that signatures can be verified with here.
-    pub(super) fn from_spki(der: &[u8]) -> Result<Self, String> {
-        let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| NO_KEY.to_owned())?;
+    /// Fails if it is no key that signatures can be verified with here.
+    pub(super) fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
+        let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| KeyError::NoKey)?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, der));
         let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
         let material = info.subject_public_key.data.to_vec();
@@ -213,7 +221,7 @@ impl VerifyingKey {
                 let exponent = unpadded(key.exponent);
                 (Algorithm::Rs256, json!({ "kty": "RSA", "n": encode(modulus), "e": encode(exponent) }))
             }
-            _ => return Err(NO_KEY.to_owned()),
+            _ => return Err(KeyError::NoKey),
         };
         let mut jwk = json!({ "use": "sig", "kid": id, "alg": algorithm.name() });
         if let (Value::Object(jwk), Value::Object(own)) = (&mut jwk, own) {

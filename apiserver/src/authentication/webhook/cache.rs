@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
+use registry_core::rest::access::InvalidToken;
 use ring::digest::{Context, SHA256};
 use tokio::time::Instant;
 
@@ -65,7 +66,7 @@ impl TokenCache {
             match state.asked.get(&key) {
                 Some(asked) => asked.clone(),
                 None if state.asked.len() >= MAX_ASKED => {
-                    return Err("too many tokens are being reviewed".to_owned());
+                    return Err(InvalidToken("too many tokens are being reviewed".to_owned()));
                 }
                 None => {
                     let answer = self.clone().asked(key, ask());
@@ -88,7 +89,7 @@ impl TokenCache {
             self.keep(key, &outcome);
             outcome
         });
-        task.map(|ended| ended.unwrap_or_else(|error| Err(error.to_string()))).boxed().shared()
+        task.map(|ended| ended.unwrap_or_else(|error| Err(InvalidToken(error.to_string())))).boxed().shared()
     }
 
     fn keep(&self, key: Key, outcome: &TokenOutcome) {
@@ -161,7 +162,7 @@ mod tests {
         );
         assert_eq!(calls.load(Ordering::SeqCst), 3);
         for _ in 0..2 {
-            assert!(cache.get_or_ask("v", &own, ask(Err("down".to_owned()))).await.is_err());
+            assert!(cache.get_or_ask("v", &own, ask(Err(InvalidToken("down".to_owned())))).await.is_err());
         }
         assert_eq!(calls.load(Ordering::SeqCst), 5);
         tokio::time::sleep(Duration::from_secs(10)).await;

@@ -22,14 +22,22 @@ pub(super) struct Declared {
     kind: String,
 }
 
+/// Error of a declared type that is no text. The text is that of Go's JSON decoder.
+#[derive(Debug, thiserror::Error)]
+#[error("json: cannot unmarshal {found} into Go struct field .{name} of type string")]
+pub(super) struct NoText {
+    name: &'static str,
+    found: &'static str,
+}
+
 // === impl Declared ===
 
 impl Declared {
     /// Returns the type that these fields declare.
     ///
     /// # Errors
-    /// Returns the reason why they declare none.
-    pub(super) fn from_fields(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, String> {
+    /// Fails if they are no texts.
+    pub(super) fn from_fields(fields: &Map<String, Value>, call: &Call<'_>) -> Result<Self, NoText> {
         Ok(Self::new(declared_text(fields, "apiVersion")?, declared_text(fields, "kind")?, call))
     }
 
@@ -102,14 +110,11 @@ pub(super) fn shown_for(call: &Call<'_>, failure: StatusError) -> StatusError {
     StatusError::bad_request(NO_SCALE)
 }
 
-fn declared_text<'a>(fields: &'a Map<String, Value>, name: &str) -> Result<&'a str, String> {
+fn declared_text<'a>(fields: &'a Map<String, Value>, name: &'static str) -> Result<&'a str, NoText> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
-        Some(other) => {
-            let found = type_name(other);
-            Err(format!("json: cannot unmarshal {found} into Go struct field .{name} of type string"))
-        }
+        Some(other) => Err(NoText { name, found: type_name(other) }),
     }
 }
 

@@ -1,12 +1,12 @@
 //! A patch document, parsed once and applied as often as needed.
 
-use registry_core::api::{Reason, StatusError};
+use registry_core::api::{Reason, StatusError, go_text};
 use registry_core::codec::json::type_name;
 use registry_core::codec::{Limits, json};
 use registry_core::context::Budget;
 use registry_core::patch::json::JsonPatch;
 use registry_core::patch::shown::{Touched, shown};
-use registry_core::patch::strategic::{self, print_as_go};
+use registry_core::patch::strategic;
 use registry_core::patch::{PatchError, merge};
 use registry_core::schema::{FieldIssue, Schema};
 use serde_json::Value;
@@ -83,7 +83,7 @@ impl PatchDocument {
         match &self.content {
             Content::Json(patch) => shown(patched, &patch.touched(), schema),
             Content::Merge(patch) => shown(patched, &Touched::by_merge(patch), schema),
-            Content::Strategic(patch) => print_as_go(patch),
+            Content::Strategic(patch) => go_text::print(patch),
         }
     }
 

@@ -38,16 +38,30 @@ impl PartialEq for RemoteSpec {
     }
 }
 
+/// Error of a text that is no document.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SpecError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("it is no object")]
+    NoObject,
+    /// It cannot be compressed.
+    #[error(transparent)]
+    Compression(#[from] std::io::Error),
+}
+
 // === impl RemoteSpec ===
 
 impl RemoteSpec {
     /// Reads a document (JSON), and keeps what is below the path `root` of a group version.
     ///
     /// # Errors
-    /// Fails with a reason if it is no such document.
-    pub(crate) fn parse(text: &[u8], root: &str) -> Result<Self, String> {
-        let document: Value = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-        let Value::Object(mut document) = document else { return Err("it is no object".to_owned()) };
+    /// Fails if it is no such document.
+    pub(crate) fn parse(text: &[u8], root: &str) -> Result<Self, SpecError> {
+        let mut document: Map<String, Value> = match serde_json::from_slice(text)? {
+            Value::Object(document) => document,
+            _ => return Err(SpecError::NoObject),
+        };
         let mut parts = SpecParts {
             paths: objects(document.remove("paths")),
             definitions: objects(document.remove("definitions")),
@@ -56,7 +70,7 @@ impl RemoteSpec {
         let prefix = format!("{root}/");
         parts.paths.retain(|path, _| path.starts_with(&prefix));
         parts.keep_used();
-        parts.pack().map_err(|error| error.to_string())
+        Ok(parts.pack()?)
     }
 
     /// Returns its parts.

@@ -1,5 +1,7 @@
 //! Validation of the audit flags, with Kubernetes' messages.
 
+use registry_core::api::go_text::aggregate;
+
 use super::{
     AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError,
     VERSION, mode,
@@ -31,11 +33,7 @@ impl AuditOptions {
         if self.webhook.audit_webhook_config_file.is_some() {
             self.webhook.check(&mut errors);
         }
-        match errors.as_slice() {
-            [] => Ok(()),
-            [only] => Err(OptionsError(only.clone())),
-            several => Err(OptionsError(format!("[{}]", several.join(", ")))),
-        }
+        if errors.is_empty() { Ok(()) } else { Err(OptionsError(aggregate(errors))) }
     }
 }
 

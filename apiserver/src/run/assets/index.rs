@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use registry_core::codec::{Limits, yaml};
+use registry_core::codec::{DecodeError, Limits, yaml};
 use registry_core::durable_file;
 use serde_json::Value;
+
+use crate::run::error::CommandError;
 
 /// An archive in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,11 +36,11 @@ impl Index {
     ///
     /// # Errors
     /// Fails if the file is no index, or cannot be read.
-    pub(super) fn open(path: PathBuf) -> Result<Self, String> {
+    pub(super) fn open(path: PathBuf) -> Result<Self, CommandError> {
         let releases = match std::fs::read(&path) {
-            Ok(text) => read(&text).map_err(|reason| format!("{}: {reason}", path.display()))?,
+            Ok(text) => read(&text).map_err(|source| CommandError::Index { path: path.clone(), source })?,
             Err(error) if error.kind() == ErrorKind::NotFound => Releases::new(),
-            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+            Err(source) => return Err(CommandError::Read { path, source }),
         };
         Ok(Self { path, releases })
     }
@@ -47,23 +49,33 @@ impl Index {
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub(super) fn add(mut self, version: &str, name: &str, archive: Archive) -> Result<(), String> {
+    pub(super) fn add(mut self, version: &str, name: &str, archive: Archive) -> Result<(), CommandError> {
         self.releases.entry(version.to_owned()).or_default().insert(name.to_owned(), archive);
         let written = durable_file::write(&self.path, text(&self.releases).as_bytes());
-        written.map_err(|error| format!("cannot write {}: {error}", self.path.display()))
+        written.map_err(CommandError::write(&self.path))
     }
 }
 
-fn read(text: &[u8]) -> Result<Releases, String> {
-    let index = yaml::decode(text, &Limits::default()).map_err(|error| error.to_string())?.value;
-    let entries = |value: &Value| value.as_object().cloned().ok_or("it is no index of archives");
+/// Error of a file that is no index.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IndexError {
+    #[error(transparent)]
+    Syntax(#[from] DecodeError),
+    #[error("it is no index of archives")]
+    NoIndex,
+    #[error("an archive has no hash or selfLink")]
+    NoHash,
+}
+
+fn read(text: &[u8]) -> Result<Releases, IndexError> {
+    let index = yaml::decode(text, &Limits::default())?.value;
+    let entries = |value: &Value| value.as_object().cloned().ok_or(IndexError::NoIndex);
     let mut releases = Releases::new();
     for (version, archives) in entries(index.get("releases").unwrap_or(&Value::Null))? {
         let release = releases.entry(version).or_default();
         for (name, archive) in entries(&archives)? {
             let field = |name: &str| archive.get(name).and_then(Value::as_str).map(str::to_owned);
-            let (hash, link) =
-                field("hash").zip(field("selfLink")).ok_or("an archive has no hash or selfLink")?;
+            let (hash, link) = field("hash").zip(field("selfLink")).ok_or(IndexError::NoHash)?;
             release.insert(name, Archive { hash, link });
         }
     }

@@ -76,12 +76,29 @@ pub(super) struct Arguments {
     pub(super) ignored: Vec<String>,
 }
 
+/// Error of a command line of etcd.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ArgumentsError {
+    #[error("{} is not UTF-8", .0.display())]
+    NoText(OsString),
+    #[error("'{0}' is not a valid flag: see etcd --help")]
+    NoFlag(String),
+    #[error("--{0} is not supported without a store: leave it out, or start a real etcd")]
+    NeedsStore(String),
+    #[error("--{name}: {value:?} is neither true nor false")]
+    NoBool { name: String, value: String },
+    #[error("--listen-client-urls: {0:?} is not http://HOST:PORT")]
+    Scheme(String),
+    #[error("--listen-client-urls: {0:?} names no host and port")]
+    NoPort(String),
+}
+
 /// Reads a command line, which starts with the program's name. Flags have one hyphen or two, and their values follow `=` or are
 /// the next argument, as Go reads them.
 ///
 /// # Errors
 /// Fails if something cannot be done; the text names it.
-pub(super) fn read(arguments: &[OsString]) -> Result<Given, String> {
+pub(super) fn read(arguments: &[OsString]) -> Result<Given, ArgumentsError> {
     let mut urls = DEFAULT_URL.to_owned();
     let mut read = Arguments {
         client_addresses: Vec::new(),
@@ -91,11 +108,11 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Given, String> {
     };
     let mut arguments = arguments.iter().skip(1).peekable();
     while let Some(argument) = arguments.next() {
-        let text = argument.to_str().ok_or_else(|| format!("{} is not UTF-8", argument.display()))?;
+        let text = argument.to_str().ok_or_else(|| ArgumentsError::NoText(argument.clone()))?;
         let Some(flag) =
             text.strip_prefix("--").or_else(|| text.strip_prefix('-')).filter(|flag| !flag.is_empty())
         else {
-            return Err(format!("'{text}' is not a valid flag: see etcd --help"));
+            return Err(ArgumentsError::NoFlag(text.to_owned()));
         };
         let (name, value) = match flag.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -115,9 +132,7 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Given, String> {
             "data-dir" => read.data_directory = value.map(PathBuf::from),
             "exit-with-parent" => read.exits_with_parent = truth(name, value.as_deref())?,
             name if REFUSED.contains(&name) => {
-                return Err(format!(
-                    "--{name} is not supported without a store: leave it out, or start a real etcd"
-                ));
+                return Err(ArgumentsError::NeedsStore(name.to_owned()));
             }
             name if EXPECTED.contains(&name) => {}
             name => read.ignored.push(format!("--{name}")),
@@ -127,24 +142,21 @@ pub(super) fn read(arguments: &[OsString]) -> Result<Given, String> {
     Ok(Given::Serve(read))
 }
 
-fn truth(name: &str, value: Option<&str>) -> Result<bool, String> {
+fn truth(name: &str, value: Option<&str>) -> Result<bool, ArgumentsError> {
     match value {
         None | Some("true") => Ok(true),
         Some("false") => Ok(false),
-        Some(other) => Err(format!("--{name}: {other:?} is neither true nor false")),
+        Some(value) => Err(ArgumentsError::NoBool { name: name.to_owned(), value: value.to_owned() }),
     }
 }
 
 /// Returns the address of a URL.
-fn address(url: &str) -> Result<String, String> {
-    let refuse = |why: &str| Err(format!("--listen-client-urls: {url:?} {why}"));
-    let Some(rest) = url.trim().strip_prefix("http://") else {
-        return refuse("is not http://HOST:PORT");
-    };
+fn address(url: &str) -> Result<String, ArgumentsError> {
+    let rest = url.trim().strip_prefix("http://").ok_or_else(|| ArgumentsError::Scheme(url.to_owned()))?;
     let address = rest.strip_suffix('/').unwrap_or(rest);
     match address.rsplit_once(':') {
         Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address.to_owned()),
-        _ => refuse("names no host and port"),
+        _ => Err(ArgumentsError::NoPort(url.to_owned())),
     }
 }
 
@@ -154,7 +166,7 @@ mod tests {
 
     fn given(flags: &[&str]) -> Result<Given, String> {
         let arguments: Vec<OsString> = std::iter::once(&"etcd").chain(flags).map(Into::into).collect();
-        read(&arguments)
+        read(&arguments).map_err(|error| error.to_string())
     }
 
     #[test]

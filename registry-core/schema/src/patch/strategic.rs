@@ -15,8 +15,6 @@ use crate::codec::json::type_name;
 mod go;
 mod lists;
 
-pub use go::print as print_as_go;
-
 /// Applies a strategic merge patch to an object of the schema's kind. A failed patch changes nothing.
 ///
 /// # Errors

@@ -109,14 +109,10 @@ impl Write<'_> {
     /// Lends the objects as JSON values, without copying them.
     fn lend<T>(&mut self, errors: &ErrorList, check: impl FnOnce(WrittenValue<'_>) -> T) -> T {
         let is_status = self.is_status();
-        let new = std::mem::take(self.new).into_value();
-        let old = self.old.as_deref_mut().map(|old| std::mem::take(old).into_value());
-        let result = check(WrittenValue { new: &new, old: old.as_ref(), is_status, errors });
-        *self.new = Object::from_value(new).unwrap_or_default();
-        if let (Some(lent), Some(old)) = (old, self.old.as_deref_mut()) {
-            *old = Object::from_value(lent).unwrap_or_default();
-        }
-        result
+        self.new.with_value(|new| match self.old.as_deref_mut() {
+            Some(old) => old.with_value(|old| check(WrittenValue { new, old: Some(old), is_status, errors })),
+            None => check(WrittenValue { new, old: None, is_status, errors }),
+        })
     }
 }
 

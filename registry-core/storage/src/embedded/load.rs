@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::Revision;
 use super::index::{Index, Superseded};
 use super::log::{Commit, Log, LogError};
-use super::record::{Kind, META_REVISION, Record};
+use super::record::{Damage, Kind, META_REVISION, Record};
 use super::state::{EMPTY_REVISION, Expiry};
 
 /// Returns the commit that turns an empty log into an empty store.
@@ -46,28 +46,28 @@ impl Loaded {
             },
         )?;
         if let Some(problem) = damage {
-            return Err(LogError::Damaged(problem));
+            return Err(problem.into());
         }
-        loaded.finish(log.acknowledged()?).map_err(LogError::Damaged)?;
+        loaded.finish(log.acknowledged()?)?;
         Ok(loaded)
     }
 
     /// Applies the next record. After an error the record counts as read, so that a check can continue.
-    pub(super) fn take(&mut self, revision: Revision, bytes: &Bytes) -> Result<(), String> {
+    pub(super) fn take(&mut self, revision: Revision, bytes: &Bytes) -> Result<(), Damage> {
         let expected = self.current + 1;
         self.records += u64::from(revision != META_REVISION);
         self.current = self.current.max(revision);
         let record = Record::decode(revision, bytes)?;
         if revision == META_REVISION {
             if record.kind != Kind::Meta {
-                return Err("the record of the compaction point is of another kind".to_owned());
+                return Err(Damage::CompactionPointKind);
             }
             self.compacted = record.create_revision;
             self.current = self.current.max(record.create_revision);
             return Ok(());
         }
         if self.compacted == 0 {
-            return Err("the record of the compaction point is missing (an interrupted restore?)".to_owned());
+            return Err(Damage::NoCompactionPoint);
         }
         let before = self.index.get(&record.key).map_or(0, |present| present.mod_revision);
         let key = self.index.apply(&record, bytes.len(), &mut self.superseded);
@@ -79,30 +79,26 @@ impl Loaded {
             return Ok(());
         }
         if revision != expected {
-            let last = revision - 1;
-            return Err(format!("the records of the revisions {expected} to {last} are missing"));
+            return Err(Damage::Missing { first: expected, last: revision - 1 });
         }
         if record.previous_revision != before {
-            return Err(format!(
-                "revision {revision} replaces revision {}, but the newest one of its key is {before}",
-                record.previous_revision
-            ));
+            let replaced = record.previous_revision;
+            return Err(Damage::Replaces { revision, replaced, newest: before });
         }
         Ok(())
     }
 
     /// Runs the checks that need the complete log.
-    pub(super) fn finish(&self, acknowledged: Revision) -> Result<(), String> {
+    pub(super) fn finish(&self, acknowledged: Revision) -> Result<(), Damage> {
         if self.current < acknowledged {
-            return Err(format!(
-                "the log ends at revision {}, but revision {acknowledged} had been acknowledged: the last {} writes \
-                 are lost",
-                self.current,
-                acknowledged - self.current
-            ));
+            return Err(Damage::Lost {
+                end: self.current,
+                acknowledged,
+                writes: acknowledged - self.current,
+            });
         }
         if self.compacted == 0 {
-            return Err("the record of the compaction point is missing (an interrupted restore?)".to_owned());
+            return Err(Damage::NoCompactionPoint);
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::Revision;
+use super::record::Damage;
 
 /// The newest values of all keys.
 pub(super) type Content = HashMap<Arc<str>, Bytes>;
@@ -92,6 +93,12 @@ pub(super) enum LogError {
     /// The log was closed.
     #[error("the store is closed")]
     Closed,
+}
+
+impl From<Damage> for LogError {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged(damage.to_string())
+    }
 }
 
 // === impl Commit ===

@@ -144,7 +144,7 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
     let mut revisions = Vec::new();
     let scanned = store.log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
         if let Err(problem) = loaded.take(revision, &bytes) {
-            note(problem);
+            note(problem.to_string());
         }
         revisions.push(revision);
         ControlFlow::Continue(())
@@ -156,7 +156,9 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
         }
     }
     match scanned.and_then(|()| store.log.acknowledged()) {
-        Ok(acknowledged) => loaded.finish(acknowledged).unwrap_or_else(note),
+        Ok(acknowledged) => {
+            loaded.finish(acknowledged).unwrap_or_else(|problem| note(problem.to_string()));
+        }
         Err(error) => note(error.to_string()),
     }
     Ok(Report {
@@ -395,13 +397,13 @@ fn write_backup(
     log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
         outcome = loaded
             .take(revision, &bytes)
-            .map_err(|problem| damaged(directory, problem))
+            .map_err(|problem| damaged(directory, problem.to_string()))
             .and_then(|()| stream.write_record(revision, &bytes).map_err(failed));
         if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })
     .map_err(|error| OpenError::new(directory, error))?;
     outcome?;
-    loaded.finish(acknowledged).map_err(|problem| damaged(directory, problem))?;
+    loaded.finish(acknowledged).map_err(|problem| damaged(directory, problem.to_string()))?;
     let records = loaded.records + 1;
     let mut end = || -> std::io::Result<()> {
         stream.write_record(END, &[])?;
@@ -455,14 +457,14 @@ fn read_backup(
             return Err(damaged(path, format!("revision {revision} has an impossible length")));
         }
         let bytes = stream.read_bytes(length).map_err(failed)?;
-        loaded.take(revision, &bytes).map_err(|problem| damaged(path, problem))?;
+        loaded.take(revision, &bytes).map_err(|problem| damaged(path, problem.to_string()))?;
         visit(revision, bytes)?;
     }
     let records = u64::from_be_bytes(stream.read().map_err(failed)?);
     if !stream.read_checksum().map_err(failed)? || records != loaded.records + 1 {
         return Err(damaged(path, "the backup does not match its checksum".to_owned()));
     }
-    loaded.finish(0).map_err(|problem| damaged(path, problem))?;
+    loaded.finish(0).map_err(|problem| damaged(path, problem.to_string()))?;
     let files = stream.read_files().map_err(failed)?;
     Ok((report(&loaded), files))
 }

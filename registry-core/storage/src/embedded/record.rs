@@ -51,6 +51,36 @@ pub(super) struct Record<Key> {
     pub(super) value: Bytes,
 }
 
+/// Error of records that differ from those that were written. Not retryable.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Damage {
+    #[error("the record of revision {0} is cut short")]
+    CutShort(Revision),
+    #[error("the record of revision {0} does not match its checksum")]
+    Checksum(Revision),
+    #[error(
+        "the record of revision {0} is of a kind that this version does not know: a newer version has written it"
+    )]
+    NewerKind(Revision),
+    #[error("the record of revision {0} is malformed")]
+    Malformed(Revision),
+    #[error("the record of revision {0} is that of revision {1}")]
+    OtherRevision(Revision, Revision),
+    #[error("the records of the revisions {first} to {last} are missing")]
+    Missing { first: Revision, last: Revision },
+    #[error("revision {revision} replaces revision {replaced}, but the newest one of its key is {newest}")]
+    Replaces { revision: Revision, replaced: Revision, newest: Revision },
+    #[error("the record of the compaction point is of another kind")]
+    CompactionPointKind,
+    #[error("the record of the compaction point is missing (an interrupted restore?)")]
+    NoCompactionPoint,
+    #[error(
+        "the log ends at revision {end}, but revision {acknowledged} had been acknowledged: the last {writes} writes are \
+         lost"
+    )]
+    Lost { end: Revision, acknowledged: Revision, writes: u64 },
+}
+
 // === impl Record ===
 
 impl Record<&str> {
@@ -93,22 +123,19 @@ impl<Key: AsRef<str>> Record<Key> {
 
 impl Record<String> {
     /// Decodes the record of a revision; the error describes the problem.
-    pub(super) fn decode(revision: Revision, bytes: &Bytes) -> Result<Self, String> {
-        let damage = |what: &str| format!("the record of revision {revision} {what}");
-        let body_length = bytes.len().checked_sub(CHECKSUM_BYTES).ok_or_else(|| damage("is cut short"))?;
+    pub(super) fn decode(revision: Revision, bytes: &Bytes) -> Result<Self, Damage> {
+        let body_length = bytes.len().checked_sub(CHECKSUM_BYTES).ok_or(Damage::CutShort(revision))?;
         let body = bytes.slice(..body_length);
         let checksum = xxh3_64(&body).to_be_bytes();
         if !bytes.ends_with(&checksum) {
-            return Err(damage("does not match its checksum"));
+            return Err(Damage::Checksum(revision));
         }
         if body.first().is_some_and(|kind| *kind > NEWEST_KIND) {
-            return Err(damage(
-                "is of a kind that this version does not know: a newer version has written it",
-            ));
+            return Err(Damage::NewerKind(revision));
         }
-        let record = Self::decode_body(&body).ok_or_else(|| damage("is malformed"))?;
+        let record = Self::decode_body(&body).ok_or(Damage::Malformed(revision))?;
         if record.revision != revision {
-            return Err(damage(&format!("is that of revision {}", record.revision)));
+            return Err(Damage::OtherRevision(revision, record.revision));
         }
         Ok(record)
     }
@@ -171,6 +198,6 @@ mod tests {
             assert!(Record::decode(7, &flipped.into()).is_err(), "flipped byte {at}");
             assert!(Record::decode(7, &bytes.slice(..at)).is_err(), "cut at {at}");
         }
-        assert!(Record::decode(8, &bytes).unwrap_err().contains("is that of revision 7"));
+        assert!(Record::decode(8, &bytes).unwrap_err().to_string().contains("is that of revision 7"));
     }
 }

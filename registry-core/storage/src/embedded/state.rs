@@ -87,7 +87,7 @@ impl SharedEngine {
     /// Returns the record of an indexed revision; `None` if compaction has removed it in the meantime.
     pub(super) fn record(&self, revision: Revision) -> Result<Option<Record<String>>, MvccError> {
         let Some(bytes) = self.log.read(revision)? else { return Ok(None) };
-        Record::decode(revision, &bytes).map(Some).map_err(|problem| LogError::Damaged(problem).into())
+        Record::decode(revision, &bytes).map(Some).map_err(|damage| LogError::from(damage).into())
     }
 
     /// Returns the newest state of a key.

@@ -116,7 +116,7 @@ async fn a_failed_commit_is_never_seen_and_writes_resume_without_a_gap() {
             matches!(&refused, MvccError::Unavailable(text) if text.contains("refuses writes")),
             "{refused}"
         );
-        assert!(store.health().await.unwrap_err().contains("disk is full"));
+        assert!(store.health().await.unwrap_err().to_string().contains("disk is full"));
         assert_eq!(&*store.get("/kept").await.unwrap().key_value.unwrap().value, b"1", "reads go on");
 
         faults.is_broken.store(false, Ordering::SeqCst);

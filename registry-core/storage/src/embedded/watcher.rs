@@ -187,7 +187,7 @@ impl SharedEngine {
         // now.
         self.read().refuse_compacted(after)?;
         if let Some(problem) = damage {
-            return Err(LogError::Damaged(problem).into());
+            return Err(LogError::from(problem).into());
         }
         if upto == after {
             return Err(LogError::Damaged(format!("the record of revision {} is missing", after + 1)).into());

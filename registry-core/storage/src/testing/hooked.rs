@@ -8,7 +8,9 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 
 use crate::Revision;
-use crate::mvcc::{ChangeBatch, ChangeStream, Committed, Got, Mvcc, MvccError, RangeRequest, Ranged};
+use crate::mvcc::{
+    ChangeBatch, ChangeStream, Committed, Got, Mvcc, MvccError, NotReady, RangeRequest, Ranged,
+};
 
 /// A decorator over an engine that calls hooks for each call.
 pub struct Hooked<H> {
@@ -142,7 +144,7 @@ impl<H: EngineHooks> Mvcc for Hooked<H> {
         self.inner.compact(revision).await
     }
 
-    async fn health(&self) -> Result<(), String> {
+    async fn health(&self) -> Result<(), NotReady> {
         self.inner.health().await
     }
 }

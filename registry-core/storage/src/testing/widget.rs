@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::entry::{Attributes, AttributesOf, Entry, StoredObject};
+use crate::entry::{Attributes, AttributesOf, Entry, InvalidValue, StoredObject};
 use crate::interface::{NewValue, TryUpdate, UpdateAction};
 use crate::predicate::Predicate;
 use registry_meta::StatusError;
@@ -118,10 +118,10 @@ impl Widget {
 // === impl WidgetAttributes ===
 
 impl AttributesOf for WidgetAttributes {
-    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String> {
-        let value: Value = serde_json::from_slice(value).map_err(|error| error.to_string())?;
+    fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue> {
+        let value: Value = serde_json::from_slice(value).map_err(InvalidValue::new)?;
         if value["kind"] != "Widget" {
-            return Err("it is no Widget".to_owned());
+            return Err(InvalidValue::new("it is no Widget"));
         }
         let widget = Widget::read(&value);
         Ok(Attributes::new(widget.labels.iter().collect(), [&widget.name, &widget.color], FIELDS))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use registry_meta::go_text::aggregate;
 
 use super::{Plain, TransformError, Transformer};
 
@@ -68,15 +69,8 @@ impl PrefixTransformers {
                 }
             }
         }
-        let error = match failures.as_slice() {
-            [] => TransformError(self.no_match.to_owned()),
-            [only] => only.clone(),
-            several => {
-                let texts: Vec<&str> = several.iter().map(|failure| failure.0.as_str()).collect();
-                TransformError(format!("[{}]", texts.join(", ")))
-            }
-        };
-        Transformed { prefix: failed, result: Err(error) }
+        let error = if failures.is_empty() { self.no_match.to_owned() } else { aggregate(failures) };
+        Transformed { prefix: failed, result: Err(TransformError(error)) }
     }
 
     /// Converts a plain value into the form at rest.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::Revision;
-use crate::entry::{Attributes, CanonicalForm, Entry, StoredObject};
+use crate::entry::{Attributes, CanonicalForm, Entry, InvalidValue, StoredObject};
 use crate::error::StorageError;
 use crate::interface::NewValue;
 use crate::mvcc::{Got, KeyValue};
@@ -95,7 +95,7 @@ impl VersionedStore {
     /// Returns the canonical form of a decrypted value. A write that would store another form than the value is not
     /// skipped, even if nothing else changes.
     async fn canonical(&self, key: &str, value: &Bytes) -> Result<Bytes, StorageError> {
-        let unreadable = |reason: String| corrupt(key, reason);
+        let unreadable = |error: InvalidValue| corrupt(key, error);
         match self.attributes.canonical(value).map_err(unreadable)? {
             CanonicalForm::Same => Ok(value.clone()),
             CanonicalForm::Other(other) => Ok(other),

@@ -1,6 +1,6 @@
 use registry_core::api::{GroupVersionKind, GroupVersionResource};
 use registry_core::context::UserInfo;
-use registry_core::rest::access::{AccessDecision, KnownToken};
+use registry_core::rest::access::{AccessDecision, InvalidToken, KnownToken};
 use serde_json::json;
 
 use super::*;
@@ -17,8 +17,8 @@ impl AccessReviewer for Allows {
         AccessDecision { allowed, ..AccessDecision::default() }
     }
 
-    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-        Err(String::new())
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+        Err(InvalidToken(String::new()))
     }
 }
 

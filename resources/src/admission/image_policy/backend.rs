@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use registry_core::rest::webhook::{WebhookCall, WebhookCaller};
+use registry_core::rest::webhook::{WebhookCall, WebhookCaller, WebhookError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -38,6 +38,15 @@ struct Review {
     status: Verdict,
 }
 
+/// Error of a question that the service does not answer. Retryable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AskError {
+    #[error(transparent)]
+    Call(#[from] WebhookError),
+    #[error("the image policy webhook answers what is no ImageReview: {0}")]
+    Answer(#[from] serde_json::Error),
+}
+
 // === impl Backend ===
 
 impl Backend {
@@ -45,7 +54,7 @@ impl Backend {
     ///
     /// # Errors
     /// The service cannot be reached, or its answer is not one; the text is the reason.
-    pub(super) async fn ask(&self, spec: Value) -> Result<Verdict, String> {
+    pub(super) async fn ask(&self, spec: Value) -> Result<Verdict, AskError> {
         let review = json!({
             "kind": "ImageReview", "apiVersion": "imagepolicy.k8s.io/v1alpha1",
             "metadata": {"creationTimestamp": null}, "spec": spec, "status": {"allowed": false},
@@ -62,12 +71,10 @@ impl Backend {
             };
             match self.webhooks.call(call).await {
                 Ok(answer) => {
-                    let review: Review = serde_json::from_slice(&answer).map_err(|error| {
-                        format!("the image policy webhook answers what is no ImageReview: {error}")
-                    })?;
+                    let review: Review = serde_json::from_slice(&answer)?;
                     return Ok(review.status);
                 }
-                Err(failure) if attempt == ATTEMPTS => return Err(failure.to_string()),
+                Err(failure) if attempt == ATTEMPTS => return Err(failure.into()),
                 Err(_) => {}
             }
             attempt += 1;

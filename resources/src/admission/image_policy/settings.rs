@@ -7,6 +7,8 @@ use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::admission::settings_error::SettingsError;
+
 /// The bounds of a duration, its unit, and its default.
 struct Bounds {
     unit: Duration,
@@ -56,12 +58,11 @@ impl ImagePolicySettings {
     ///
     /// # Errors
     /// It is not valid; the text names the field.
-    pub(crate) fn read(configuration: &Value, directory: &Path) -> Result<Self, String> {
-        let own = configuration.get("imagePolicy").cloned().ok_or("imagePolicy: Required value")?;
-        let written: Written =
-            serde_json::from_value(own).map_err(|error| format!("imagePolicy: {error}"))?;
+    pub(crate) fn read(configuration: &Value, directory: &Path) -> Result<Self, SettingsError> {
+        let own = configuration.get("imagePolicy").cloned().ok_or(SettingsError::Required("imagePolicy"))?;
+        let written: Written = serde_json::from_value(own).map_err(SettingsError::ImagePolicy)?;
         if written.kubeconfig.is_empty() {
-            return Err("imagePolicy.kubeConfigFile: Required value".to_owned());
+            return Err(SettingsError::Required("imagePolicy.kubeConfigFile"));
         }
         let deny = Bounds { default: Duration::from_secs(30), ..TTL };
         let backoff = Bounds {
@@ -83,7 +84,7 @@ impl ImagePolicySettings {
 }
 
 /// Returns a duration: 0 means the default, -1 none.
-fn duration(field: &str, value: i64, bounds: &Bounds) -> Result<Duration, String> {
+fn duration(field: &'static str, value: i64, bounds: &Bounds) -> Result<Duration, SettingsError> {
     match value {
         0 => return Ok(bounds.default),
         -1 => return Ok(Duration::ZERO),
@@ -91,11 +92,13 @@ fn duration(field: &str, value: i64, bounds: &Bounds) -> Result<Duration, String
     }
     let count = u32::try_from(value).ok();
     let duration = count.and_then(|count| bounds.unit.checked_mul(count));
-    duration.filter(|duration| (bounds.least..=bounds.most).contains(duration)).ok_or_else(|| {
-        format!(
-            "imagePolicy.{field}: valid value is between {:?} and {:?}, got {value} times {:?}",
-            bounds.least, bounds.most, bounds.unit
-        )
+    let Bounds { least, most, unit, .. } = *bounds;
+    duration.filter(|duration| (least..=most).contains(duration)).ok_or(SettingsError::Duration {
+        field,
+        least,
+        most,
+        value,
+        unit,
     })
 }
 
@@ -105,12 +108,11 @@ mod tests {
 
     #[test]
     fn durations_are_bounded() {
-        assert_eq!(duration("allowTTL", 0, &TTL), Ok(Duration::from_mins(5)));
-        assert_eq!(duration("allowTTL", -1, &TTL), Ok(Duration::ZERO));
-        assert_eq!(duration("allowTTL", 7, &TTL), Ok(Duration::from_secs(7)));
-        assert!(
-            duration("allowTTL", 100_000, &TTL).unwrap_err().contains("imagePolicy.allowTTL: valid value")
-        );
+        assert_eq!(duration("allowTTL", 0, &TTL).unwrap(), Duration::from_mins(5));
+        assert_eq!(duration("allowTTL", -1, &TTL).unwrap(), Duration::ZERO);
+        assert_eq!(duration("allowTTL", 7, &TTL).unwrap(), Duration::from_secs(7));
+        let refused = duration("allowTTL", 100_000, &TTL).unwrap_err().to_string();
+        assert!(refused.contains("imagePolicy.allowTTL: valid value"), "{refused}");
         assert!(duration("allowTTL", i64::MIN, &TTL).is_err());
     }
 }

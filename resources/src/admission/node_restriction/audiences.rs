@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use registry_core::RequestContext;
+use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
@@ -33,6 +34,29 @@ pub(super) struct Audiences {
     volumes: Option<Lookup>,
 }
 
+/// Error of an audience that a node must not request. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AudienceError {
+    #[error("node may only request 0 or 1 audiences")]
+    TooMany,
+    #[error(
+        "audience {audience:?} not found in pod spec volume, {user} is not authorized to request tokens for this audience"
+    )]
+    NotAuthorized { audience: String, user: String },
+    /// The drivers of volumes, which may request it, cannot be found out.
+    #[error("error validating audience {audience:?}: {}", aggregate(.errors))]
+    Drivers { audience: String, errors: Vec<LookupError> },
+}
+
+/// Error of an object that a volume refers to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LookupError {
+    #[error(transparent)]
+    Unreadable(#[from] StatusError),
+    #[error("{singular} {name:?} not found")]
+    NotFound { singular: &'static str, name: String },
+}
+
 impl Audiences {
     pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Self {
         Self {
@@ -53,12 +77,12 @@ impl Audiences {
         account: &str,
         request: &Object,
         pod: &Object,
-    ) -> Result<(), String> {
+    ) -> Result<(), AudienceError> {
         let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
         let audience = match audiences.map(Vec::as_slice).unwrap_or_default() {
             [] => "",
             [audience] => audience.as_str().unwrap_or_default(),
-            _ => return Err("node may only request 0 or 1 audiences".to_owned()),
+            _ => return Err(AudienceError::TooMany),
         };
         if self.is_named(context, pod, audience).await? {
             return Ok(());
@@ -74,14 +98,17 @@ impl Audiences {
         if self.access.decide(&context.user, &wanted).await.allowed {
             return Ok(());
         }
-        Err(format!(
-            "audience {audience:?} not found in pod spec volume, {} is not authorized to request tokens for this audience",
-            context.user.name
-        ))
+        let user = context.user.name.clone();
+        Err(AudienceError::NotAuthorized { audience: audience.to_owned(), user })
     }
 
     /// Whether a volume of a pod names an audience, or the driver of one does.
-    async fn is_named(&self, context: &RequestContext, pod: &Object, audience: &str) -> Result<bool, String> {
+    async fn is_named(
+        &self,
+        context: &RequestContext,
+        pod: &Object,
+        audience: &str,
+    ) -> Result<bool, AudienceError> {
         let mut errors = Vec::new();
         for volume in pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten() {
             if projects(volume, audience) {
@@ -93,11 +120,10 @@ impl Audiences {
                 Err(error) => errors.push(error),
             }
         }
-        match errors.as_slice() {
-            [] => Ok(false),
-            [only] => Err(format!("error validating audience {audience:?}: {only}")),
-            many => Err(format!("error validating audience {audience:?}: [{}]", many.join(", "))),
+        if errors.is_empty() {
+            return Ok(false);
         }
+        Err(AudienceError::Drivers { audience: audience.to_owned(), errors })
     }
 
     async fn driver_has(
@@ -106,7 +132,7 @@ impl Audiences {
         pod: &Object,
         volume: &Value,
         audience: &str,
-    ) -> Result<bool, String> {
+    ) -> Result<bool, LookupError> {
         let text = |pointer: &str| volume.pointer(pointer).and_then(Value::as_str);
         let driver = if volume.pointer("/ephemeral/volumeClaimTemplate").is_some() {
             let claim = format!("{}-{}", pod.name(), text("/name").unwrap_or_default());
@@ -124,7 +150,7 @@ impl Audiences {
         Ok(requests.is_some_and(|requests| requests.iter().any(own)))
     }
 
-    async fn driver_of_claim(&self, namespace: &str, claim: &str) -> Result<Option<String>, String> {
+    async fn driver_of_claim(&self, namespace: &str, claim: &str) -> Result<Option<String>, LookupError> {
         let claim = found(self.claims.as_ref(), namespace, claim, "persistentvolumeclaim").await?;
         let volume = claim.get_str(&["spec", "volumeName"]).unwrap_or_default();
         let volume = found(self.volumes.as_ref(), "", volume, "persistentvolume").await?;
@@ -153,12 +179,11 @@ async fn found(
     lookup: Option<&Lookup>,
     namespace: &str,
     name: &str,
-    singular: &str,
-) -> Result<Object, String> {
-    let text = |failure: StatusError| failure.message;
+    singular: &'static str,
+) -> Result<Object, LookupError> {
     let object = match lookup.filter(|_| !name.is_empty()) {
-        Some(lookup) => lookup.get(namespace, name).await.map_err(text)?,
+        Some(lookup) => lookup.get(namespace, name).await?,
         None => None,
     };
-    object.ok_or_else(|| format!("{singular} {name:?} not found"))
+    object.ok_or_else(|| LookupError::NotFound { singular, name: name.to_owned() })
 }

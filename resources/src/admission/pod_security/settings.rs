@@ -9,6 +9,8 @@ use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::admission::settings_error::SettingsError;
+
 use super::policy::{Bar, LEVEL_RULE, Level, Policy, VERSION_RULE, Version, label};
 
 /// The levels of namespaces without labels, and what is not checked.
@@ -60,8 +62,8 @@ impl PodSecuritySettings {
     ///
     /// # Errors
     /// The configuration is not valid; the text names the fields.
-    pub(crate) fn read(configuration: Value) -> Result<Self, String> {
-        let written: Written = serde_json::from_value(configuration).map_err(|error| error.to_string())?;
+    pub(crate) fn read(configuration: Value) -> Result<Self, SettingsError> {
+        let written: Written = serde_json::from_value(configuration)?;
         let mut errors = ErrorList::default();
         let WrittenDefaults { enforce, enforce_version, audit, audit_version, warn, warn_version } =
             &written.defaults;
@@ -80,7 +82,7 @@ impl PodSecuritySettings {
             runtime_classes: set("runtimeClasses", runtime_classes, names::dns_subdomain, &mut errors),
             usernames: set("usernames", usernames, not_empty, &mut errors),
         };
-        if errors.is_empty() { Ok(settings) } else { Err(errors.to_string()) }
+        if errors.is_empty() { Ok(settings) } else { Err(SettingsError::PodSecurity(errors)) }
     }
 
     /// Whether the pods of a namespace are not checked.
@@ -185,7 +187,8 @@ mod tests {
             "defaults": {"audit": "zork", "warn-version": "v2"},
             "exemptions": {"namespaces": ["a", "a", "B"], "usernames": [""]},
         }))
-        .unwrap_err();
+        .unwrap_err()
+        .to_string();
         for field in [
             "defaults.audit",
             "defaults.warn-version",
@@ -195,7 +198,7 @@ mod tests {
         ] {
             assert!(refused.contains(field), "{field}: {refused}");
         }
-        assert!(typed(json!({"exemption": {}})).unwrap_err().contains("unknown field"));
+        assert!(typed(json!({"exemption": {}})).unwrap_err().to_string().contains("unknown field"));
     }
 
     #[test]

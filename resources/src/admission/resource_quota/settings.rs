@@ -6,6 +6,7 @@ use registry_core::api::GroupResource;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::admission::settings_error::SettingsError;
 use crate::api::core::pod_spec::totals::Amounts;
 
 /// A resource whose use needs a quota that covers it.
@@ -40,18 +41,16 @@ struct Written {
 ///
 /// # Errors
 /// The configuration is not valid; the text names the field.
-pub(crate) fn read(configuration: Value) -> Result<Vec<LimitedResource>, String> {
-    let written: Written = serde_json::from_value(configuration).map_err(|error| error.to_string())?;
+pub(crate) fn read(configuration: Value) -> Result<Vec<LimitedResource>, SettingsError> {
+    let written: Written = serde_json::from_value(configuration)?;
     for (index, limited) in written.limited_resources.iter().enumerate() {
         if limited.resource.is_empty() {
-            return Err(format!("limitedResources[{index}].resource: Required value"));
+            return Err(SettingsError::NoQuotaResource(index));
         }
         for (position, scope) in limited.match_scopes.iter().enumerate() {
             let has = |field: &str| scope.get(field).is_some_and(Value::is_string);
             if !has("scopeName") || !has("operator") {
-                return Err(format!(
-                    "limitedResources[{index}].matchScopes[{position}]: scopeName and operator are required"
-                ));
+                return Err(SettingsError::QuotaScope { index, position });
             }
         }
     }

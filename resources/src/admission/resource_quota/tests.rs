@@ -285,7 +285,10 @@ fn resources_limited_by_default_need_a_quota() {
         "{refused}"
     );
     let nameless = json!({"apiVersion": "a", "kind": "b", "limitedResources": [{}]});
-    assert_eq!(settings::read(nameless).unwrap_err(), "limitedResources[0].resource: Required value");
+    assert_eq!(
+        settings::read(nameless).unwrap_err().to_string(),
+        "limitedResources[0].resource: Required value"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

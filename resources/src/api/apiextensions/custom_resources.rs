@@ -27,7 +27,9 @@ use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versi
 use registry_core::rest::webhook::WebhookCaller;
 use registry_core::storage::StoredObject;
 
-use super::customresourcedefinitions::definition::{self, Definition, DefinitionVersion};
+use super::customresourcedefinitions::definition::{
+    self, Definition, DefinitionError, DefinitionFault, DefinitionVersion,
+};
 use compiled::Compiled;
 use intern::Path;
 use scale::ScaleRules;
@@ -78,7 +80,7 @@ impl CustomKinds {
         definition: &Definition,
         stored: &StoredObject,
         webhooks: &Arc<dyn WebhookCaller>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, DefinitionError> {
         let names = &definition.accepted_names;
         for (field, name) in [
             ("plural", &names.plural),
@@ -87,11 +89,11 @@ impl CustomKinds {
             ("listKind", &names.list_kind),
         ] {
             if name.is_empty() {
-                return Err(format!("{}: status.acceptedNames.{field} is empty", definition.name));
+                return Err(definition.fault(DefinitionFault::NotAccepted(field)));
             }
         }
         let hub_at = definition.versions.iter().position(|version| version.is_storage);
-        let hub_at = hub_at.ok_or_else(|| format!("{}: there is no storage version", definition.name))?;
+        let hub_at = hub_at.ok_or_else(|| definition.fault(DefinitionFault::NoStorageVersion))?;
         let rules = Arc::new(kind_rules(definition, stored));
         let selectable = all_selectable(&rules, hub_at);
         let making = Making { definition, rules: &rules, selectable: &selectable, webhooks };
@@ -173,10 +175,14 @@ fn selectable_field(name: &'static str) -> SelectableField {
 
 impl Making<'_> {
     /// Makes the resource of a version; `hub` is `None` for the hub itself.
-    fn version(&self, at: usize, hub: Option<&Arc<ResourceType>>) -> Result<Arc<ResourceType>, String> {
+    fn version(
+        &self,
+        at: usize,
+        hub: Option<&Arc<ResourceType>>,
+    ) -> Result<Arc<ResourceType>, DefinitionError> {
         let Self { definition, rules, .. } = *self;
         let (Some(version), Some(own)) = (definition.versions.get(at), rules.versions.get(at)) else {
-            return Err(format!("{}: there is no version {at}", definition.name));
+            return Err(definition.fault(DefinitionFault::NoVersion(at)));
         };
         let names = &definition.accepted_names;
         let fields: Path =

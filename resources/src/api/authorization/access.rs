@@ -157,7 +157,7 @@ fn named_user(question: &Object) -> UserInfo {
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
-    use registry_core::rest::access::{AccessDecision, KnownToken};
+    use registry_core::rest::access::{AccessDecision, InvalidToken, KnownToken};
 
     use super::*;
 
@@ -173,8 +173,8 @@ mod tests {
             AccessDecision { allowed, ..AccessDecision::default() }
         }
 
-        async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-            Err(String::new())
+        async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+            Err(InvalidToken(String::new()))
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
+use registry_core::api::go_text::quoted;
 use registry_core::api::{GetOptions, GroupResource, Object, StatusError};
 use registry_core::registry::{FinishHook, InstalledApi, Services, Store, StoreHooks};
 use registry_core::resource::{Resource, ResourceDescription};
@@ -193,7 +194,7 @@ impl EscalationCheck {
         let mut text = format!(
             "user {:?} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
             user.name,
-            go_list(&user.groups),
+            quoted(&user.groups),
             missing.describe()
         );
         if !held.error.is_empty() {
@@ -201,12 +202,6 @@ impl EscalationCheck {
         }
         Err(StatusError::forbidden(self.resource, name, text))
     }
-}
-
-/// Formats texts as Go's `%q` does.
-pub(super) fn go_list(texts: &[String]) -> String {
-    let quoted: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
-    format!("[{}]", quoted.join(" "))
 }
 
 fn rules_of(role: &Object) -> &[Value] {

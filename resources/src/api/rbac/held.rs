@@ -4,10 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use registry_core::api::go_text::quoted;
 use registry_core::rest::access::AccessRules;
 use serde_json::Value;
-
-use super::escalation::go_list;
 
 /// Maximum number of comparisons for one role. A role for which they do not suffice is refused.
 const MAX_COMPARISONS: usize = 5_000_000;
@@ -233,7 +232,7 @@ impl Missing<'_> {
         }
         for ((group, resource, name), verbs) in verbs {
             let name = name.map(|name| format!(", ResourceNames:[{name:?}]")).unwrap_or_default();
-            let verbs = go_list(&verbs);
+            let verbs = quoted(&verbs);
             lines.insert(format!("{{APIGroups:[{group:?}], Resources:[{resource:?}]{name}, Verbs:{verbs}}}"));
         }
         if self.is_cut {

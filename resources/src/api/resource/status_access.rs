@@ -134,7 +134,7 @@ async fn decide_any(
     context: &RequestContext,
     verbs: &[String],
     driver: &str,
-) -> Result<(), String> {
+) -> Result<(), StatusError> {
     let mut refusal = None;
     for verb in verbs {
         let wanted = wanted(verb, "driver", &context.namespace, driver);
@@ -154,7 +154,7 @@ async fn decide(
     access: &dyn AccessReviewer,
     context: &RequestContext,
     wanted: &ResourceAccess,
-) -> Result<(), String> {
+) -> Result<(), StatusError> {
     let decision = access.decide(&context.user, &WantedAccess::Resource(wanted.clone())).await;
     if decision.allowed {
         return Ok(());
@@ -172,5 +172,5 @@ async fn decide(
         why.push_str(more);
     }
     let resource = GroupResource { group: GROUP, resource: RESOURCE };
-    Err(StatusError::forbidden(resource, &wanted.name, why).message)
+    Err(StatusError::forbidden(resource, &wanted.name, why))
 }

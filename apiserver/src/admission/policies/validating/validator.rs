@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use registry_core::api::Reason;
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses, VARIABLES};
 use registry_core::cel::{
-    Activation, CompositedVariables, OutOfBudget, Program, RUNTIME_COST_BUDGET, Value as Evaluated,
+    Activation, CompositedVariables, EvaluationError, OutOfBudget, Program, RUNTIME_COST_BUDGET,
+    Value as Evaluated,
 };
 use registry_core::context::Budget;
 use serde_json::Value;
@@ -53,7 +54,18 @@ struct Annotation {
 }
 
 /// The key and the value of an audit annotation, or why there is none.
-type Annotated = Result<(String, String), String>;
+type Annotated = Result<(String, String), Unevaluated>;
+
+/// Error of an expression that has no value. The texts are Kubernetes'.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Unevaluated {
+    #[error("compilation error: {0}")]
+    NotCompiled(#[source] ExpressionError),
+    #[error("expression '{expression}' resulted in error: {source}")]
+    Failed { expression: String, source: EvaluationError },
+    #[error("failed messageExpression: {0}")]
+    Message(#[source] OutOfBudget),
+}
 
 /// The result of a policy for a write.
 #[derive(Debug, Default)]
@@ -203,15 +215,15 @@ impl Validator {
             for (index, failure) in failures {
                 let Some(validation) = self.validations.get(index) else { continue };
                 let denial = match failure {
-                    Failure::Error(message) => Err(message),
-                    Failure::False => validation
-                        .denial(write, &activation, &mut remaining)
-                        .map_err(|spent| format!("failed messageExpression: {spent}")),
+                    Failure::Error(error) => Err(error),
+                    Failure::False => {
+                        validation.denial(write, &activation, &mut remaining).map_err(Unevaluated::Message)
+                    }
                 };
                 match denial {
                     Ok(denial) => outcome.denials.push((index, denial)),
-                    Err(message) if ignores_failures => outcome.ignored.push(message),
-                    Err(message) => outcome.denials.push((index, Denial::failed(message))),
+                    Err(error) if ignores_failures => outcome.ignored.push(error.to_string()),
+                    Err(error) => outcome.denials.push((index, Denial::failed(error.to_string()))),
                 }
             }
         }
@@ -235,18 +247,17 @@ impl Validator {
         for (index, validation) in self.validations.iter().enumerate() {
             let program = match &validation.program {
                 Ok(program) => program,
-                Err(failure) => {
-                    failures.push((index, Failure::Error(not_compiled(failure))));
+                Err(error) => {
+                    failures.push((index, Failure::Error(Unevaluated::NotCompiled(error.clone()))));
                     continue;
                 }
             };
             match program.evaluate_within(activation, remaining, &write.context.budget)? {
                 Ok(value) if value.as_bool() == Some(true) => {}
                 Ok(_) => failures.push((index, Failure::False)),
-                Err(error) => {
-                    let message =
-                        format!("expression '{}' resulted in error: {error}", validation.expression);
-                    failures.push((index, Failure::Error(message)));
+                Err(source) => {
+                    let expression = validation.expression.clone();
+                    failures.push((index, Failure::Error(Unevaluated::Failed { expression, source })));
                 }
             }
         }
@@ -264,11 +275,11 @@ impl Validator {
         for annotation in &self.annotations {
             let result = match &annotation.program {
                 Ok(program) => {
-                    program.evaluate_within(activation, &mut remaining, &write.context.budget)?.map_err(
-                        |error| format!("expression '{}' resulted in error: {error}", annotation.expression),
-                    )
+                    let value = program.evaluate_within(activation, &mut remaining, &write.context.budget)?;
+                    let expression = || annotation.expression.clone();
+                    value.map_err(|source| Unevaluated::Failed { expression: expression(), source })
                 }
-                Err(failure) => Err(not_compiled(failure)),
+                Err(error) => Err(Unevaluated::NotCompiled(error.clone())),
             };
             match result {
                 Ok(Evaluated::String(value)) if !value.as_str().trim().is_empty() => {
@@ -287,7 +298,7 @@ impl Validator {
 /// Why a validation is not true.
 enum Failure {
     /// It could not be evaluated.
-    Error(String),
+    Error(Unevaluated),
     /// It is false.
     False,
 }
@@ -328,10 +339,6 @@ impl Validation {
             made.or_else(written).unwrap_or_else(|| format!("failed expression: {}", self.expression.trim()));
         Ok(Denial { message, reason: self.reason, is_error: false })
     }
-}
-
-fn not_compiled(failure: &ExpressionError) -> String {
-    format!("compilation error: {failure}")
 }
 
 /// The message that an expression has made, unless it cannot be shown.

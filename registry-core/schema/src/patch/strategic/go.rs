@@ -1,5 +1,6 @@
-//! Values and types in Go's print format, for messages.
+//! Types as Go names them, for messages.
 
+use registry_meta::go_text::{print, print_map};
 use serde_json::{Map, Value};
 
 use crate::patch::PatchError;
@@ -14,26 +15,6 @@ fn go_type(value: &Value) -> &'static str {
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
     }
-}
-
-/// Formats a value as `%v`.
-pub fn print(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(list) => print_list(list),
-        Value::Object(map) => print_map(map),
-        other => other.to_string(),
-    }
-}
-
-pub(super) fn print_list(list: &[Value]) -> String {
-    format!("[{}]", list.iter().map(print).collect::<Vec<_>>().join(" "))
-}
-
-fn print_map(map: &Map<String, Value>) -> String {
-    let entries: Vec<_> = map.iter().map(|(key, value)| format!("{key}:{}", print(value))).collect();
-    format!("map[{}]", entries.join(" "))
 }
 
 pub(super) fn unknown_directive(map: &Map<String, Value>) -> PatchError {

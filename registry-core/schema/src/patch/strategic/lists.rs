@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use registry_meta::go_text;
 use serde_json::{Map, Value};
 
 use crate::patch::PatchError;
@@ -124,8 +125,8 @@ fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Res
             }
         };
         if !found {
-            let patch = go::print_list(patch);
-            let order = go::print_list(order);
+            let patch = go_text::print_list(patch);
+            let order = go_text::print_list(order);
             return Err(PatchError::Contradictory(format!(
                 "The order in patch list:\n{patch}\n doesn't match {SET_ELEMENT_ORDER} list:\n{order}\n"
             )));
@@ -264,7 +265,7 @@ fn are_maps(present: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
     }
     let alike = |other: &Value| std::mem::discriminant(first) == std::mem::discriminant(other);
     if first.is_null() || !elements.all(alike) {
-        let lists = format!("[{} {}]", go::print_list(present), go::print_list(patch));
+        let lists = format!("[{} {}]", go_text::print_list(present), go_text::print_list(patch));
         return Err(PatchError::Contradictory(format!("list element types are not identical: {lists}")));
     }
     Ok(first.is_object())

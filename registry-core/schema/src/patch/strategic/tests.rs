@@ -1,3 +1,4 @@
+use registry_meta::go_text;
 use serde_json::json;
 
 use super::*;
@@ -70,7 +71,7 @@ fn lists_merge_by_key_and_keep_their_order() {
         {"name": "b", "image": "2"},
     ], "ports": [{"containerPort": 80, "name": "http"}, {"containerPort": 81}]});
     let names = |list: &Value| -> Vec<String> {
-        list.as_array().unwrap().iter().map(|element| go::print(&element["name"])).collect()
+        list.as_array().unwrap().iter().map(|element| go_text::print(&element["name"])).collect()
     };
     let table: [(Value, &str, &[&str]); 9] = [
         (json!({"containers": [{"name": "new", "image": "x"}]}), "/containers", &["new", "a", "b"]),

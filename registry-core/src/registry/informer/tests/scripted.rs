@@ -12,7 +12,8 @@ use crate::registry::testing::widget;
 use crate::schema::FieldOrder;
 use crate::storage::interface::ValidateDeletion;
 use crate::storage::{
-    Entry, Interface, ListPage, ListRequest, NewValue, TryUpdate, Updated, WatchRequest, WatchStream,
+    Entry, Interface, ListPage, ListRequest, NewValue, NotReady, TryUpdate, Updated, WatchRequest,
+    WatchStream,
 };
 
 use super::*;
@@ -122,7 +123,7 @@ impl Interface for Scripted {
         Err(unavailable())
     }
 
-    fn readiness(&self) -> Result<(), String> {
+    fn readiness(&self) -> Result<(), NotReady> {
         Ok(())
     }
 }

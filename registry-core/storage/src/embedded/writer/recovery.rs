@@ -63,7 +63,7 @@ impl Writer {
         }
         let meta = log.read(META_REVISION)?;
         let meta = meta.ok_or_else(|| LogError::Damaged("the compaction point is lost".to_owned()))?;
-        let found = Record::decode(META_REVISION, &meta).map_err(LogError::Damaged)?.create_revision;
+        let found = Record::decode(META_REVISION, &meta)?.create_revision;
         let mut removals = Vec::new();
         log.scan(current + 1..=Revision::MAX, &mut |revision, _| {
             removals.push(revision);

@@ -13,7 +13,7 @@ use registry_core::storage::lazy::LazyStorage;
 use registry_core::storage::{EncodingBudget, Interface, StorageError, StoredObject};
 
 use super::super::custom_resources::CustomKinds;
-use super::super::customresourcedefinitions::definition::{Definition, Names};
+use super::super::customresourcedefinitions::definition::{Definition, DefinitionError, Names};
 
 /// The kind that is served for a definition.
 pub(super) struct ServedKind {
@@ -41,6 +41,15 @@ struct RefuseNewObjects(Arc<AtomicBool>);
 /// Opens storages when they are first used.
 struct OpenLazily(Arc<dyn OpenStorage>);
 
+/// Error of kinds that cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InstallError {
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
 // === impl KindIdentity ===
 
 impl KindIdentity {
@@ -66,11 +75,10 @@ impl ServedKind {
         definition: &Definition,
         stored: &StoredObject,
         storage: &Arc<dyn OpenStorage>,
-    ) -> Result<(Self, Vec<Vec<InstalledPath>>), String> {
+    ) -> Result<(Self, Vec<Vec<InstalledPath>>), InstallError> {
         let kinds = CustomKinds::new(definition, stored, &storage.services().webhooks)?;
         let storage = OpenLazily(storage.clone());
-        let installed = install_kinds(&kinds.versions, &kinds.served, &storage);
-        let (store, paths) = installed.map_err(|error| error.to_string())?;
+        let (store, paths) = install_kinds(&kinds.versions, &kinds.served, &storage)?;
         let is_terminating = Arc::<AtomicBool>::default();
         let hooks: Arc<dyn StoreHooks> = Arc::new(RefuseNewObjects(is_terminating.clone()));
         store.attach_hooks(&hooks);

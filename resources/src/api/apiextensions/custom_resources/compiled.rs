@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use registry_core::api::GroupVersionKind;
-use registry_core::codec::stored;
+use registry_core::codec::{DecodeError, stored};
 use registry_core::resource::SchemaRules;
 use registry_core::schema::Schema;
 use registry_core::storage::StoredObject;
@@ -29,6 +29,17 @@ pub(super) struct CompiledSchema {
     pub(super) failure: Option<String>,
 }
 
+/// Error of a schema that the definition does not have.
+#[derive(Debug, thiserror::Error)]
+enum SchemaError {
+    #[error(transparent)]
+    Unreadable(#[from] DecodeError),
+    #[error("the definition has no versions")]
+    NoVersions,
+    #[error("the definition does not have the version")]
+    NoVersion,
+}
+
 // === impl Compiled ===
 
 impl Compiled {
@@ -48,7 +59,7 @@ impl Compiled {
             Err(failure) => {
                 let definition = &self.stored.key;
                 tracing::error!(%definition, version = self.kind.version, %failure, "cannot read the schema");
-                self.compile(&Value::Null, Some(failure))
+                self.compile(&Value::Null, Some(failure.to_string()))
             }
         })
     }
@@ -67,15 +78,14 @@ impl Compiled {
     }
 
     /// Reads the schema of the version from the definition. A version without a schema has an empty one.
-    fn read(&self) -> Result<Value, String> {
-        let mut definition = stored::decode(self.stored.json()).map_err(|error| error.to_string())?;
+    fn read(&self) -> Result<Value, SchemaError> {
+        let mut definition = stored::decode(self.stored.json())?;
         let versions = definition.remove(&["spec", "versions"]);
         let Some(Value::Array(versions)) = versions else {
-            return Err("the definition has no versions".to_owned());
+            return Err(SchemaError::NoVersions);
         };
         let is_own = |version: &Value| version.get("name").and_then(Value::as_str) == Some(self.kind.version);
-        let mut version =
-            versions.into_iter().find(is_own).ok_or("the definition does not have the version")?;
+        let mut version = versions.into_iter().find(is_own).ok_or(SchemaError::NoVersion)?;
         let schema = version.pointer_mut("/schema/openAPIV3Schema").map(Value::take);
         Ok(schema.unwrap_or_else(|| Value::Object(Map::new())))
     }

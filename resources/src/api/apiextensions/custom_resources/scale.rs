@@ -1,6 +1,6 @@
 //! The fields of the `scale` subresource in a custom resource.
 
-use registry_core::api::{ErrorList, FieldError, FieldPath};
+use registry_core::api::{ErrorList, FieldError, FieldPath, go_text};
 use registry_core::resource::ScalePaths;
 use serde_json::Value;
 
@@ -104,31 +104,17 @@ fn scalar<T>(
 impl WrongType {
     fn text(&self) -> String {
         let Self { path, found, expected } = self;
-        let (shown, kind) = match found {
-            Value::Null => ("<nil>".to_owned(), "<nil>"),
-            Value::Bool(value) => (value.to_string(), "bool"),
-            Value::Number(number) if number.is_i64() => (number.to_string(), "int64"),
-            Value::Number(number) => (number.to_string(), "float64"),
-            Value::String(text) => (text.clone(), "string"),
-            Value::Array(_) => (go(found), "[]interface {}"),
-            Value::Object(_) => (go(found), "map[string]interface {}"),
+        let kind = match found {
+            Value::Null => "<nil>",
+            Value::Bool(_) => "bool",
+            Value::Number(number) if number.is_i64() => "int64",
+            Value::Number(_) => "float64",
+            Value::String(_) => "string",
+            Value::Array(_) => "[]interface {}",
+            Value::Object(_) => "map[string]interface {}",
         };
+        let shown = go_text::print(found);
         format!(".{path} accessor error: {shown} is of the type {kind}, expected {expected}")
-    }
-}
-
-/// Formats a value as Go's `%v`.
-fn go(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go).collect::<Vec<_>>().join(" ")),
-        Value::Object(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(key, value)| format!("{key}:{}", go(value))).collect();
-            format!("map[{}]", fields.join(" "))
-        }
-        scalar => scalar.to_string(),
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Kubernetes concept: the controllers in `apiextensions-apiserver/pkg/controller`.
 
+use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, time};
 use serde_json::{Map, Value};
 
@@ -175,12 +176,10 @@ fn why_not_structural(definition: &Object) -> Option<Condition> {
             }
         }
     }
-    let message = match violations.as_slice() {
-        [] => return None,
-        [only] => only.clone(),
-        many => format!("[{}]", many.join(", ")),
-    };
-    Some(Condition::new(NON_STRUCTURAL_SCHEMA, TRUE, "Violations", message))
+    if violations.is_empty() {
+        return None;
+    }
+    Some(Condition::new(NON_STRUCTURAL_SCHEMA, TRUE, "Violations", aggregate(violations)))
 }
 
 /// Returns the change that says whether an API of the community is approved; `None` if nothing is to change.

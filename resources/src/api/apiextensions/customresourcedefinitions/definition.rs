@@ -139,6 +139,39 @@ pub struct ConversionWebhook {
     pub review_versions: Vec<String>,
 }
 
+/// Error of a definition whose kinds cannot be served. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("{definition}: {source}")]
+pub struct DefinitionError {
+    definition: String,
+    source: DefinitionFault,
+}
+
+/// The fault of a definition.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::api::apiextensions) enum DefinitionFault {
+    #[error("one version must be the storage version")]
+    StorageVersions,
+    #[error("unknown scope {0:?}")]
+    Scope(String),
+    #[error("the group, the plural or the kind is missing")]
+    NoNames,
+    #[error("unknown conversion strategy {0:?}")]
+    Strategy(String),
+    #[error("the conversion's webhook must have a URL or a service")]
+    NoTarget,
+    #[error("the conversion's caBundle: {0}")]
+    Bundle(#[from] base64::DecodeError),
+    #[error("the conversion's port {0} is out of range")]
+    Port(i64),
+    #[error("status.acceptedNames.{0} is empty")]
+    NotAccepted(&'static str),
+    #[error("there is no storage version")]
+    NoStorageVersion,
+    #[error("there is no version {0}")]
+    NoVersion(usize),
+}
+
 // === impl Definition ===
 
 impl Definition {
@@ -146,24 +179,32 @@ impl Definition {
     ///
     /// # Errors
     /// Fails with a reason if the object is not a valid definition.
-    pub fn parse(object: &Object) -> Result<Self, String> {
+    pub fn parse(object: &Object) -> Result<Self, DefinitionError> {
+        Self::read(object).map_err(|source| DefinitionError { definition: object.name().to_owned(), source })
+    }
+
+    /// Returns the error of a fault of this definition.
+    pub(in crate::api::apiextensions) fn fault(&self, source: DefinitionFault) -> DefinitionError {
+        DefinitionError { definition: self.name.clone(), source }
+    }
+
+    fn read(object: &Object) -> Result<Self, DefinitionFault> {
         let spec = object.0.get("spec");
         let status = object.0.get("status");
         let versions: Vec<_> = list(spec, "versions").iter().map(DefinitionVersion::parse).collect();
         if versions.iter().filter(|version| version.is_storage).count() != 1 {
-            return Err(format!("{}: one version must be the storage version", object.name()));
+            return Err(DefinitionFault::StorageVersions);
         }
         let scope = match text(spec, "scope") {
             "Cluster" => Scope::Cluster,
             "Namespaced" => Scope::Namespaced,
-            other => return Err(format!("{}: unknown scope {other:?}", object.name())),
+            other => return Err(DefinitionFault::Scope(other.to_owned())),
         };
         let names = Names::parse(get(spec, "names"));
         if names.plural.is_empty() || names.kind.is_empty() || text(spec, "group").is_empty() {
-            return Err(format!("{}: the group, the plural or the kind is missing", object.name()));
+            return Err(DefinitionFault::NoNames);
         }
-        let conversion = Conversion::parse(get(spec, "conversion"))
-            .map_err(|reason| format!("{}: {reason}", object.name()))?;
+        let conversion = Conversion::parse(get(spec, "conversion"))?;
         Ok(Self {
             name: object.name().to_owned(),
             uid: object.uid().to_owned(),
@@ -253,21 +294,20 @@ impl ColumnDefinition {
 }
 
 impl Conversion {
-    fn parse(conversion: Option<&Value>) -> Result<Self, String> {
+    fn parse(conversion: Option<&Value>) -> Result<Self, DefinitionFault> {
         match text(conversion, "strategy") {
             "" | "None" => return Ok(Self::None),
             "Webhook" => {}
-            other => return Err(format!("unknown conversion strategy {other:?}")),
+            other => return Err(DefinitionFault::Strategy(other.to_owned())),
         }
         let webhook = view::get(conversion, "webhook");
         let client = get(webhook, "clientConfig");
         let target = match (optional(client, "url"), get(client, "service")) {
             (Some(url), None) => WebhookTarget::Url(url),
             (None, Some(service)) => service_target(service)?,
-            _ => return Err("the conversion's webhook must have a URL or a service".to_owned()),
+            _ => return Err(DefinitionFault::NoTarget),
         };
-        let ca_bundle = STANDARD.decode(text(client, "caBundle"));
-        let ca_bundle = ca_bundle.map_err(|error| format!("the conversion's caBundle: {error}"))?;
+        let ca_bundle = STANDARD.decode(text(client, "caBundle"))?;
         Ok(Self::Webhook(ConversionWebhook {
             client: WebhookClientConfig { target, ca_bundle },
             review_versions: texts(webhook, "conversionReviewVersions"),
@@ -275,14 +315,14 @@ impl Conversion {
     }
 }
 
-fn service_target(service: &Value) -> Result<WebhookTarget, String> {
+fn service_target(service: &Value) -> Result<WebhookTarget, DefinitionFault> {
     let service = Some(service);
     let port = get(service, "port").and_then(Value::as_i64).unwrap_or(443);
     Ok(WebhookTarget::Service {
         namespace: text(service, "namespace").to_owned(),
         name: text(service, "name").to_owned(),
         path: text(service, "path").to_owned(),
-        port: u16::try_from(port).map_err(|_| format!("the conversion's port {port} is out of range"))?,
+        port: u16::try_from(port).map_err(|_| DefinitionFault::Port(port))?,
     })
 }
 

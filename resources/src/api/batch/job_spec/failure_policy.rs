@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use registry_core::api::go_text::quoted;
 use registry_core::api::validation::{ErrorList, FieldError, FieldErrorKind, names};
 use resource_views::batch::v1::{JobSpec, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule};
 use resource_views::{Text, View};
@@ -37,8 +38,7 @@ pub(super) fn check(spec: &JobSpec<'_, '_>, errors: &mut ErrorList) {
 
 /// Returns what messages call the accepted words.
 fn listed(words: &[&str]) -> String {
-    let words: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
-    format!("valid values: [{}]", words.join(" "))
+    format!("valid values: {}", quoted(words))
 }
 
 fn check_word(word: &Text<'_, '_>, accepted: &[&str], errors: &mut ErrorList) {

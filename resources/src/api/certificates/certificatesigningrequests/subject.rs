@@ -11,16 +11,25 @@ pub(crate) struct Subject {
     pub(crate) organizations: Vec<String>,
 }
 
+/// Error of a request without a subject that can be read. The texts are Go's.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SubjectError {
+    #[error("{0}")]
+    NoRequest(&'static str),
+    #[error("x509: the subject has a name that is no text")]
+    NoText,
+}
+
 /// Reads the subject of a PEM request.
 ///
 /// # Errors
 /// The text is no request; the text of the error is the reason.
-pub(crate) fn subject_of(text: &[u8]) -> Result<Subject, String> {
+pub(crate) fn subject_of(text: &[u8]) -> Result<Subject, SubjectError> {
     pem::with_request(text, |request| {
         let subject = &request.certification_request_info.subject;
         let read = |name: &x509_parser::x509::AttributeTypeAndValue<'_>| {
             let text = name.as_str().map(str::to_owned);
-            text.map_err(|_| "x509: the subject has a name that is no text".to_owned())
+            text.map_err(|_| SubjectError::NoText)
         };
         let mut common_name = String::new();
         // The last one counts, as in Go.
@@ -29,7 +38,8 @@ pub(crate) fn subject_of(text: &[u8]) -> Result<Subject, String> {
         }
         let organizations = subject.iter_organization().map(read).collect::<Result<_, _>>()?;
         Ok(Subject { common_name, organizations })
-    })?
+    })
+    .map_err(SubjectError::NoRequest)?
 }
 
 #[cfg(test)]
@@ -49,7 +59,10 @@ mod tests {
         let subject = subject_of(text.as_bytes()).unwrap();
         assert_eq!(subject.common_name, "system:node:a");
         assert_eq!(subject.organizations, ["system:nodes"]);
-        assert_eq!(subject_of(b"zork").unwrap_err(), "PEM block type must be CERTIFICATE REQUEST");
+        assert_eq!(
+            subject_of(b"zork").unwrap_err().to_string(),
+            "PEM block type must be CERTIFICATE REQUEST"
+        );
         let disguised = text.replace("CERTIFICATE REQUEST", "CERTIFICATE");
         assert!(subject_of(disguised.as_bytes()).is_err());
     }

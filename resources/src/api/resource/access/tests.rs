@@ -6,7 +6,7 @@ use registry_core::api::{CreateOptions, Object, StatusError, UpdateOptions};
 use registry_core::context::UserInfo;
 use registry_core::registry::{InstalledApi, Services, StatusRules};
 use registry_core::resource::Resource;
-use registry_core::rest::access::{AccessDecision, AccessReviewer, KnownToken, WantedAccess};
+use registry_core::rest::access::{AccessDecision, AccessReviewer, InvalidToken, KnownToken, WantedAccess};
 use registry_core::rest::{AdmitAll, Creater as _, UpdatedObject};
 use serde_json::{Value, json};
 
@@ -33,8 +33,8 @@ impl AccessReviewer for ByGroups {
         }
     }
 
-    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, String> {
-        Err("no tokens".to_owned())
+    async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
+        Err(InvalidToken("no tokens".to_owned()))
     }
 }
 

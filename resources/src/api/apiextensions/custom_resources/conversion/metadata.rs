@@ -2,8 +2,9 @@
 //! and annotations.
 
 use registry_core::api::Object;
+use registry_core::api::go_text::aggregate;
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
-use registry_core::api::validation::{ErrorList, FieldPath};
+use registry_core::api::validation::{FieldError, FieldPath};
 use serde_json::{Map, Value};
 
 use super::review::go_type;
@@ -19,14 +20,31 @@ pub(super) struct Original {
 }
 
 /// The part of a converted object that is wrong, with a message.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Complaint {
     /// The object's type.
     Type(String),
     /// The object's identity.
     Object(String),
     /// The object's metadata.
-    Metadata(String),
+    Metadata(MetadataError),
+}
+
+/// Error of the metadata of a converted object. The texts are Kubernetes'.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub(super) enum MetadataError {
+    #[error("missing metadata in converted object")]
+    Missing,
+    #[error("invalid metadata of type {0} in converted object")]
+    Type(&'static str),
+    #[error("invalid metadata of type {0} in input object")]
+    TypeOfInput(&'static str),
+    #[error("invalid metadata.{field} of type {found} in converted object")]
+    FieldType { field: &'static str, found: &'static str },
+    #[error("metadata.{field}[{key}] must be a string, but is {found} in converted object")]
+    NoText { field: &'static str, key: String, found: &'static str },
+    #[error("{}", aggregate(.0))]
+    Invalid(Vec<FieldError>),
 }
 
 // === impl Original ===
@@ -76,20 +94,16 @@ impl Original {
     }
 
     /// Puts the original metadata into the converted object, with the labels and annotations of the latter.
-    fn restore(self, converted: &mut Object) -> Result<(), String> {
+    fn restore(self, converted: &mut Object) -> Result<(), MetadataError> {
         let mut answered = match converted.0.remove("metadata") {
-            None => return Err("missing metadata in converted object".to_owned()),
+            None => return Err(MetadataError::Missing),
             Some(Value::Object(metadata)) => metadata,
-            Some(other) => {
-                return Err(format!("invalid metadata of type {} in converted object", go_type(&other)));
-            }
+            Some(other) => return Err(MetadataError::Type(go_type(&other))),
         };
         let mut metadata = match self.metadata {
             None => Map::new(),
             Some(Value::Object(metadata)) => metadata,
-            Some(other) => {
-                return Err(format!("invalid metadata of type {} in input object", go_type(&other)));
-            }
+            Some(other) => return Err(MetadataError::TypeOfInput(go_type(&other))),
         };
         for field in [LABELS, ANNOTATIONS] {
             match answered.remove(field) {
@@ -100,10 +114,7 @@ impl Original {
                     check_texts(field, metadata.get(field), &texts)?;
                     metadata.insert(field.to_owned(), Value::Object(texts));
                 }
-                Some(other) => {
-                    let found = go_type(&other);
-                    return Err(format!("invalid metadata.{field} of type {found} in converted object"));
-                }
+                Some(other) => return Err(MetadataError::FieldType { field, found: go_type(&other) }),
             }
         }
         converted.0.insert("metadata".to_owned(), Value::Object(metadata));
@@ -112,16 +123,17 @@ impl Original {
 }
 
 /// Checks labels or annotations. Those of the original are not validated again.
-fn check_texts(field: &str, original: Option<&Value>, texts: &Map<String, Value>) -> Result<(), String> {
+fn check_texts(
+    field: &'static str,
+    original: Option<&Value>,
+    texts: &Map<String, Value>,
+) -> Result<(), MetadataError> {
     if original.is_some_and(|original| original.as_object() == Some(texts)) {
         return Ok(());
     }
     for (key, value) in texts {
         if !value.is_string() {
-            let found = go_type(value);
-            return Err(format!(
-                "metadata.{field}[{key}] must be a string, but is {found} in converted object"
-            ));
+            return Err(MetadataError::NoText { field, key: key.clone(), found: go_type(value) });
         }
     }
     let pairs = texts.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));
@@ -132,17 +144,7 @@ fn check_texts(field: &str, original: Option<&Value>, texts: &Map<String, Value>
         // The path lacks its last letter in Kubernetes, too.
         validate_annotations(pairs, &metadata.child("annotation"))
     };
-    if errors.is_empty() { Ok(()) } else { Err(joined(&errors)) }
-}
-
-/// Returns errors as one text, as Go's aggregated errors are written.
-fn joined(errors: &ErrorList) -> String {
-    let mut texts: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
-    texts.dedup();
-    match texts.as_slice() {
-        [text] => text.clone(),
-        all => format!("[{}]", all.join(", ")),
-    }
+    if errors.is_empty() { Ok(()) } else { Err(MetadataError::Invalid(errors.0)) }
 }
 
 // === impl Complaint ===

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use registry_core::api::Object;
 use registry_core::budget::{Budget, memory};
-use registry_core::codec::json;
-use registry_core::codec::stored;
+use registry_core::codec::{DecodeError, json, stored};
+use registry_core::context::Exhausted;
 use registry_core::schema::FieldOrder;
 use serde_json::Value;
 use uuid::Uuid;
@@ -22,6 +22,30 @@ pub(super) enum ReviewVersion {
 pub(super) struct Review {
     version: ReviewVersion,
     uid: String,
+}
+
+/// Error of an answer without converted objects. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AnswerError {
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+    #[error("couldn't get version/kind; json parse error: {0}")]
+    Syntax(#[from] DecodeError),
+    #[error("couldn't get version/kind; json parse error: cannot unmarshal {0}")]
+    NoObject(&'static str),
+    #[error("expected webhook response of {expected}, Kind=ConversionReview, got {found}, Kind={kind}")]
+    Type { expected: &'static str, found: String, kind: String },
+    #[error("no response provided")]
+    NoResponse,
+    #[error("expected response.uid={expected:?}, got {found:?}")]
+    Uid { expected: String, found: String },
+    #[error("response.result.status was '{0}', not 'Success'")]
+    Status(String),
+    /// The webhook says why it fails.
+    #[error("{0}")]
+    Failed(String),
+    #[error("response.convertedObjects is not a list but {0}")]
+    NoList(&'static str),
 }
 
 // === impl ReviewVersion ===
@@ -81,40 +105,38 @@ impl Review {
     /// # Errors
     /// Fails if it is not the answer to this request, takes more memory than the budget allows, or if the webhook could not
     /// convert.
-    pub(super) fn converted(&self, answer: &[u8], budget: &Budget) -> Result<Vec<Value>, String> {
-        budget.take_bytes(memory::json_bytes(answer)).map_err(|why| why.to_string())?;
-        let mut answer = stored::decode_value(answer)
-            .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    pub(super) fn converted(&self, answer: &[u8], budget: &Budget) -> Result<Vec<Value>, AnswerError> {
+        budget.take_bytes(memory::json_bytes(answer))?;
+        let mut answer = stored::decode_value(answer)?;
         if !answer.is_object() {
-            let found = go_type(&answer);
-            return Err(format!("couldn't get version/kind; json parse error: cannot unmarshal {found}"));
+            return Err(AnswerError::NoObject(go_type(&answer)));
         }
         if self.version == ReviewVersion::V1 {
             self.check_type(&answer)?;
         }
         let Some(response) = answer.get_mut("response").filter(|response| response.is_object()) else {
-            return Err("no response provided".to_owned());
+            return Err(AnswerError::NoResponse);
         };
         let field = |path: &str| response.pointer(path).and_then(Value::as_str).unwrap_or_default();
         let (expected, found) = (&self.uid, field("/uid"));
         if self.version == ReviewVersion::V1 && found != expected {
-            return Err(format!("expected response.uid={expected:?}, got {found:?}"));
+            return Err(AnswerError::Uid { expected: expected.clone(), found: found.to_owned() });
         }
         let (status, message) = (field("/result/status"), field("/result/message"));
         if status != "Success" {
             return Err(match message {
-                "" => format!("response.result.status was '{status}', not 'Success'"),
-                message => message.to_owned(),
+                "" => AnswerError::Status(status.to_owned()),
+                message => AnswerError::Failed(message.to_owned()),
             });
         }
         match response.get_mut("convertedObjects").map(Value::take) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(objects)) => Ok(objects),
-            Some(other) => Err(format!("response.convertedObjects is not a list but {}", go_type(&other))),
+            Some(other) => Err(AnswerError::NoList(go_type(&other))),
         }
     }
 
-    fn check_type(&self, answer: &Value) -> Result<(), String> {
+    fn check_type(&self, answer: &Value) -> Result<(), AnswerError> {
         let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
         let (api_version, kind) = (field("apiVersion"), field("kind"));
         let expected = self.version.api_version();
@@ -122,9 +144,7 @@ impl Review {
             return Ok(());
         }
         let slash = if api_version.contains('/') { "" } else { "/" };
-        Err(format!(
-            "expected webhook response of {expected}, Kind=ConversionReview, got {slash}{api_version}, Kind={kind}"
-        ))
+        Err(AnswerError::Type { expected, found: format!("{slash}{api_version}"), kind: kind.to_owned() })
     }
 }
 

@@ -43,7 +43,7 @@ fn names_must_be_accepted() {
     value["status"]["acceptedNames"]["listKind"] = "".into();
     let (definition, stored) = stored_definition(&value);
     let error = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap_err();
-    assert_eq!(error, "widgets.example.com: status.acceptedNames.listKind is empty");
+    assert_eq!(error.to_string(), "widgets.example.com: status.acceptedNames.listKind is empty");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use registry_core::api::Object;
+use registry_core::api::go_text::aggregate;
 use serde_json::{Map, Value};
 
 use super::super::view::{self, has_condition};
@@ -183,14 +184,12 @@ fn decide(
     if short != view::list(accepted, "shortNames") {
         let own: HashSet<&Value> = view::list(accepted, "shortNames").iter().collect();
         let wanted = short.iter().filter(|name| !own.contains(name)).filter_map(Value::as_str);
-        let mut taken: Vec<String> =
+        let taken: Vec<String> =
             wanted.filter(|name| in_use.has_resource(group, name)).map(conflict).collect();
-        let mut known = HashSet::new();
-        taken.retain(|message| known.insert(message.clone()));
-        match taken.as_slice() {
-            [] => decision.take("shortNames", requested),
-            [only] => decision.conflict = Some(("ShortNamesConflict", only.clone())),
-            many => decision.conflict = Some(("ShortNamesConflict", format!("[{}]", many.join(", ")))),
+        if taken.is_empty() {
+            decision.take("shortNames", requested);
+        } else {
+            decision.conflict = Some(("ShortNamesConflict", aggregate(taken)));
         }
     }
     for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {

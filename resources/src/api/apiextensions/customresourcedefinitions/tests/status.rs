@@ -206,10 +206,13 @@ fn objects_that_are_no_definitions_are_refused_with_a_reason() {
     ];
     for (object, reason) in cases {
         let error = Definition::parse(&Object::from_value(object).unwrap()).unwrap_err();
-        assert!(error.contains(reason), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
     }
     let mut object = definition("widgets", "Widget", &[]);
     object.0["spec"]["conversion"] = json!({"strategy": "Webhook"});
     let error = Definition::parse(&object).unwrap_err();
-    assert_eq!(error, "widgets.example.com: the conversion's webhook must have a URL or a service");
+    assert_eq!(
+        error.to_string(),
+        "widgets.example.com: the conversion's webhook must have a URL or a service"
+    );
 }

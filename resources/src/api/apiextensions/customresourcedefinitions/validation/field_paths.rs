@@ -24,33 +24,45 @@ impl Found<'_> {
     }
 }
 
-/// Follows a path. The reason of an error is Kubernetes'.
-pub(super) fn resolve<'a>(path: &str, schema: Option<Schema<'a>>) -> Result<Found<'a>, String> {
+/// Error of a path that leads to no field. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PathError {
+    #[error("unexpected end of JSON path")]
+    End,
+    #[error("array notation is not allowed")]
+    Index,
+    #[error("expected [ or . but got: {0}")]
+    Token(String),
+    #[error("does not refer to a valid field")]
+    NoField,
+}
+
+/// Follows a path.
+pub(super) fn resolve<'a>(path: &str, schema: Option<Schema<'a>>) -> Result<Found<'a>, PathError> {
     let mut found = Found { steps: Vec::new(), schema };
     let mut tokens = Tokens(path);
     while let Some(token) = tokens.next() {
         match token {
-            "." => found.step(tokens.next().ok_or("unexpected end of JSON path")?)?,
-            "[" => return Err("array notation is not allowed".to_owned()),
-            other => return Err(format!("expected [ or . but got: {other}")),
+            "." => found.step(tokens.next().ok_or(PathError::End)?)?,
+            "[" => return Err(PathError::Index),
+            other => return Err(PathError::Token(other.to_owned())),
         }
     }
     Ok(found)
 }
 
 impl Found<'_> {
-    fn step(&mut self, name: &str) -> Result<(), String> {
-        const NOWHERE: &str = "does not refer to a valid field";
-        let schema = self.schema.ok_or(NOWHERE)?;
+    fn step(&mut self, name: &str) -> Result<(), PathError> {
+        let schema = self.schema.ok_or(PathError::NoField)?;
         if schema.has_properties() {
-            self.schema = Some(schema.property(name).ok_or(NOWHERE)?);
+            self.schema = Some(schema.property(name).ok_or(PathError::NoField)?);
             self.steps.push(format!(".{name}"));
             return Ok(());
         }
         self.schema = match schema.additional("additionalProperties") {
             Some(Additional::Schema(schema)) => Some(schema),
             Some(Additional::Allowed(_)) => None,
-            None => return Err(NOWHERE.to_owned()),
+            None => return Err(PathError::NoField),
         };
         self.steps.push(format!("[{name}]"));
         Ok(())
@@ -115,6 +127,7 @@ mod tests {
         ] {
             let found = resolve(path, schema);
             let found = found.map(|found| (found.text(), found.schema.map(Schema::kind).unwrap_or_default()));
+            let found = found.map_err(|error| error.to_string());
             let found = found.as_ref().map(|(text, kind)| (text.as_str(), *kind)).map_err(String::as_str);
             assert_eq!(found, expected, "{path}");
         }

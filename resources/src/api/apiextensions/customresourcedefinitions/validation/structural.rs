@@ -38,14 +38,19 @@ pub(super) fn is_violated(schema: Schema<'_>) -> bool {
     findings.len() > 0
 }
 
+/// Error of a schema that cannot be read as a structural one, with Kubernetes' reason.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(in super::super) struct NotStructural(&'static str);
+
 /// Returns how a schema is not structural: a reason why it has no structural form at all, or the single violations.
 pub(in super::super) fn why_not_structural(
     schema: Option<&Value>,
     path: &Place,
-) -> Result<ErrorList, String> {
+) -> Result<ErrorList, NotStructural> {
     let Some(schema) = Schema::from_value(schema) else { return Ok(ErrorList::default()) };
     if let Some(reason) = schema.why_not_structural() {
-        return Err(reason.to_owned());
+        return Err(NotStructural(reason));
     }
     let budget = Budget::unlimited();
     let mut findings = Findings::new(&budget);

@@ -1,0 +1,101 @@
+//! Commands that fail.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[cfg(feature = "embedded")]
+use registry_core::storage::embedded::maintenance::MaintenanceError;
+
+use crate::clients::CallFailure;
+use crate::pki::PkiError;
+use crate::server::error::ServerError;
+
+use super::assets::IndexError;
+use super::etcd::ArgumentsError;
+use super::kubeconfig::KubeconfigError;
+use super::token::{LookupError, TokenTableError};
+
+/// Error of a command, or of the server. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    #[error(transparent)]
+    Pki(#[from] PkiError),
+    /// The operating system refuses a runtime, or to write to stdout.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("cannot read {}: {source}", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("cannot write {}: {source}", .path.display())]
+    Write { path: PathBuf, source: io::Error },
+
+    #[error("--user and --group must not be empty")]
+    NoUser,
+    #[error("--expires must be {0}")]
+    Expires(&'static str),
+    #[error("{}: {source}; start the server once", .path.display())]
+    Kubeconfig { path: PathBuf, source: KubeconfigError },
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+
+    #[error("a service account, or --user with --file is needed")]
+    NoSubject,
+    #[error("the server cannot be asked for the uid of the account: {0}; start it, or give --uid")]
+    Lookup(#[from] LookupError),
+    #[error("serviceaccounts {0:?} not found")]
+    NoAccount(String),
+    /// The server refuses to name the uid.
+    #[error(transparent)]
+    Refused(CallFailure),
+    #[error("--uid must not be empty")]
+    EmptyUid,
+    #[error(
+        "--user and --group cannot contain commas, quotes or line breaks: the file has them between names"
+    )]
+    Delimiter,
+    #[error("{}: {source}", .path.display())]
+    TokenFile { path: PathBuf, source: TokenTableError },
+
+    #[error("{flag}: {value:?} must consist of lower case letters, digits and -")]
+    NoLabel { flag: &'static str, value: String },
+    #[error("--ca-file: {}: {source}", .path.display())]
+    AuthorityFile { path: PathBuf, source: io::Error },
+
+    #[error("test: an extension server cannot take the place of kube-apiserver: use apiserver")]
+    ExtensionAssets,
+    #[error("this program cannot be found: {0}")]
+    NoProgram(#[source] io::Error),
+    #[error("{} is another program: remove it, or name another directory", .0.display())]
+    OtherProgram(PathBuf),
+    #[error("{}: {source}", .path.display())]
+    Index { path: PathBuf, source: IndexError },
+
+    #[cfg(feature = "embedded")]
+    #[error(transparent)]
+    Maintenance(#[from] MaintenanceError),
+    #[cfg(feature = "embedded")]
+    #[error("damaged:\n{}", .0.join("\n"))]
+    Damaged(Vec<String>),
+    #[cfg(feature = "embedded")]
+    #[error("the backup has a file {0:?}, which is no key or certificate of a server")]
+    ForeignFile(String),
+
+    #[error(transparent)]
+    Arguments(#[from] ArgumentsError),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: String, source: io::Error },
+}
+
+impl CommandError {
+    /// Returns what makes the error of a file that cannot be read.
+    #[cfg(feature = "embedded")]
+    pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Read { path: path.to_owned(), source }
+    }
+
+    /// Returns what makes the error of a file or directory that cannot be written.
+    pub(super) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Write { path: path.to_owned(), source }
+    }
+}
