@@ -92,10 +92,10 @@ impl TestServer {
     /// # Errors
     /// Fails with the status and the body of an answer that is no success.
     pub async fn request(&self, method: &str, path: &str, body: &Value) -> Result<Value, RequestError> {
-        self.inner.call(method, path, body).await.map_err(|reason| RequestError {
+        self.inner.call(method, path, body).await.map_err(|error| RequestError {
             method: method.to_owned(),
             path: path.to_owned(),
-            reason,
+            reason: error.to_string(),
         })
     }
 

@@ -159,7 +159,7 @@ async fn a_failed_write_is_refused_and_writes_resume_when_the_backend_answers() 
     let refused = put(&store, "a/two", 0, "{}").await.unwrap_err();
     assert!(refused.to_string().contains("the table is locked"), "{refused}");
     assert_eq!(contents(&store).await.len(), 1, "reads go on, without the refused write");
-    assert!(store.health().await.unwrap_err().contains("the table is locked"));
+    assert!(store.health().await.unwrap_err().to_string().contains("the table is locked"));
 
     *table.failure.lock() = None;
     let mut outcome = put(&store, "a/two", 0, "{}").await;

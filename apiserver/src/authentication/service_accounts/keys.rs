@@ -210,7 +210,7 @@ impl VerifyingKey {
                 let (algorithm, curve) = match point.data().len() {
                     P256_POINT_BYTES if der.starts_with(&P256_HEADER) => (Algorithm::Es256, "P-256"),
                     P384_POINT_BYTES if der.starts_with(&P384_HEADER) => (Algorithm::Es384, "P-384"),
-                    _ => return Err(NO_KEY.to_owned()),
+                    _ => return Err(KeyError::NoKey),
                 };
                 let coordinates = point.data().get(1..).unwrap_or_default();
                 let (x, y) = coordinates.split_at(coordinates.len() / 2);

@@ -48,7 +48,7 @@ impl BackedLog {
     fn changes(&self, commit: &Commit) -> Result<Vec<(Arc<str>, BackendChange)>, LogError> {
         let mut newest: BTreeMap<String, Record<String>> = BTreeMap::new();
         for (revision, bytes) in &commit.records {
-            let record = Record::decode(*revision, bytes).map_err(LogError::Damaged)?;
+            let record = Record::decode(*revision, bytes)?;
             if record.kind != Kind::Meta {
                 newest.insert(record.key.clone(), record);
             }
