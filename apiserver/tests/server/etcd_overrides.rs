@@ -1,6 +1,6 @@
 //! Resources that are in an etcd of their own (`--etcd-servers-overrides`).
 
-use apiserver::testing::TestServer;
+use apiserver::testing::{CallError, TestServer};
 use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn map(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } })
 }
 
-async fn get(server: &TestServer, path: &str) -> Result<Value, String> {
+async fn get(server: &TestServer, path: &str) -> Result<Value, CallError> {
     server.call("GET", path, &Value::Null).await
 }
 
@@ -85,7 +85,7 @@ async fn only_the_resources_of_an_etcd_that_is_gone_fail() {
     other.kill();
     server.call("POST", MAPS, &map("b")).await.unwrap();
     let refused = server.call("POST", EVENTS, &event("b")).await.unwrap_err();
-    assert!(!refused.is_empty());
+    assert!(!refused.to_string().is_empty());
     until("the check stays well", async || {
         let checks = checks(&server, "/readyz?verbose").await;
         checks.contains("[-]etcd-override-readiness-0").then_some(())

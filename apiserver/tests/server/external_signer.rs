@@ -198,7 +198,8 @@ async fn start(signer: &Signer) -> TestServer {
 
 async fn token(server: &TestServer) -> Result<Value, String> {
     let request = json!({ "spec": { "audiences": [], "expirationSeconds": 86_400 } });
-    Ok(server.call("POST", TOKEN, &request).await?["status"].clone())
+    let answer = server.call("POST", TOKEN, &request).await;
+    answer.map(|answer| answer["status"].clone()).map_err(|error| error.to_string())
 }
 
 /// Returns the user of a token, or the error.

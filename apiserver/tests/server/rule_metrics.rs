@@ -45,7 +45,7 @@ async fn pod_security_counts_what_it_evaluates_and_what_fails() {
     server.call("POST", &pods("free"), &pod("a", &host)).await.unwrap();
     server.call("POST", &pods("audited"), &pod("a", &host)).await.unwrap();
     let refused = server.call("POST", &pods("strict"), &pod("a", &pod_spec())).await.unwrap_err();
-    assert!(refused.contains("violates PodSecurity \\\"restricted:v1.99\\\""), "{refused}");
+    assert!(refused.to_string().contains("violates PodSecurity \\\"restricted:v1.99\\\""), "{refused}");
     let template = json!({ "metadata": { "labels": { "a": "b" } }, "spec": pod_spec() });
     let set = json!({
         "metadata": { "name": "a" },
