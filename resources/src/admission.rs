@@ -45,6 +45,7 @@ use std::sync::Arc;
 use registry_core::admission::{
     AdmissionChain, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
 };
+use registry_core::features::{Feature, Features};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, NoAccess};
@@ -67,6 +68,8 @@ pub struct AdmissionSettings {
     pub configuration: AdmissionConfiguration,
     /// For how long pods stay on nodes that are not ready.
     pub default_tolerations: DefaultTolerations,
+    /// The enabled features.
+    pub features: Features,
 }
 
 // === impl AdmissionSettings ===
@@ -79,6 +82,7 @@ impl Default for AdmissionSettings {
             webhooks: Arc::new(NoWebhooks),
             configuration: AdmissionConfiguration::default(),
             default_tolerations: DefaultTolerations::default(),
+            features: Features::default(),
         }
     }
 }
@@ -120,10 +124,14 @@ impl Plugins {
         let AdmissionConfiguration { tolerations, node_selector, .. } = settings.configuration.clone();
         self.mutating(Some(toleration_seconds::TolerationSeconds(settings.default_tolerations)));
         self.mutating(Some(extended_toleration::ExtendedToleration));
-        self.mutating(topology_labels::TopologyLabels::new(installed));
+        if settings.features.contains(Feature::PodTopologyLabelsAdmission) {
+            self.mutating(topology_labels::TopologyLabels::new(installed));
+        }
         self.both(toleration_restriction::TolerationRestriction::new(installed, tolerations));
         self.both(node_selector::NodeSelector::new(installed, node_selector));
-        self.validating(declared_features::DeclaredFeatures::new(installed));
+        if settings.features.contains(Feature::NodeDeclaredFeatures) {
+            self.validating(declared_features::DeclaredFeatures::new(installed));
+        }
         self.validating(Some(anti_affinity::AntiAffinityLimit));
     }
 

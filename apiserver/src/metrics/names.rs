@@ -204,6 +204,12 @@ pub(super) const BUILD_INFO: Definition = Definition::new(
     ],
 );
 
+pub(super) const FEATURE_ENABLED: Definition = Definition::new(
+    "kubernetes_feature_enabled",
+    "This metric records the data about the stage and enablement of a k8s feature.",
+    &["name", "stage"],
+);
+
 pub(super) const HEALTH_CHECK: Definition = Definition::new(
     "kubernetes_healthcheck",
     "This metric records the result of a single healthcheck.",
@@ -364,4 +370,10 @@ pub(super) const JWKS_INFO: Definition = Definition::new(
     "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info",
     "Information about the last JWKS fetched by the JWT authenticator with hash as label, split by api server identity and jwt issuer.",
     &["jwt_issuer_hash", "apiserver_id_hash", "hash"],
+);
+
+pub(super) const VERSION: Definition = Definition::new(
+    "version_info",
+    "Provides the compatibility version info of the component. The component label is the name of the component, usually kube, but is relevant for aggregated-apiservers.",
+    &["component", "binary", "emulation", "min_compat"],
 );

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use registry_core::features::Feature;
 use registry_core::registry::{InstalledApi, Services};
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
@@ -54,12 +55,16 @@ pub(super) fn chain(
         webhooks: services.webhooks.clone(),
         configuration,
         default_tolerations: options.admission.default_tolerations(),
+        features: options.feature_gates().features(),
     };
     for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
     add_policies(&mut chain, installed, &services.access, metrics, None);
+    if !options.feature_gates().is_enabled(Feature::MutatingAdmissionPolicy) {
+        chain.mutating.retain(|plugin| plugin.name() != Feature::MutatingAdmissionPolicy.name());
+    }
     add_authored(&mut chain);
     options.admission.apply(&mut chain)?;
     Ok(chain)

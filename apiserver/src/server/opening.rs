@@ -72,6 +72,7 @@ impl Checked {
         authentication::check(&options.authentication, &options.service_accounts)?;
         pki::check_given(options)?;
         let metrics = ServerMetrics::new()?;
+        metrics.note_release(options.emulation.releases(), &options.feature_gates());
         let authorization = if is_extension {
             options.validate_delegation()?;
             None

@@ -26,6 +26,7 @@ mod connecting;
 mod conversion_webhooks;
 mod custom_resources;
 mod empty_lists;
+mod emulation;
 mod evictions;
 mod extremes;
 mod fairness;

@@ -51,6 +51,14 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// Fails if the value is not an object of the resource: something else wrote it, or it is damaged.
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, String>;
 
+    /// Returns the encoding in which a canonical value is stored; `None` if it is stored as it is.
+    ///
+    /// # Errors
+    /// Fails if it cannot be converted.
+    fn at_rest(&self, _canonical: &[u8]) -> Result<Option<Bytes>, String> {
+        Ok(None)
+    }
+
     /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
     /// version of the kind, under an earlier schema, or by a server with other checks.
     ///

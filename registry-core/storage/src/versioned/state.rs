@@ -41,15 +41,16 @@ impl Seen {
         self.object.as_ref().map_or(0, |object| object.revision)
     }
 
-    /// Whether exactly these bytes are at rest, in the form in which they would be written today.
-    pub(super) fn holds(&self, value: &Bytes) -> bool {
-        self.stored.as_ref().is_some_and(|stored| !stored.stale && stored.value == *value)
+    /// Whether exactly this value is at rest, in the form in which it would be written today.
+    pub(super) fn holds(&self, store: &VersionedStore, value: &Bytes) -> bool {
+        let fresh = self.stored.as_ref().filter(|stored| !stored.stale);
+        fresh.is_some_and(|stored| store.written_form(value).is_ok_and(|written| stored.value == written))
     }
 
     /// Whether writing these bytes may change nothing, according to [`holds`](Self::holds) or to a hint.
-    pub(super) fn may_hold(&self, value: &NewValue) -> bool {
+    pub(super) fn may_hold(&self, store: &VersionedStore, value: &NewValue) -> bool {
         if self.is_current() {
-            return self.holds(&value.bytes);
+            return self.holds(store, &value.bytes);
         }
         self.object.as_ref().is_some_and(|object| {
             with_resource_version(value.shown(), object.revision).is_ok_and(|(line, _)| line == object.line())
@@ -103,8 +104,14 @@ impl VersionedStore {
         }
     }
 
+    /// Returns the canonical value in the version in which it is stored.
+    fn written_form(&self, canonical: &Bytes) -> Result<Bytes, String> {
+        Ok(self.attributes.at_rest(canonical)?.unwrap_or_else(|| canonical.clone()))
+    }
+
     /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
+        let plain = self.written_form(&plain).map_err(|reason| corrupt(key, reason))?;
         self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
     }
 
