@@ -61,7 +61,7 @@ pub use command::{
 pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;
 pub use duration::parse_duration;
-pub use emulation::{ComponentRelease, EmulationOptions};
+pub use emulation::{ComponentRelease, ComponentReleaseError, EmulationOptions};
 pub use encryption::EncryptionOptions;
 pub use feature_gates::{FeatureGates, FeatureSwitch, Gate, GateState};
 pub use given::GivenFlags;

@@ -7,7 +7,7 @@
 use std::str::FromStr;
 
 use clap::{ArgAction, Args};
-use registry_core::release::Release;
+use registry_core::release::{Release, ReleaseError};
 
 use super::OptionsError;
 use crate::version::{BINARY_RELEASE, EffectiveReleases, OLDEST_RELEASE};
@@ -45,21 +45,29 @@ pub struct EmulationOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ComponentRelease(pub Release);
 
+/// A release, or its component, cannot be emulated. Not retryable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ComponentReleaseError {
+    /// The server does not have the component.
+    #[error("component not registered: {0}; write {oldest}, or kube={oldest}", oldest = OLDEST_RELEASE)]
+    Component(String),
+    /// It is no release.
+    #[error("{0}; write {oldest} to {newest}", oldest = OLDEST_RELEASE, newest = BINARY_RELEASE)]
+    Release(#[from] ReleaseError),
+}
+
 // === impl ComponentRelease ===
 
 impl FromStr for ComponentRelease {
-    type Err = String;
+    type Err = ComponentReleaseError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ComponentReleaseError> {
         let (component, release) = text.split_once('=').unwrap_or((COMPONENT, text));
         let (component, release) = (component.trim(), release.trim());
         if component != COMPONENT {
-            return Err(format!(
-                "component not registered: {component}; write {OLDEST_RELEASE}, or {COMPONENT}={OLDEST_RELEASE}"
-            ));
+            return Err(ComponentReleaseError::Component(component.to_owned()));
         }
-        let release = release.parse::<Release>();
-        release.map(Self).map_err(|error| format!("{error}; write {OLDEST_RELEASE} to {BINARY_RELEASE}"))
+        Ok(Self(release.parse()?))
     }
 }
 

@@ -146,12 +146,12 @@ async fn newer_kinds_are_enabled_by_their_names_only() {
     let resource = "--runtime-config=resource.k8s.io/v1/deviceclasses=true";
     assert_eq!(
         refusal(&[old, version]).await,
-        "cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have been introduced \
+        "--runtime-config: cannot enable version resource.k8s.io/v1 in runtime-config because all the resources have been introduced \
          after the current version 1.33. Consider setting --runtime-config-emulation-forward-compatible=true"
     );
     assert_eq!(
         refusal(&[old, resource]).await,
-        "cannot enable resource resource.k8s.io/v1, Resource=deviceclasses in runtime-config because it is introduced \
+        "--runtime-config: cannot enable resource resource.k8s.io/v1, Resource=deviceclasses in runtime-config because it is introduced \
          at 1.34 after the current version 1.33. Consider setting --runtime-config-emulation-forward-compatible=true"
     );
     let server = start(&[old, resource, "--runtime-config-emulation-forward-compatible"]).await;
@@ -170,7 +170,7 @@ async fn objects_are_stored_in_a_version_that_the_oldest_compatible_release_know
     };
     let class = |name: &str, driver: &str| {
         json!({ "apiVersion": "storage.k8s.io/v1beta1", "kind": "VolumeAttributesClass",
-                "metadata": { "name": name }, "driverName": driver })
+                "metadata": { "name": name }, "driverName": driver, "parameters": { "a": "b" } })
     };
     let enabled = "--runtime-config=storage.k8s.io/v1beta1=true";
     let old = start_over(&etcd, &["--emulated-version=1.34", enabled]).await;
@@ -234,7 +234,7 @@ async fn fields_of_later_features_are_dropped_unless_they_are_stored() {
     let without = start_over(&etcd, &["--disable-admission-plugins=ServiceAccount", gates]).await;
     let dropped = without.call("POST", PODS, &pod("gate", &newer)).await.unwrap();
     assert_eq!(dropped["spec"].get("hostnameOverride"), None);
-    assert_eq!(dropped["spec"]["resources"], newer["resources"].clone());
+    assert_eq!(dropped["spec"]["resources"]["limits"], newer["resources"]["limits"]);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use crate::budget::Budget;
 use crate::codec::{Limits, protobuf, stored};
 use crate::release::Release;
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf, CanonicalForm};
+use crate::storage::{Attributes, AttributesOf, CanonicalForm, StoredVersionError};
 
 use super::ResourceType;
 use super::conversion::{ConversionError, only};
@@ -227,10 +227,10 @@ impl AttributesOf for Versions {
         self.hub.attributes_of(value)
     }
 
-    fn at_rest(&self, canonical: &[u8]) -> Result<Option<Bytes>, String> {
+    fn at_rest(&self, canonical: &[u8]) -> Result<Option<Bytes>, StoredVersionError> {
         let Some(stored) = &self.stored else { return Ok(None) };
-        let object = stored::decode(canonical).map_err(|error| error.to_string())?;
-        let object = stored.convert_stored_here(object).map_err(|error| error.to_string())?;
+        let object = stored::decode(canonical).map_err(|error| StoredVersionError(error.into()))?;
+        let object = stored.convert_stored_here(object).map_err(|error| StoredVersionError(error.into()))?;
         Ok(Some(stored::encode(&object, stored.schema().field_order())))
     }
 

@@ -55,7 +55,7 @@ pub trait AttributesOf: Send + Sync + 'static {
     ///
     /// # Errors
     /// Fails if it cannot be converted.
-    fn at_rest(&self, _canonical: &[u8]) -> Result<Option<Bytes>, String> {
+    fn at_rest(&self, _canonical: &[u8]) -> Result<Option<Bytes>, StoredVersionError> {
         Ok(None)
     }
 
@@ -72,6 +72,11 @@ pub trait AttributesOf: Send + Sync + 'static {
         Ok(CanonicalForm::Same)
     }
 }
+
+/// A value cannot be converted into the version in which it is stored. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("it cannot be converted into the stored version: {0}")]
+pub struct StoredVersionError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// The canonical encoding of a stored value.
 pub enum CanonicalForm {

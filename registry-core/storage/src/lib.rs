@@ -51,7 +51,10 @@ pub mod testing;
 pub mod transform;
 pub mod versioned;
 
-pub use entry::{Attributes, AttributesOf, CanonicalForm, Encoding, EncodingBudget, Entry, StoredObject};
+pub use entry::{
+    Attributes, AttributesOf, CanonicalForm, Encoding, EncodingBudget, Entry, StoredObject,
+    StoredVersionError,
+};
 pub use error::{StorageError, WatchError};
 pub use interface::{
     Interface, ListPage, ListRequest, NewValue, Rest, RestStream, TryUpdate, Updated, WatchEvent,

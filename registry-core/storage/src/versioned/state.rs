@@ -43,8 +43,12 @@ impl Seen {
 
     /// Whether exactly this value is at rest, in the form in which it would be written today.
     pub(super) fn holds(&self, store: &VersionedStore, value: &Bytes) -> bool {
-        let fresh = self.stored.as_ref().filter(|stored| !stored.stale);
-        fresh.is_some_and(|stored| store.written_form(value).is_ok_and(|written| stored.value == written))
+        let Some(stored) = self.stored.as_ref().filter(|stored| !stored.stale) else { return false };
+        match store.attributes.at_rest(value) {
+            Ok(None) => stored.value == *value,
+            Ok(Some(written)) => stored.value == written,
+            Err(_) => false,
+        }
     }
 
     /// Whether writing these bytes may change nothing, according to [`holds`](Self::holds) or to a hint.
@@ -104,14 +108,10 @@ impl VersionedStore {
         }
     }
 
-    /// Returns the canonical value in the version in which it is stored.
-    fn written_form(&self, canonical: &Bytes) -> Result<Bytes, String> {
-        Ok(self.attributes.at_rest(canonical)?.unwrap_or_else(|| canonical.clone()))
-    }
-
     /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
-        let plain = self.written_form(&plain).map_err(|reason| corrupt(key, reason))?;
+        let written = self.attributes.at_rest(&plain).map_err(|reason| corrupt(key, reason))?;
+        let plain = written.unwrap_or(plain);
         self.transformer.to_storage(plain, key).await.map_err(|error| corrupt(key, error))
     }
 
