@@ -29,11 +29,11 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
-
 use resources::metrics::ResourceMetrics;
 
+use crate::options::FeatureGates;
 use crate::responses::{Response, ResponseBody};
-use crate::version;
+use crate::version::{self, EffectiveReleases};
 
 mod access;
 mod admission;
@@ -90,6 +90,8 @@ pub struct ServerMetrics {
     connections: IntGauge,
     refused_connections: IntCounter,
     certificate_expiry: IntGaugeVec,
+    version: IntGaugeVec,
+    features: IntGaugeVec,
     scheduling_delays: Histogram,
     health: HealthMetrics,
     reader: OnceLock<Box<dyn ReadStorageMetrics>>,
@@ -163,11 +165,25 @@ impl ServerMetrics {
                 .with_label_values::<&str>(&[]),
             certificate_expiry: families.gauge(&names::CERTIFICATE_EXPIRY)?,
             scheduling_delays: families.histogram(&names::SCHEDULING_DELAY)?.with_label_values::<&str>(&[]),
+            version: families.gauge(&names::VERSION)?,
+            features: families.gauge(&names::FEATURE_ENABLED)?,
             health: HealthMetrics::new()?,
             reader: OnceLock::new(),
             api_services: OnceLock::new(),
             families,
         }))
+    }
+
+    /// Notes the releases in force, and the feature gates.
+    pub(crate) fn note_release(&self, releases: EffectiveReleases, gates: &FeatureGates) {
+        let EffectiveReleases { emulation, min_compatibility } = releases;
+        let (emulation, min_compatibility) = (emulation.to_string(), min_compatibility.to_string());
+        let binary = version::kubernetes_version().trim_start_matches('v');
+        let labels = ["kube", binary, &emulation, &min_compatibility];
+        self.version.with_label_values(&labels).set(1);
+        for (gate, state, enabled) in gates.all() {
+            self.features.with_label_values(&[gate.name(), state.stage]).set(enabled.into());
+        }
     }
 
     /// Returns the metrics of storage.

@@ -23,6 +23,7 @@ mod command_line;
 mod controllers;
 mod delegation;
 mod duration;
+mod emulation;
 mod encryption;
 mod feature_gates;
 mod files;
@@ -36,6 +37,7 @@ mod logging_format;
 mod memory;
 mod program;
 mod runtime_config;
+mod served;
 mod service_accounts;
 mod serving;
 mod shutdown;
@@ -60,8 +62,9 @@ pub use command::{
 pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;
 pub use duration::{DurationError, parse_duration};
+pub use emulation::{ComponentRelease, ComponentReleaseError, EmulationOptions};
 pub use encryption::EncryptionOptions;
-pub use feature_gates::{FeatureGates, FeatureSwitch};
+pub use feature_gates::{FeatureGates, FeatureSwitch, Gate, GateState};
 pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
@@ -71,6 +74,7 @@ pub use logging_format::LoggingFormat;
 pub use program::Program;
 pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
+pub use served::ServedResources;
 pub use service_accounts::ServiceAccountOptions;
 #[cfg(feature = "external-signer")]
 pub(crate) use service_accounts::socket_path;
@@ -167,6 +171,10 @@ pub struct Options {
     /// The APIs that are served.
     #[command(flatten)]
     pub api: ApiOptions,
+
+    /// The release of Kubernetes that the server emulates.
+    #[command(flatten)]
+    pub emulation: EmulationOptions,
 
     /// Limits on concurrency and time.
     #[command(flatten)]
@@ -273,7 +281,8 @@ pub struct ApiOptions {
 
     /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR. Kinds that are served if
     /// `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
-    /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off)
+    /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off). The other gates of Kubernetes have the
+    /// defaults of the emulated release; docs/reference/compatibility.md lists those that can be switched
     #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
     pub feature_gates: Vec<FeatureSwitch>,
 }
@@ -393,7 +402,7 @@ impl Options {
 
     /// Returns the value of `--feature-gates`.
     pub fn feature_gates(&self) -> FeatureGates {
-        FeatureGates::new(&self.api.feature_gates)
+        FeatureGates::new(&self.api.feature_gates, self.emulation.releases())
     }
 
     /// Whether this controller runs in the server.
@@ -427,6 +436,8 @@ impl Options {
         if self.storage.event_ttl.is_zero() {
             return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
         }
+        self.emulation.validate()?;
+        self.feature_gates().check()?;
         self.limits.validate()?;
         self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.locations.validate()?;

@@ -10,10 +10,12 @@ use std::time::Duration;
 use registry_core::ResourceType;
 use registry_core::api::GroupResource;
 use registry_core::api::clock::Clock;
+use registry_core::features::Features;
 use registry_core::metrics::{BudgetSource, CommitMetrics, StorageMetrics};
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
+use registry_core::release::Release;
 use registry_core::resource::Versions;
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
 #[cfg(feature = "embedded")]
@@ -66,6 +68,7 @@ pub struct Storages {
     prefix: String,
     /// `None` if values are in plain form.
     encryption: Option<Arc<Encryption>>,
+    release: EmulatedRelease,
     budget: Arc<CacheBudget>,
     services: Services,
     /// The watch that feeds all caches of the engine's resources.
@@ -81,6 +84,14 @@ pub struct Storages {
     caches: Mutex<Vec<Weak<Cacher>>>,
     /// Runs the caches, also those that are opened by a request on another runtime.
     runtime: Handle,
+}
+
+/// The parts of the emulated release that objects depend on.
+#[derive(Clone, Copy, Default)]
+struct EmulatedRelease {
+    features: Features,
+    /// The oldest release whose servers can read the objects; `None` if there are no others.
+    oldest_reader: Option<Release>,
 }
 
 /// A store without a cache.
@@ -300,6 +311,7 @@ impl Storages {
             options: options.clone(),
             prefix,
             encryption: None,
+            release: EmulatedRelease::default(),
             budget,
             services,
             #[cfg(feature = "embedded")]
@@ -347,6 +359,12 @@ impl Storages {
             Some((self.overrides.clusters().get(number)?, self.override_watches.get(number)?))
         });
         cluster.unwrap_or((&self.engine, &self.shared_watch))
+    }
+
+    /// Stores objects as a server with these features, whose objects servers of a release can read.
+    #[must_use]
+    pub(crate) fn with_release(self, features: Features, oldest_reader: Release) -> Self {
+        Self { release: EmulatedRelease { features, oldest_reader: Some(oldest_reader) }, ..self }
     }
 
     fn transformer(&self, resource: GroupResource) -> Arc<dyn Transformer> {
@@ -476,6 +494,14 @@ impl OpenStorage for Storages {
 
     fn services(&self) -> Services {
         self.services.clone()
+    }
+
+    fn features(&self) -> Features {
+        self.release.features
+    }
+
+    fn oldest_reader(&self) -> Option<Release> {
+        self.release.oldest_reader
     }
 
     fn store_options(&self, resource: &ResourceType) -> StoreOptions {

@@ -1,10 +1,9 @@
 //! `/version`: the version of this server, and the Kubernetes version that it implements.
 
-use std::sync::LazyLock;
-
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue, SERVER};
+use registry_core::release::Release;
 use serde_json::json;
 
 /// The Kubernetes version whose API this server implements, and its own, as build metadata, which clients ignore when they
@@ -17,25 +16,56 @@ pub(crate) const LONG_VERSION: &str = env!("ORLOP_LONG_VERSION");
 /// The commit that this server was built from; empty if it was not built in a checkout.
 pub(crate) const GIT_COMMIT: &str = env!("ORLOP_COMMIT");
 
-/// The version of the API that the server emulates: its own.
-pub(crate) const EMULATION_VERSION: &str = "1.36";
-
 /// This server's own version, in the `Server` header of `/version`.
 pub const SERVER_VERSION: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
 
-/// The Kubernetes version whose API this server implements.
-const VERSION: (&str, &str) = ("1", "36");
+/// The release of Kubernetes whose API this server implements.
+pub(crate) const BINARY_RELEASE: Release = Release::new(1, 36);
+/// The oldest release that can be emulated.
+pub(crate) const OLDEST_RELEASE: Release = Release { minor: BINARY_RELEASE.minor - 3, ..BINARY_RELEASE };
+
 /// Constant, so that builds are reproducible.
 const BUILD_DATE: &str = "1970-01-01T00:00:00Z";
 
-static BODY: LazyLock<Bytes> = LazyLock::new(|| {
+/// The releases in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveReleases {
+    /// The release that the server emulates.
+    pub emulation: Release,
+    /// The oldest release whose servers can read the stored objects.
+    pub min_compatibility: Release,
+}
+
+// === impl EffectiveReleases ===
+
+impl Default for EffectiveReleases {
+    fn default() -> Self {
+        Self::emulating(BINARY_RELEASE)
+    }
+}
+
+impl EffectiveReleases {
+    /// Returns the releases of a server that emulates one of them, and is compatible with the one before.
+    pub fn emulating(emulation: Release) -> Self {
+        Self { emulation, min_compatibility: emulation.previous().max(OLDEST_RELEASE) }
+    }
+
+    /// Returns whether an earlier release than the server's own is emulated.
+    pub fn is_emulating(self) -> bool {
+        self.emulation != BINARY_RELEASE
+    }
+}
+
+/// Returns the body of `/version` of a server that emulates a release.
+pub(crate) fn body(releases: EffectiveReleases) -> Bytes {
+    let EffectiveReleases { emulation, min_compatibility } = releases;
     let version = json!({
-        "major": VERSION.0,
-        "minor": VERSION.1,
-        "emulationMajor": "1",
-        "emulationMinor": "36",
-        "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "35",
+        "major": BINARY_RELEASE.major.to_string(),
+        "minor": BINARY_RELEASE.minor.to_string(),
+        "emulationMajor": emulation.major.to_string(),
+        "emulationMinor": emulation.minor.to_string(),
+        "minCompatibilityMajor": min_compatibility.major.to_string(),
+        "minCompatibilityMinor": min_compatibility.minor.to_string(),
         "gitVersion": GIT_VERSION,
         "gitCommit": GIT_COMMIT,
         "gitTreeState": "",
@@ -45,11 +75,11 @@ static BODY: LazyLock<Bytes> = LazyLock::new(|| {
         "platform": platform(),
     });
     Bytes::from(format!("{version:#}"))
-});
+}
 
-/// Responds to a request of `/version`.
-pub fn response() -> Response<Bytes> {
-    let mut response = Response::new(BODY.clone());
+/// Responds to a request of `/version` with its body.
+pub(crate) fn response(body: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(SERVER, HeaderValue::from_static(SERVER_VERSION));
@@ -59,8 +89,9 @@ pub fn response() -> Response<Bytes> {
 /// Returns the values of `kubernetes_build_info`: major, minor, version, commit, tree state, date, Go's
 /// version, compiler and platform.
 pub(crate) fn build_info() -> [String; 9] {
-    let (major, minor) = VERSION;
-    [major, minor, GIT_VERSION, GIT_COMMIT, "", BUILD_DATE, "", "rustc", &platform()].map(str::to_owned)
+    let (major, minor) = (BINARY_RELEASE.major.to_string(), BINARY_RELEASE.minor.to_string());
+    [major.as_str(), &minor, GIT_VERSION, GIT_COMMIT, "", BUILD_DATE, "", "rustc", &platform()]
+        .map(str::to_owned)
 }
 
 /// Returns the version of Kubernetes, without that of this server.

@@ -1,18 +1,20 @@
-//! `/statusz` and `/flagz`: the state and the flags of the server, as text or as an object.
+//! `/statusz` and `/flagz`: the state and the flags of the server, as text or as an object; the content of `/version`.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/{statusz,flagz}`.
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
-use registry_core::features::Feature;
+use registry_core::features::{Feature, Features};
 use serde_json::{Map, Value, json};
 
 use crate::options::Options;
 use crate::request_info::Query;
 use crate::responses::{self, Response};
+use crate::version::{self, EffectiveReleases};
 
 mod flagz;
 mod negotiation;
@@ -31,7 +33,10 @@ const DISCLAIMER: &str = "Warning: This endpoint is not meant to be machine pars
 pub(crate) struct Zpages {
     started: Timestamp,
     flags: BTreeMap<String, String>,
-    cbor: bool,
+    features: Features,
+    releases: EffectiveReleases,
+    /// The body of `/version`.
+    version: Bytes,
 }
 
 /// One of the pages.
@@ -83,24 +88,38 @@ impl Page {
 
 impl Default for Zpages {
     fn default() -> Self {
-        Self::new(BTreeMap::new(), false)
+        Self::new(BTreeMap::new(), Features::default(), EffectiveReleases::default())
     }
 }
 
 impl Zpages {
-    /// `cbor` is whether the server supports CBOR.
-    fn new(flags: BTreeMap<String, String>, cbor: bool) -> Self {
-        Self { started: Timestamp::now(), flags, cbor }
+    fn new(flags: BTreeMap<String, String>, features: Features, releases: EffectiveReleases) -> Self {
+        let version = version::body(releases);
+        Self { started: Timestamp::now(), flags, features, releases, version }
     }
 
     /// Returns the pages of a server with these options that starts now.
     pub(crate) fn for_options(options: &Options) -> Self {
-        Self::new(options.flags(), options.feature_gates().is_enabled(Feature::CBORServingAndStorage))
+        Self::new(options.flags(), options.feature_gates().features(), options.emulation.releases())
+    }
+
+    /// Returns the body of `/version`.
+    pub(crate) fn version(&self) -> Bytes {
+        self.version.clone()
+    }
+
+    /// Returns whether a page is served.
+    pub(crate) fn has(&self, page: Page) -> bool {
+        self.features.contains(match page {
+            Page::Statusz => Feature::ComponentStatusz,
+            Page::Flagz => Feature::ComponentFlagz,
+        })
     }
 
     /// Returns a page in the form that the client accepts.
     pub(crate) fn respond(&self, page: Page, headers: &HeaderMap, query: &str) -> Response {
-        match negotiation::choose(page, headers, Query::new(query), self.cbor) {
+        let has_cbor = self.features.contains(Feature::CBORServingAndStorage);
+        match negotiation::choose(page, headers, Query::new(query), has_cbor) {
             Ok(Chosen::Text) => responses::plain_text(self.text(page)),
             Ok(Chosen::Object(output, version)) => {
                 let object = self.object(page, version);
@@ -118,7 +137,7 @@ impl Zpages {
     fn text(&self, page: Page) -> String {
         let name = page.name();
         let content = match page {
-            Page::Statusz => statusz::text(self.started, Timestamp::now()),
+            Page::Statusz => statusz::text(self.started, Timestamp::now(), self.releases.emulation),
             Page::Flagz => flagz::text(&self.flags),
         };
         format!("\n{COMPONENT} {name}\n{DISCLAIMER}\n{content}")
@@ -126,7 +145,7 @@ impl Zpages {
 
     fn object(&self, page: Page, version: Version) -> Value {
         let mut object = match page {
-            Page::Statusz => statusz::object(self.started, Timestamp::now()),
+            Page::Statusz => statusz::object(self.started, Timestamp::now(), self.releases.emulation),
             Page::Flagz => Map::from_iter([("flags".to_owned(), json!(self.flags))]),
         };
         object.insert("kind".to_owned(), page.kind().into());

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
+use crate::release::Lifecycle;
 use crate::schema::Schema;
 use crate::storage::{Attributes, InvalidValue};
 
@@ -24,6 +25,7 @@ mod description;
 mod extract;
 #[doc(hidden)]
 pub mod field;
+mod gated;
 mod schema_rules;
 mod strategy;
 pub(crate) mod typed;
@@ -35,6 +37,7 @@ pub use columns::{
     Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
 };
 pub use description::ResourceDescription;
+pub use gated::GatedField;
 pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub use versions::Versions;
@@ -113,6 +116,8 @@ pub struct ResourceType {
     /// columns, schema, defaults and reset fields, and its strategy's validation applies in addition to the hub's;
     /// everything else is the hub's.
     pub hub: Option<Arc<Conversion>>,
+    /// The releases of Kubernetes that serve this version.
+    pub lifecycle: Lifecycle,
     /// The place of the resource's declaration: `file:line`, or the name of a custom resource definition.
     pub declared_at: Cow<'static, str>,
 }

@@ -281,6 +281,12 @@ struct Services_;
     object = ClusterTrustBundle,
     schema = schema_of_facts,
     cluster,
+    // ANCHOR: introduced
+    introduced = "1.33",
+    // ANCHOR_END: introduced
+    // ANCHOR: removed
+    removed = "1.40",
+    // ANCHOR_END: removed
     // ANCHOR: feature_gate
     feature_gate = ClusterTrustBundle
     // ANCHOR_END: feature_gate

@@ -46,6 +46,7 @@ use std::sync::Arc;
 use registry_core::admission::{
     AdmissionChain, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
 };
+use registry_core::features::{Feature, Features};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, NoAccess};
@@ -71,6 +72,8 @@ pub struct AdmissionSettings {
     pub default_tolerations: DefaultTolerations,
     /// The metrics of the plug-ins.
     pub metrics: ResourceMetrics,
+    /// The enabled features.
+    pub features: Features,
 }
 
 // === impl AdmissionSettings ===
@@ -84,6 +87,7 @@ impl Default for AdmissionSettings {
             configuration: AdmissionConfiguration::default(),
             default_tolerations: DefaultTolerations::default(),
             metrics: ResourceMetrics::default(),
+            features: Features::default(),
         }
     }
 }
@@ -125,10 +129,14 @@ impl Plugins {
         let AdmissionConfiguration { tolerations, node_selector, .. } = settings.configuration.clone();
         self.mutating(Some(toleration_seconds::TolerationSeconds(settings.default_tolerations)));
         self.mutating(Some(extended_toleration::ExtendedToleration));
-        self.mutating(topology_labels::TopologyLabels::new(installed));
+        if settings.features.contains(Feature::PodTopologyLabelsAdmission) {
+            self.mutating(topology_labels::TopologyLabels::new(installed));
+        }
         self.both(toleration_restriction::TolerationRestriction::new(installed, tolerations));
         self.both(node_selector::NodeSelector::new(installed, node_selector));
-        self.validating(declared_features::DeclaredFeatures::new(installed));
+        if settings.features.contains(Feature::NodeDeclaredFeatures) {
+            self.validating(declared_features::DeclaredFeatures::new(installed));
+        }
         self.validating(Some(anti_affinity::AntiAffinityLimit));
     }
 

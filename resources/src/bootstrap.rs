@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `simple` | namespaces and priority classes, which are only created |
 //! | `roles` | RBAC: missing rules and subjects are added |
-//! | `gated` | RBAC: what depends on features |
+//! | `gated` | RBAC: what exists only with a feature |
+//! | `withheld` | RBAC: what is missing without a feature of the newest release |
 //! | `flow_control` | priority levels and flow schemas |
 //! | `dangling` | whether the level of a flow schema exists |
 //! | `api_services` | one per served version |
@@ -45,6 +46,7 @@ mod simple;
 #[cfg(test)]
 mod tests;
 mod token_tracking;
+mod withheld;
 
 pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
@@ -90,7 +92,9 @@ pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<B
     hooks.extend(roles::Roles::new(installed, &server.features).map(boxed));
     hooks.extend(simple::priority_classes(installed).map(boxed));
     hooks.extend(flow_control::FlowControl::new(installed).map(boxed));
-    hooks.extend(default_range::DefaultRange::new(installed, server).map(boxed));
+    if server.features.contains(&Feature::MultiCIDRServiceAllocator) {
+        hooks.extend(default_range::DefaultRange::new(installed, server).map(boxed));
+    }
     hooks.extend(own_service::OwnService::new(installed, server).map(boxed));
     hooks.extend(identity::IdentityLease::new(installed, server).map(boxed));
     hooks.extend(identity::IdentityLeaseCollection::new(installed).map(boxed));

@@ -42,8 +42,9 @@ pub struct AttachedWork {
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     ranges: api::core::services::ServiceAllocation,
+    features: registry_core::features::Features,
 ) -> AttachedWork {
-    let Some(allocator) = api::core::services::allocation::attach(installed, ranges) else {
+    let Some(allocator) = api::core::services::allocation::attach(installed, ranges, features) else {
         return AttachedWork::default();
     };
     let informers = allocator.informer().into_iter().collect();

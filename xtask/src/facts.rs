@@ -105,6 +105,30 @@ const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
         "SubjectAccessReview",
         "k8s.io/api/authorization/v1beta1.SubjectAccessReview",
     ),
+    (
+        "admissionregistration.k8s.io",
+        "v1beta1",
+        "ValidatingAdmissionPolicy",
+        "k8s.io/api/admissionregistration/v1beta1.ValidatingAdmissionPolicy",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "v1beta1",
+        "ValidatingAdmissionPolicyBinding",
+        "k8s.io/api/admissionregistration/v1beta1.ValidatingAdmissionPolicyBinding",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "v1beta1",
+        "ValidatingAdmissionPolicyBindingList",
+        "k8s.io/api/admissionregistration/v1beta1.ValidatingAdmissionPolicyBindingList",
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "v1beta1",
+        "ValidatingAdmissionPolicyList",
+        "k8s.io/api/admissionregistration/v1beta1.ValidatingAdmissionPolicyList",
+    ),
     ("policy", "v1beta1", "Eviction", "k8s.io/api/policy/v1beta1.Eviction"),
     ("imagepolicy.k8s.io", "v1alpha1", "ImageReview", "k8s.io/api/imagepolicy/v1alpha1.ImageReview"),
 ];
@@ -132,9 +156,8 @@ pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, Facts
     let meta = table(&go, &openapi, |name| META_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))?;
     let descriptions = pack(&openapi.descriptions())?;
     let flags: Vec<flags::Flag> = read_json(&upstream.join("flags.json"))?;
-    let gates = read_json(&upstream.join("feature-gates.json"))?;
+    feature_gates::check(&read_json(&upstream.join("feature-gates.json"))?)?;
     Ok(vec![
-        ("apiserver/src/options/kubernetes_feature_gates.txt".into(), feature_gates::table(&gates)),
         ("apiserver/src/options/kubernetes_flags.txt".into(), flags::table(&flags)),
         ("registry-core/schema/src/meta_v1.facts".into(), meta.into_bytes()),
         ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),

@@ -11,26 +11,8 @@ use serde::Serialize;
 
 use super::groups::{Group, Version};
 
-const ADMISSION: &str = "admissionregistration.k8s.io";
-const EXTENSIONS: &str = "apiextensions.k8s.io";
-
-/// A kind that Kubernetes stores in a version that is not served here.
-struct KeptElsewhere {
-    /// Group, version and kind as served.
-    served: (&'static str, &'static str, &'static str),
-    /// Group and version in which Kubernetes stores it.
-    kept: (&'static str, &'static str),
-}
-
-/// All such kinds.
-const KEPT_ELSEWHERE: [KeptElsewhere; 3] = [
-    KeptElsewhere { served: (ADMISSION, "v1", "MutatingAdmissionPolicy"), kept: (ADMISSION, "v1beta1") },
-    KeptElsewhere {
-        served: (ADMISSION, "v1", "MutatingAdmissionPolicyBinding"),
-        kept: (ADMISSION, "v1beta1"),
-    },
-    KeptElsewhere { served: (EXTENSIONS, "v1", "CustomResourceDefinition"), kept: (EXTENSIONS, "v1beta1") },
-];
+/// The group and kind of definitions. Kubernetes stores them in a version that is not served here.
+const DEFINITION: (&str, &str) = ("apiextensions.k8s.io", "CustomResourceDefinition");
 
 /// Kubernetes' `APIVersions`.
 #[derive(Serialize)]
@@ -173,12 +155,10 @@ fn resource<'a>(version: &Version<'_>, path: &'a InstalledPath) -> ApiResource<'
     if path.capabilities.watcher.is_none() {
         return entry;
     }
-    // A spoke is stored as its hub.
-    let kind = own.stored().kind;
-    let served = (kind.group, kind.version, kind.kind);
-    let kept = KEPT_ELSEWHERE.iter().find(|own| own.served == served).map(|own| own.kept);
-    let (group, version) = kept.unwrap_or((kind.group, kind.version));
-    ApiResource { storage_version_hash: storage_version_hash(group, version, kind.kind), ..entry }
+    // A spoke is stored as its hub, or as an older version that other servers can read.
+    let kind = path.versions.as_ref().map_or_else(|| own.stored().kind, |versions| versions.stored().kind);
+    let version = if (kind.group, kind.kind) == DEFINITION { "v1beta1" } else { kind.version };
+    ApiResource { storage_version_hash: storage_version_hash(kind.group, version, kind.kind), ..entry }
 }
 
 /// Returns the hash by which clients detect that a kind's storage version changes.

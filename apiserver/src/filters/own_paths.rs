@@ -32,13 +32,13 @@ impl<D: Dispatch> Filters<D> {
                 let response = self.health.respond(endpoint, rest, query).await;
                 return Some(Ok(self.metrics.requests().served_own(endpoint.path(), received, response)));
             }
-            if let Some(page) = Page::from_path(&info.path) {
+            if let Some(page) = Page::from_path(&info.path).filter(|page| self.zpages.has(*page)) {
                 let response = self.zpages.respond(page, headers, query);
                 return Some(Ok(self.metrics.requests().served_own(page.path(), received, response)));
             }
             match info.path.as_str() {
                 "/version" | "/version/" if info.verb == Verb::Get => {
-                    Some(Ok(version::response().map(ResponseBody::from)))
+                    Some(Ok(version::response(self.zpages.version()).map(ResponseBody::from)))
                 }
                 "/version" | "/version/" => Some(Err(method_not_allowed())),
                 "/metrics" => {

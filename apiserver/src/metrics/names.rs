@@ -204,6 +204,12 @@ pub(super) const BUILD_INFO: Definition = Definition::new(
     ],
 );
 
+pub(super) const FEATURE_ENABLED: Definition = Definition::new(
+    "kubernetes_feature_enabled",
+    "This metric records the data about the stage and enablement of a k8s feature.",
+    &["name", "stage"],
+);
+
 pub(super) const HEALTH_CHECK: Definition = Definition::new(
     "kubernetes_healthcheck",
     "This metric records the result of a single healthcheck.",
@@ -393,3 +399,8 @@ pub(super) const SIGNER_DURATION: Definition = Definition::new(
     &["method", "code"],
 )
 .with_buckets(&[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]);
+pub(super) const VERSION: Definition = Definition::new(
+    "version_info",
+    "Provides the compatibility version info of the component. The component label is the name of the component, usually kube, but is relevant for aggregated-apiservers.",
+    &["component", "binary", "emulation", "min_compat"],
+);

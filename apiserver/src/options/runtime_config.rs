@@ -4,9 +4,11 @@
 
 use std::str::FromStr;
 
+use registry_core::release::Release;
 use registry_core::resource::ResourceDescription;
 
 use super::{OptionsError, ValueError};
+use crate::version::EffectiveReleases;
 
 /// One `key=value` of `--runtime-config`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +84,30 @@ pub enum RuntimeConfigError {
     /// The server does not have this version of a group that it has.
     #[error("group version {0} that has not been registered")]
     Version(String),
+    /// A resource is newer than the emulated release.
+    #[error(
+        "cannot enable resource {resource} in runtime-config because it is introduced at {introduced} after the current \
+         version {release}. Consider setting --runtime-config-emulation-forward-compatible=true"
+    )]
+    NewerResource {
+        /// Its version and name.
+        resource: String,
+        /// The release that introduced it.
+        introduced: Release,
+        /// The emulated release.
+        release: Release,
+    },
+    /// All resources of a version are newer than the emulated release.
+    #[error(
+        "cannot enable version {version} in runtime-config because all the resources have been introduced after the \
+         current version {release}. Consider setting --runtime-config-emulation-forward-compatible=true"
+    )]
+    NewerVersion {
+        /// The group and version.
+        version: String,
+        /// The emulated release.
+        release: Release,
+    },
 }
 
 // === impl RuntimeSwitch ===
@@ -140,6 +166,27 @@ impl RuntimeConfig {
         matching.map_or(resource.enabled_by_default, |switch| switch.enabled)
     }
 
+    /// Returns the value of the switch that names the resource or its version; `None` if none does.
+    pub(super) fn explicit(&self, resource: &ResourceDescription) -> Option<bool> {
+        let named =
+            |switch: &&RuntimeSwitch| switch.target.version().is_some() && switch.target.covers(resource);
+        self.switches.iter().rev().find(named).map(|switch| switch.enabled)
+    }
+
+    /// Returns whether a switch names the resource and enables it.
+    pub(super) fn names_resource(&self, resource: &ResourceDescription) -> bool {
+        let is_resource = |switch: &&RuntimeSwitch| matches!(switch.target, Target::Resource { .. });
+        let mut switches = self.switches.iter().rev().filter(is_resource);
+        switches.find(|switch| switch.target.covers(resource)).is_some_and(|switch| switch.enabled)
+    }
+
+    /// Returns whether a switch names the version of the resource and enables it.
+    pub(super) fn names_version(&self, resource: &ResourceDescription) -> bool {
+        let is_version = |switch: &&RuntimeSwitch| matches!(switch.target, Target::Version { .. });
+        let mut switches = self.switches.iter().rev().filter(is_version);
+        switches.find(|switch| switch.target.covers(resource)).is_some_and(|switch| switch.enabled)
+    }
+
     /// Checks that the kinds that configure priority and fairness are served if it is enabled.
     ///
     /// # Errors
@@ -160,9 +207,17 @@ impl RuntimeConfig {
         }
     }
 
-    /// Logs a warning for resources that the server does not have.
-    pub fn warn(&self, resources: &[&'static ResourceDescription]) {
+    /// Logs a warning for resources that the server does not have, and for alpha versions beside an emulated release.
+    pub fn warn(&self, resources: &[&'static ResourceDescription], releases: EffectiveReleases) {
         for switch in &self.switches {
+            let is_early = switch.target.version().is_some_and(|(_, version)| is_alpha(version));
+            if is_early && switch.enabled && releases.is_emulating() {
+                tracing::warn!(
+                    "--runtime-config: {} is an alpha version, which is not supported with the emulated version {}",
+                    switch.key,
+                    releases.emulation
+                );
+            }
             let is_resource = matches!(switch.target, Target::Resource { .. });
             if is_resource && !resources.iter().any(|resource| switch.target.covers(resource)) {
                 tracing::warn!("--runtime-config: {} is not served and has no effect", switch.key);
@@ -261,6 +316,11 @@ impl Stability {
             Self::Stable
         }
     }
+}
+
+/// Returns whether a version is an alpha version.
+pub(super) fn is_alpha(version: &str) -> bool {
+    Stability::from_version(version) == Stability::Alpha
 }
 
 /// Returns whether a text is a version such as `v1` or `v2beta1`.

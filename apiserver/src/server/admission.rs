@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use registry_core::features::Feature;
 use registry_core::registry::{InstalledApi, Services};
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
@@ -55,12 +56,16 @@ pub(super) fn chain(
         configuration,
         default_tolerations: options.admission.default_tolerations(),
         metrics: metrics.resources().clone(),
+        features: options.feature_gates().features(),
     };
     for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
     add_policies(&mut chain, installed, &services.access, metrics.admission(), None);
+    if !options.feature_gates().is_enabled(Feature::MutatingAdmissionPolicy) {
+        chain.mutating.retain(|plugin| plugin.name() != Feature::MutatingAdmissionPolicy.name());
+    }
     add_authored(&mut chain);
     options.admission.apply(&mut chain)?;
     Ok(chain)

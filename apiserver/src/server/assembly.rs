@@ -64,8 +64,9 @@ pub(super) fn attach_rules(
 ) -> resources::AttachedWork {
     count_durations(installed, metrics.resources());
     resources::api::rbac::prevent_escalation(installed, &dependencies.services);
-    resources::api::resource::restrict_access(installed, &dependencies.services);
-    let mut attached = resources::attach_hooks(installed, options.serving.service_allocation());
+    let features = options.feature_gates().features();
+    resources::api::resource::restrict_access(installed, &dependencies.services, features);
+    let mut attached = resources::attach_hooks(installed, options.serving.service_allocation(), features);
     if engine.has_one_server() {
         attached.informers.clear();
     }

@@ -15,7 +15,7 @@ use crate::authorization::{Authorization, Authorizer};
 use crate::faults::Faults;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
-use crate::options::Options;
+use crate::options::{Options, ServedResources};
 use crate::server::error::ServerError;
 #[cfg(feature = "embedded")]
 use crate::storage::Backends;
@@ -192,7 +192,12 @@ impl ServerBuilder {
         let services = dependencies.services.clone();
         let counted = metrics.storage().clone();
         let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
-        let storages = storages.with_encryption(encryption.clone()).with_overrides(opened.overrides.clone());
+        let features = self.options.feature_gates().features();
+        let oldest_reader = self.options.emulation.releases().min_compatibility;
+        let storages = storages
+            .with_encryption(encryption.clone())
+            .with_overrides(opened.overrides.clone())
+            .with_release(features, oldest_reader);
         #[cfg(feature = "embedded")]
         let storages = storages.with_backends(Backends::new(self.authored.backends.clone()));
         let storages = Arc::new(storages);
@@ -303,16 +308,13 @@ impl ServerBuilder {
 
     /// Installs the resources of every map that are enabled.
     fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
-        let runtime_config = self.options.runtime_config();
-        runtime_config.warn(&self.declared());
-        let gates = self.options.feature_gates();
-        let is_served = |resource: &ResourceDescription| {
-            runtime_config.is_enabled(resource)
-                && resource.feature.is_none_or(|feature| gates.is_enabled(feature))
-        };
+        let declared = self.declared();
+        self.options.runtime_config().warn(&declared, self.options.emulation.releases());
+        self.options.feature_gates().warn();
+        let served = ServedResources::new(&self.options, &declared)?;
         let mut installed = InstalledApi::default();
         for map in self.all_maps() {
-            let paths = map.install(storages, &is_served)?.paths;
+            let paths = map.install(storages, &|resource| served.contains(resource))?.paths;
             installed.paths.extend(paths);
         }
         Ok(installed)

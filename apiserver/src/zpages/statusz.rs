@@ -2,15 +2,16 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use registry_core::release::Release;
 use serde_json::{Map, Value, json};
 
-use crate::version::{EMULATION_VERSION, GIT_VERSION};
+use crate::version::GIT_VERSION;
 
 /// The endpoints for operators.
 const PATHS: [&str; 7] = ["/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version"];
 
 /// Returns the state as text.
-pub(super) fn text(started: Timestamp, now: Timestamp) -> String {
+pub(super) fn text(started: Timestamp, now: Timestamp, emulation: Release) -> String {
     // The date as `date` prints it.
     let since = started.to_zoned(TimeZone::UTC).strftime("%a %b %e %H:%M:%S UTC %Y");
     let up = seconds_between(started, now);
@@ -18,18 +19,18 @@ pub(super) fn text(started: Timestamp, now: Timestamp) -> String {
     let version = binary_version();
     let paths = PATHS.join(" ");
     format!(
-        "\nStarted:  {since}\nUp:  {hours} hr {minutes:02} min {seconds:02} sec\nGo version:  none\nBinary version:  {version}\nEmulation version:  {EMULATION_VERSION}\nPaths:  {paths}\n"
+        "\nStarted:  {since}\nUp:  {hours} hr {minutes:02} min {seconds:02} sec\nGo version:  none\nBinary version:  {version}\nEmulation version:  {emulation}\nPaths:  {paths}\n"
     )
 }
 
 /// Returns the fields of the object.
-pub(super) fn object(started: Timestamp, now: Timestamp) -> Map<String, Value> {
+pub(super) fn object(started: Timestamp, now: Timestamp, emulation: Release) -> Map<String, Value> {
     let fields = [
         ("startTime", started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into()),
         ("uptimeSeconds", seconds_between(started, now).into()),
         ("goVersion", "".into()),
         ("binaryVersion", binary_version().into()),
-        ("emulationVersion", EMULATION_VERSION.into()),
+        ("emulationVersion", emulation.to_string().into()),
         ("paths", json!(PATHS)),
     ];
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -62,8 +63,9 @@ Paths:  /flagz /healthz /livez /metrics /readyz /statusz /version
 ",
             env!("CARGO_PKG_VERSION")
         );
-        assert_eq!(text(started, now), expected);
-        let object = object(started, now);
+        let emulation = Release::new(1, 36);
+        assert_eq!(text(started, now, emulation), expected);
+        let object = object(started, now, emulation);
         assert_eq!(object["startTime"], "2026-11-02T03:34:51Z");
         assert_eq!(object["uptimeSeconds"], 90_009);
         assert_eq!(seconds_between(now, started), 0, "a clock that was set back");

@@ -28,6 +28,7 @@ mod custom_resources;
 mod egress;
 mod empty_lists;
 mod etcd_overrides;
+mod emulation;
 mod evictions;
 mod external_signer;
 mod extremes;

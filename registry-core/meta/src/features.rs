@@ -1,73 +1,130 @@
-//! Features that an operator can enable or disable, and that kinds can belong to (`feature_gate = …`).
+//! Features that an operator can enable or disable, and that kinds and fields can belong to.
 //!
 //! Kubernetes concept:
 //! [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
 
-/// A feature with a gate. The feature has the name of the gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature {
-    /// CBOR in requests and responses. Storage remains JSON.
-    CBORServingAndStorage,
-    /// ClusterTrustBundles.
-    ClusterTrustBundle,
-    /// Workloads and PodGroups.
-    GenericWorkload,
-    /// PodCertificateRequests.
-    PodCertificateRequest,
-    /// StorageVersionMigrations.
-    StorageVersionMigrator,
-}
-
-/// The maturity of a feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// May change or disappear without notice.
-    Alpha,
-    /// May change in details.
-    Beta,
-}
-
-// === impl Feature ===
-
-impl Feature {
-    /// All features, by name.
-    pub const ALL: [Self; 5] = [
-        Self::CBORServingAndStorage,
-        Self::ClusterTrustBundle,
-        Self::GenericWorkload,
-        Self::PodCertificateRequest,
-        Self::StorageVersionMigrator,
-    ];
-
-    /// Returns the name of the gate.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CBORServingAndStorage => "CBORServingAndStorage",
-            Self::ClusterTrustBundle => "ClusterTrustBundle",
-            Self::GenericWorkload => "GenericWorkload",
-            Self::PodCertificateRequest => "PodCertificateRequest",
-            Self::StorageVersionMigrator => "StorageVersionMigrator",
+/// Declares the features, with kube-apiserver's default in the release that this server implements.
+macro_rules! features {
+    ($($(#[$doc:meta])* $name:ident = $default:literal,)*) => {
+        /// A feature with a gate. The feature has the name of the gate.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Feature {
+            $($(#[$doc])* $name,)*
         }
-    }
 
-    /// Returns the maturity in the version of Kubernetes that this server implements.
-    pub const fn stage(self) -> Stage {
-        match self {
-            Self::CBORServingAndStorage | Self::GenericWorkload => Stage::Alpha,
-            Self::ClusterTrustBundle | Self::PodCertificateRequest | Self::StorageVersionMigrator => {
-                Stage::Beta
+        impl Feature {
+            /// All features, by name.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Returns the name of the gate.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// Returns kube-apiserver's default in the release that this server implements.
+            pub const fn is_enabled_by_default(self) -> bool {
+                match self {
+                    $(Self::$name => $default,)*
+                }
             }
         }
-    }
+    };
+}
 
-    /// Returns kube-apiserver's default.
-    pub const fn is_enabled_by_default(self) -> bool {
-        match self {
-            Self::CBORServingAndStorage
-            | Self::ClusterTrustBundle
-            | Self::GenericWorkload
-            | Self::PodCertificateRequest
-            | Self::StorageVersionMigrator => false,
-        }
+features! {
+    /// CBOR in requests and responses. Storage remains JSON.
+    CBORServingAndStorage = false,
+    /// Tokens of service accounts for CSI drivers in the secrets of a request.
+    CSIServiceAccountTokenSecrets = true,
+    /// ClusterTrustBundles.
+    ClusterTrustBundle = false,
+    /// `/flagz`.
+    ComponentFlagz = true,
+    /// `/statusz`.
+    ComponentStatusz = true,
+    /// Restart policies and rules of single containers.
+    ContainerRestartRules = true,
+    /// Taints of devices.
+    DRADeviceTaints = true,
+    /// Devices that are requested like other resources.
+    DRAExtendedResource = true,
+    /// Permissions for parts of the status of ResourceClaims.
+    DRAResourceClaimGranularStatusAuthorization = true,
+    /// The number of terminating pods in the status of Deployments and ReplicaSets.
+    DeploymentReplicaSetTerminatingReplicas = true,
+    /// Claims of devices.
+    DynamicResourceAllocation = true,
+    /// Environment variables from files of a volume.
+    EnvFiles = true,
+    /// Workloads and PodGroups.
+    GenericWorkload = false,
+    /// Tolerances of single HorizontalPodAutoscalers.
+    HPAConfigurableTolerance = true,
+    /// Host names that differ from a pod's name and domain.
+    HostnameOverride = true,
+    /// Volumes that are images of containers.
+    ImageVolume = true,
+    /// Access of kubelets to the ServiceAccounts of their pods.
+    KubeletServiceAccountTokenForCredentialProviders = true,
+    /// Service addresses from ServiceCIDRs. Without it they are those of `--service-cluster-ip-range`.
+    MultiCIDRServiceAllocator = true,
+    /// Numbers of volumes of a node that change while it runs.
+    MutableCSINodeAllocatableCount = true,
+    /// The admission plug-in of MutatingAdmissionPolicies.
+    MutatingAdmissionPolicy = true,
+    /// Features that nodes declare, and the admission plug-in that compares them.
+    NodeDeclaredFeatures = true,
+    /// PodCertificateRequests.
+    PodCertificateRequest = false,
+    /// Resources of a whole pod.
+    PodLevelResources = true,
+    /// The generation of a pod that a kubelet has seen.
+    PodObservedGenerationTracking = true,
+    /// The admission plug-in that gives pods the zone and the region of their node.
+    PodTopologyLabelsAdmission = true,
+    /// Traffic to the same zone or node, as a preference of Services.
+    PreferSameTrafficDistribution = true,
+    /// Names of Services that begin with a digit.
+    RelaxedServiceNameValidation = true,
+    /// The health of devices in the status of containers.
+    ResourceHealthStatus = true,
+    /// StorageVersionMigrations.
+    StorageVersionMigrator = false,
+    /// Attributes of volumes that change while they are used.
+    VolumeAttributesClass = true,
+}
+
+/// The features that a server has enabled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features(u64);
+
+// === impl Features ===
+
+impl Features {
+    /// Returns whether a feature is enabled.
+    pub const fn contains(self, feature: Feature) -> bool {
+        self.0 & bit(feature) != 0
     }
 }
+
+/// Returns the bit of a feature.
+const fn bit(feature: Feature) -> u64 {
+    1 << feature as u64
+}
+
+/// The defaults of the release that this server implements.
+impl Default for Features {
+    fn default() -> Self {
+        Feature::ALL.iter().copied().filter(|feature| feature.is_enabled_by_default()).collect()
+    }
+}
+
+impl FromIterator<Feature> for Features {
+    fn from_iter<I: IntoIterator<Item = Feature>>(features: I) -> Self {
+        Self(features.into_iter().fold(0, |bits, feature| bits | bit(feature)))
+    }
+}
+
+const _: () = assert!(Feature::ALL.len() <= 64, "a feature is a bit of `Features`");

@@ -18,6 +18,7 @@
 //! | [`budget`] | the limits of the work that one request causes |
 //! | [`backoff`] | pauses between attempts that fail |
 //! | [`features`] | the features that an operator can enable or disable |
+//! | [`release`] | releases of Kubernetes, and the time in which they serve a kind |
 //!
 //! Kubernetes concept: [API conventions](https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md).
 
@@ -30,6 +31,7 @@ pub mod identity;
 pub mod json_path;
 pub mod object;
 pub mod options;
+pub mod release;
 pub mod selector;
 pub mod status;
 pub mod time;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use crate::api::GroupVersionResource;
 use crate::capabilities;
+use crate::features::Features;
+use crate::release::Release;
 use crate::resource::{Resource, ResourceDescription, ResourceType, Versions};
 use crate::rest::{Capabilities, Storage};
 use crate::storage::{EncodingBudget, Interface, StorageError};
@@ -144,6 +146,17 @@ pub trait OpenStorage: Send + Sync {
     /// Returns the prefix of all keys, for example `/registry`.
     fn prefix(&self) -> &str;
 
+    /// Returns the enabled features. By default these are kube-apiserver's.
+    fn features(&self) -> Features {
+        Features::default()
+    }
+
+    /// Returns the oldest release whose servers must be able to read the objects. (`--min-compatibility-version`.) By default
+    /// there are no others, and objects are stored as the hub.
+    fn oldest_reader(&self) -> Option<Release> {
+        None
+    }
+
     /// Returns the operator's options for this resource's store.
     fn store_options(&self, _resource: &ResourceType) -> StoreOptions {
         StoreOptions::default()
@@ -270,7 +283,7 @@ impl StorageMap {
     ) -> Result<InstalledApi, StorageError> {
         let mut installed = InstalledApi::default();
         let services = storage.services();
-        let types = self.instantiate(enabled);
+        let types = self.instantiate(enabled, storage.features());
         for entry in self.versions.iter().flat_map(|version| version.entries) {
             if !enabled(entry.resource) {
                 continue;
@@ -298,7 +311,11 @@ impl StorageMap {
 
     /// Creates the run-time type of every enabled resource, and of all other versions of the enabled kinds that are stored;
     /// spokes share their hub.
-    fn instantiate(&self, enabled: &dyn Fn(&ResourceDescription) -> bool) -> ResourceTypes {
+    fn instantiate(
+        &self,
+        enabled: &dyn Fn(&ResourceDescription) -> bool,
+        features: Features,
+    ) -> ResourceTypes {
         let resources =
             || self.versions.iter().flat_map(|version| version.entries).map(|entry| entry.resource);
         let kinds: BTreeSet<GroupVersionResource> = resources()
@@ -309,9 +326,10 @@ impl StorageMap {
         for resource in resources().filter(|resource| kinds.contains(&resource.stored().resource())) {
             let hub = resource.hub.map(|conversion| {
                 let hub = conversion.hub;
-                types.entry(hub.resource()).or_insert_with(|| hub.instantiate()).clone()
+                let instantiate = || hub.instantiate_below(None, features);
+                types.entry(hub.resource()).or_insert_with(instantiate).clone()
             });
-            types.entry(resource.resource()).or_insert_with(|| resource.instantiate_below(hub));
+            types.entry(resource.resource()).or_insert_with(|| resource.instantiate_below(hub, features));
         }
         types
     }
@@ -334,14 +352,18 @@ fn open_store(
     let is_spoke = |candidate: &&Arc<ResourceType>| {
         candidate.hub.as_ref().is_some_and(|conversion| conversion.hub.is(hub))
     };
-    let versions = Arc::new(Versions::new(hub.clone(), types.values().filter(is_spoke).cloned()));
+    let versions = Versions::new(hub.clone(), types.values().filter(is_spoke).cloned());
+    let versions = Arc::new(match storage.oldest_reader() {
+        Some(release) => versions.readable_by(release),
+        None => versions,
+    });
     Ok((open_versions(&versions, storage)?, versions))
 }
 
 /// Opens the store of a kind's objects.
 fn open_versions(versions: &Arc<Versions>, storage: &dyn OpenStorage) -> Result<Arc<Store>, StorageError> {
     let hub = versions.hub();
-    let options = storage.store_options(hub);
+    let options = StoreOptions { features: storage.features(), ..storage.store_options(hub) };
     Ok(Store::with_options(hub.clone(), storage.open(versions)?, storage.prefix(), options))
 }
 

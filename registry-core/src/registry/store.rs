@@ -27,7 +27,8 @@ use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusE
 use crate::codec::json::Parts;
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
-use crate::resource::{ObjectStrategy, ResourceType, TableColumns, with_unstored_defaults};
+use crate::features::Features;
+use crate::resource::{GatedField, ObjectStrategy, ResourceType, TableColumns, with_unstored_defaults};
 use crate::rest::Storage;
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
@@ -67,6 +68,8 @@ pub struct Store {
     options: StoreOptions,
     hooks: ArcSwap<Vec<Arc<dyn StoreHooks>>>,
     blank_status: OnceLock<Option<Value>>,
+    /// The fields whose features are disabled.
+    disabled_fields: Box<[GatedField]>,
 }
 
 /// Store options set by the operator.
@@ -77,13 +80,20 @@ pub struct StoreOptions {
     pub time_to_live_seconds: Option<u64>,
     /// Maximum number of concurrent deletions of a `deletecollection`; at least 1.
     pub delete_collection_workers: usize,
+    /// The enabled features.
+    pub features: Features,
     /// Whether a garbage collector runs: without one, its finalizers would never be removed.
     pub garbage_collection: bool,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { time_to_live_seconds: None, delete_collection_workers: 8, garbage_collection: true }
+        Self {
+            time_to_live_seconds: None,
+            delete_collection_workers: 8,
+            features: Features::default(),
+            garbage_collection: true,
+        }
     }
 }
 
@@ -103,6 +113,8 @@ impl Store {
         options: StoreOptions,
     ) -> Arc<Self> {
         let root = format!("{}/{}", prefix.trim_end_matches('/'), resource.storage_prefix);
+        let gated = resource.strategy.gated_fields().into_iter();
+        let disabled_fields = gated.filter(|field| !options.features.contains(field.feature)).collect();
         Arc::new(Self {
             resource,
             storage,
@@ -110,7 +122,15 @@ impl Store {
             options,
             hooks: ArcSwap::default(),
             blank_status: OnceLock::new(),
+            disabled_fields,
         })
+    }
+
+    /// Removes the fields whose features are disabled, unless the stored object has them.
+    fn drop_disabled_fields(&self, new: &mut Object, old: Option<&Object>) {
+        for field in &self.disabled_fields {
+            field.drop_from(new, old);
+        }
     }
 
     /// Returns the resource.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::api::{GroupVersionKind, Object, Preconditions, Scope, StatusError};
 use crate::codec::stored;
 use crate::context::RequestContext;
+use crate::release::Lifecycle;
 use crate::resource::{ObjectStrategy, ResourceDescription, ScalePaths, SelectableField};
 use crate::rest::{Answer, UpdatedObject};
 use crate::schema::{FieldOrder, Schema};
@@ -258,6 +259,7 @@ pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> Resour
         storage_prefix: "widgets",
         enabled_by_default: true,
         feature: None,
+        lifecycle: Lifecycle { introduced: None, removed: None },
         selectable: &[SelectableField {
             name: "spec.color",
             path: &["spec", "color"],

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
-use crate::features::Feature;
+use crate::features::{Feature, Features};
+use crate::release::Lifecycle;
 use crate::schema::Schema;
 
 use super::conversion::{Conversion, ConversionDescription};
@@ -36,6 +37,8 @@ pub struct ResourceDescription {
     pub enabled_by_default: bool,
     /// The feature that must be enabled, in addition, for the resource to be served; `None` if it belongs to none.
     pub feature: Option<Feature>,
+    /// The releases of Kubernetes that serve this version.
+    pub lifecycle: Lifecycle,
     /// The selectable fields in addition to `metadata.name` and `metadata.namespace`, which all resources have.
     pub selectable: &'static [SelectableField],
     /// Names of selectable fields with an index for lists and watches.
@@ -105,13 +108,20 @@ impl ResourceDescription {
         }
     }
 
-    /// Creates the run-time form, including its hub's. Storage maps create one for each resource and share it.
+    /// Creates the run-time form, including its hub's, with the default features. Storage maps create one for each resource
+    /// and share it.
     pub fn instantiate(&self) -> Arc<ResourceType> {
-        self.instantiate_below(self.hub.map(|conversion| conversion.hub.instantiate()))
+        self.instantiate_below(self.hub.map(|conversion| conversion.hub.instantiate()), Features::default())
     }
 
-    /// Creates the run-time form of a resource, given that of its hub.
-    pub(crate) fn instantiate_below(&self, hub: Option<Arc<ResourceType>>) -> Arc<ResourceType> {
+    /// Creates the run-time form of a resource on a server with these features, given that of its hub.
+    pub(crate) fn instantiate_below(
+        &self,
+        hub: Option<Arc<ResourceType>>,
+        features: Features,
+    ) -> Arc<ResourceType> {
+        let strategy = (self.strategy)();
+        let strategy = strategy.for_features(features).unwrap_or(strategy);
         let hub = self.hub.zip(hub).map(|(conversion, hub)| Arc::new(Conversion::described(conversion, hub)));
         Arc::new(ResourceType {
             kind: self.kind,
@@ -135,9 +145,10 @@ impl ResourceDescription {
             serves_deletecollection: self.serves_deletecollection,
             is_builtin: self.is_builtin,
             write_rules: self.write_rules,
-            strategy: (self.strategy)(),
+            strategy,
             schema: SchemaSource::once(self.schema),
             hub,
+            lifecycle: self.lifecycle,
             declared_at: self.declared_at.into(),
         })
     }

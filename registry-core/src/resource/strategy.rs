@@ -7,6 +7,8 @@
 //! Kubernetes concept: `rest.RESTCreateStrategy`, `RESTUpdateStrategy`, `RESTDeleteStrategy`,
 //! `RESTGracefulDeleteStrategy`, `ResetFieldsStrategy`.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -17,7 +19,9 @@ use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{DeleteOptions, Object, PropagationPolicy};
 use crate::budget::{Budget, Exhausted};
 use crate::context::RequestContext;
+use crate::features::Features;
 
+use super::gated::GatedField;
 use super::typed::{check, edit};
 
 /// Hooks that operate on the untyped object. Every hook has a default, so a strategy implements only what differs.
@@ -26,6 +30,17 @@ use super::typed::{check, edit};
 /// validation, and protecting `status` from writes through the main resource (and everything else from writes through
 /// the `status` subresource).
 pub trait ObjectStrategy: Send + Sync + 'static {
+    /// Returns the rules on a server with these features; `None` if they are the same with any.
+    fn for_features(&self, _features: Features) -> Option<Arc<dyn ObjectStrategy>> {
+        None
+    }
+
+    /// Returns the fields that exist only while a feature is enabled: writes without the feature drop them, unless the stored
+    /// object has them.
+    fn gated_fields(&self) -> Vec<GatedField> {
+        Vec::new()
+    }
+
     /// Sets defaults that the schema cannot express because they depend on other fields. Called for every decoded
     /// object.
     fn apply_defaults(&self, _object: &mut Object) {}

@@ -3,15 +3,17 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::FutureExt as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::Object;
+use crate::api::{Object, compare_versions};
 use crate::budget::Budget;
 use crate::codec::{Limits, protobuf, stored};
+use crate::release::Release;
 use crate::schema::Schema;
-use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue};
+use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, StoredVersionError};
 
 use super::ResourceType;
 use super::conversion::{ConversionError, only};
@@ -27,6 +29,8 @@ const NEW_DEFAULTS_FACTOR: usize = 16;
 pub struct Versions {
     hub: Arc<ResourceType>,
     spokes: Box<[Arc<ResourceType>]>,
+    /// The version in which objects are stored; `None` if it is the hub's.
+    stored: Option<Arc<ResourceType>>,
 }
 
 // === impl Versions ===
@@ -39,7 +43,25 @@ impl Versions {
 
     /// Creates the set of a hub and its spokes.
     pub fn new(hub: Arc<ResourceType>, spokes: impl IntoIterator<Item = Arc<ResourceType>>) -> Self {
-        Self { hub, spokes: spokes.into_iter().collect() }
+        Self { hub, spokes: spokes.into_iter().collect(), stored: None }
+    }
+
+    /// Stores objects in the newest version that servers of a release know: the hub's if they know it, or if they know none.
+    ///
+    /// Kubernetes concept: `emulatedStorageVersion` in `k8s.io/apiserver/pkg/server/storage`.
+    #[must_use]
+    pub fn readable_by(self, release: Release) -> Self {
+        if self.hub.lifecycle.is_introduced(release) {
+            return self;
+        }
+        let known = self.spokes.iter().filter(|spoke| spoke.lifecycle.is_introduced(release));
+        let stored = known.max_by(|a, b| compare_versions(a.kind.version, b.kind.version)).cloned();
+        Self { stored, ..self }
+    }
+
+    /// Returns the version in which objects are stored.
+    pub fn stored(&self) -> &Arc<ResourceType> {
+        self.stored.as_ref().unwrap_or(&self.hub)
     }
 
     /// Returns the resource whose objects are stored.
@@ -209,6 +231,13 @@ fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
 impl AttributesOf for Versions {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue> {
         self.hub.attributes_of(value)
+    }
+
+    fn at_rest(&self, canonical: &[u8]) -> Result<Option<Bytes>, StoredVersionError> {
+        let Some(stored) = &self.stored else { return Ok(None) };
+        let object = stored::decode(canonical).map_err(|error| StoredVersionError(error.into()))?;
+        let object = stored.convert_stored_here(object).map_err(|error| StoredVersionError(error.into()))?;
+        Ok(Some(stored::encode(&object, stored.schema().field_order())))
     }
 
     fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {

@@ -57,6 +57,14 @@ pub trait AttributesOf: Send + Sync + 'static {
     /// Fails if the value is not an object of the resource: something else wrote it, or it is damaged.
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue>;
 
+    /// Returns the encoding in which a canonical value is stored; `None` if it is stored as it is.
+    ///
+    /// # Errors
+    /// Fails if it cannot be converted.
+    fn at_rest(&self, _canonical: &[u8]) -> Result<Option<Bytes>, StoredVersionError> {
+        Ok(None)
+    }
+
     /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
     /// version of the kind, under an earlier schema, or by a server with other checks.
     ///
@@ -70,6 +78,11 @@ pub trait AttributesOf: Send + Sync + 'static {
         Ok(CanonicalForm::Same)
     }
 }
+
+/// A value cannot be converted into the version in which it is stored. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("it cannot be converted into the stored version: {0}")]
+pub struct StoredVersionError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// The canonical encoding of a stored value.
 pub enum CanonicalForm {

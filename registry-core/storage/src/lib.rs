@@ -53,6 +53,7 @@ pub mod versioned;
 
 pub use entry::{
     Attributes, AttributesOf, CanonicalForm, Encoding, EncodingBudget, Entry, InvalidValue, StoredObject,
+    StoredVersionError,
 };
 pub use error::{StorageError, WatchError};
 pub use interface::{

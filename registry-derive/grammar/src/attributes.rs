@@ -4,6 +4,7 @@ pub(crate) mod column;
 pub(crate) mod habits;
 pub(crate) mod list;
 pub(crate) mod path;
+pub(crate) mod release;
 pub(crate) mod scale;
 pub(crate) mod seconds;
 pub(crate) mod subresource;
@@ -13,6 +14,7 @@ use darling::{FromDeriveInput, FromField, FromMeta, ast};
 
 use column::ColumnAttribute;
 use list::{PathList, TextList};
+use release::Release;
 use scale::ScaleAttribute;
 use seconds::Seconds;
 use subresource::SubresourceAttribute;
@@ -42,6 +44,8 @@ pub(crate) struct Attributes {
     pub(crate) hub: Option<syn::Path>,
     pub(crate) off_by_default: Flag,
     pub(crate) feature_gate: Option<syn::Path>,
+    pub(crate) introduced: Option<Release>,
+    pub(crate) removed: Option<Release>,
 
     // --- what it is made of
     pub(crate) object: Option<syn::Path>,

@@ -13,6 +13,7 @@ use syn::{DeriveInput, Ident, LitStr, Path, Type};
 use crate::attributes::column::ColumnAttribute;
 use crate::attributes::habits;
 use crate::attributes::path::FieldPath;
+use crate::attributes::release::Release;
 use crate::attributes::scale::ScaleAttribute;
 use crate::attributes::subresource::SubresourceAttribute;
 use crate::attributes::{Attributes, ScopeAttribute};
@@ -49,6 +50,10 @@ pub struct ResourceModel {
     pub is_off_by_default: bool,
     /// The feature that the resource belongs to; `None` if it belongs to none.
     pub feature_gate: Option<Path>,
+    /// The first release of Kubernetes that serves the version; `None` for one that all supported releases serve.
+    pub introduced: Option<Release>,
+    /// The first release of Kubernetes that no longer serves the version.
+    pub removed: Option<Release>,
     /// The stored version, if objects are converted; `None` if they are stored as they are.
     pub hub: Option<Path>,
     /// The function that returns the schema; `None` means the default for the kind of object.
@@ -194,6 +199,8 @@ impl ResourceModel {
             hub: attributes.hub,
             is_off_by_default: attributes.off_by_default.is_present(),
             feature_gate: attributes.feature_gate,
+            introduced: attributes.introduced,
+            removed: attributes.removed,
             schema: attributes.schema,
             selectable: attributes.selectable.0,
             indexes: attributes.index.0,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use registry_grammar::{
-    ColumnAttribute, ColumnFormat, ColumnKind, Columns, FieldPath, ObjectKind, ResourceModel, ResourceScope,
+    ColumnAttribute, ColumnFormat, ColumnKind, Columns, FieldPath, ObjectKind, Release, ResourceModel,
+    ResourceScope,
 };
 use syn::spanned::Spanned;
 
@@ -29,6 +30,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let hub = conversion::constant(model);
     let enabled_by_default = !model.is_off_by_default;
     let feature = feature(model);
+    let lifecycle = lifecycle(model);
     let fields = fields(model);
     let columns = columns(model);
     let row_conditions = optional(model.row_conditions.as_ref().map(|function| quote!(#function)));
@@ -56,6 +58,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                 storage_prefix: #storage_prefix,
                 enabled_by_default: #enabled_by_default,
                 feature: #feature,
+                lifecycle: #lifecycle,
                 #fields
                 columns: #columns,
                 row_conditions: #row_conditions,
@@ -94,6 +97,20 @@ fn feature(model: &ResourceModel) -> TokenStream {
             .as_ref()
             .map(|feature| quote_spanned!(feature.span()=> ::registry_core::features::Feature::#feature)),
     )
+}
+
+/// Generates the releases in which the version is served.
+fn lifecycle(model: &ResourceModel) -> TokenStream {
+    let release =
+        |release: Option<Release>| {
+            optional(release.map(
+                |Release { major, minor }| quote!(::registry_core::release::Release::new(#major, #minor)),
+            ))
+        };
+    let (introduced, removed) = (release(model.introduced), release(model.removed));
+    quote! {
+        ::registry_core::release::Lifecycle { introduced: #introduced, removed: #removed }
+    }
 }
 
 /// Generates the selectable fields, their names, and the indexes.

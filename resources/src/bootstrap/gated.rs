@@ -7,6 +7,7 @@ use registry_core::features::Feature;
 use registry_core::resource::Resource;
 use serde_json::{Value, json};
 
+use super::withheld;
 use crate::api::rbac::clusterrolebindings::ClusterRoleBindings;
 use crate::api::rbac::clusterroles::ClusterRoles;
 use crate::support::bootstrap_objects::bootstrap_objects;
@@ -134,6 +135,8 @@ fn rules() -> Vec<GatedRule> {
 /// Returns the default ClusterRoles of a server with these features.
 pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
     let mut roles = bootstrap_objects::<ClusterRoles>();
+    roles.retain(|role| withheld::exists(role.name(), features));
+    roles.iter_mut().for_each(|role| withheld::withhold(role, features));
     roles.extend(enabled(features).map(|role| named::<ClusterRoles>(role.name)));
     for rule in rules().into_iter().filter(|rule| features.contains(&rule.feature)) {
         let Some(role) = roles.iter_mut().find(|role| role.name() == rule.role) else { continue };
@@ -147,6 +150,7 @@ pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
 /// Returns the default ClusterRoleBindings of a server with these features.
 pub(super) fn cluster_role_bindings(features: &[Feature]) -> Vec<Object> {
     let mut bindings = bootstrap_objects::<ClusterRoleBindings>();
+    bindings.retain(|binding| withheld::exists(binding.name(), features));
     bindings.extend(enabled(features).map(|role| {
         let mut binding = named::<ClusterRoleBindings>(role.name);
         binding.set(&["roleRef"], json!({ "apiGroup": RBAC, "kind": "ClusterRole", "name": role.name }));
@@ -207,13 +211,15 @@ mod tests {
 
     #[test]
     fn every_rule_has_a_role() {
-        let all = cluster_roles(&Feature::ALL);
+        let all = cluster_roles(Feature::ALL);
         for rule in rules() {
             let role = all.iter().find(|role| role.name() == rule.role);
             let rules = role.and_then(|role| role.get(&["rules"])).and_then(Value::as_array);
             assert!(rules.is_some_and(|rules| rules.contains(&rule.value())), "{}", rule.role);
         }
-        assert_eq!(cluster_roles(&[]), bootstrap_objects::<ClusterRoles>());
-        assert_eq!(cluster_role_bindings(&[]), bootstrap_objects::<ClusterRoleBindings>());
+        let default: Vec<Feature> =
+            Feature::ALL.iter().copied().filter(|feature| feature.is_enabled_by_default()).collect();
+        assert_eq!(cluster_roles(&default), bootstrap_objects::<ClusterRoles>());
+        assert_eq!(cluster_role_bindings(&default), bootstrap_objects::<ClusterRoleBindings>());
     }
 }

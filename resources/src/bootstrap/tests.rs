@@ -1,3 +1,4 @@
+use registry_core::features::Features;
 use registry_core::resource::Resource;
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc as _;
@@ -25,11 +26,11 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
         host_name: None,
         secure_port: 6443,
         authentication: PublishedAuthentication::default(),
-        features: Vec::new(),
+        features: Feature::ALL.to_vec(),
     };
     let node_ports = NodePortRange::default();
     let ranges = ServiceAllocation { addresses: facts.service_ranges, node_ports };
-    let mut hooks = crate::attach_hooks(&installed, ranges).hooks;
+    let mut hooks = crate::attach_hooks(&installed, ranges, Features::default()).hooks;
     hooks.extend(post_start_hooks(&installed, &facts));
     for hook in &hooks {
         hook.run().await.unwrap();

@@ -185,6 +185,9 @@ registry_core::storage_map! {
             "v1beta1" => {
                 "mutatingadmissionpolicies" => Main<crate::api::admissionregistration::mutatingadmissionpolicies::v1beta1::MutatingAdmissionPoliciesV1beta1>,
                 "mutatingadmissionpolicybindings" => Main<crate::api::admissionregistration::mutatingadmissionpolicybindings::v1beta1::MutatingAdmissionPolicyBindingsV1beta1>,
+                "validatingadmissionpolicies" => Main<crate::api::admissionregistration::validatingadmissionpolicies::v1beta1::ValidatingAdmissionPoliciesV1beta1>,
+                "validatingadmissionpolicies/status" => Status<crate::api::admissionregistration::validatingadmissionpolicies::v1beta1::ValidatingAdmissionPoliciesV1beta1>,
+                "validatingadmissionpolicybindings" => Main<crate::api::admissionregistration::validatingadmissionpolicybindings::v1beta1::ValidatingAdmissionPolicyBindingsV1beta1>,
             },
         },
         "apiextensions.k8s.io" => {

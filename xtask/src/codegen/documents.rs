@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use registry_grammar::{FieldPath, ResourceScope, reference};
+use registry_grammar::{FieldPath, Release, ResourceScope, reference};
 
 use super::Crate;
 use super::output::Output;
@@ -19,7 +19,8 @@ const HEAD: &str = "<!-- Written by `cargo xtask codegen` from the annotated str
 Every resource the workspace declares, package by package. `metadata.name` and `metadata.namespace` can be
 selected everywhere; fields in *italics* are indexed. A resource itself serves `create`, `delete`, `deletecollection`,
 `get`, `list`, `patch`, `update` and `watch`; `status` and `scale` serve `get`, `patch` and `update`. What is not `on` is
-served only if `--runtime-config` enables it, and, where a feature is named, `--feature-gates` too.
+served only if `--runtime-config` enables it, and, where a feature is named, `--feature-gates` too; what has releases only in
+those that `--emulated-version` can name.
 ";
 
 /// The reference.
@@ -91,10 +92,13 @@ fn row(declared: &Declared) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// Returns whether the resource is served by default, and its feature.
+/// Returns whether the resource is served by default, its feature, and the releases that serve it.
 fn default(declared: &Declared) -> String {
     let model = &declared.model;
-    let default = if model.is_off_by_default { "off" } else { "on" };
+    let mut words = vec![if model.is_off_by_default { "off" } else { "on" }.to_owned()];
     let feature = model.feature_gate.as_ref().and_then(syn::Path::get_ident);
-    feature.map_or_else(|| default.to_owned(), |feature| format!("{default}, `{feature}`"))
+    words.extend(feature.map(|feature| format!("`{feature}`")));
+    words.extend(model.introduced.map(|Release { major, minor }| format!("since {major}.{minor}")));
+    words.extend(model.removed.map(|Release { major, minor }| format!("before {major}.{minor}")));
+    words.join(", ")
 }

@@ -49,12 +49,6 @@ pub(super) const FLAGS: &[Flag] = &[
     ),
     refused("disabled-metrics", "metrics cannot be disabled", "drop metrics where they are collected"),
     accepted(
-        "emulated-version",
-        Values::Only(&["1.36", "kube=1.36"]),
-        "the server is compatible with this version of Kubernetes",
-    ),
-    accepted("emulation-forward-compatible", Values::Only(&["false"]), "no other version is emulated"),
-    accepted(
         "enable-logs-handler",
         Values::Only(&["false"]),
         "the server writes no log files that it could serve",
@@ -84,11 +78,6 @@ pub(super) const FLAGS: &[Flag] = &[
     accepted("log-text-info-buffer-size", Values::Quantity, LOG_AT_ONCE),
     accepted("log-text-split-stream", Values::Only(&["false"]), "the whole log goes to stderr"),
     accepted("max-connection-bytes-per-sec", Values::Only(&["0"]), "connections of users are not throttled"),
-    accepted(
-        "min-compatibility-version",
-        Values::Only(&["1.36", "kube=1.36"]),
-        "the server is compatible with this version of Kubernetes",
-    ),
     refused("peer-advertise-ip", NO_PEERS, SAME_SERVERS),
     refused("peer-advertise-port", NO_PEERS, SAME_SERVERS),
     refused("peer-ca-file", NO_PEERS, SAME_SERVERS),
@@ -103,11 +92,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "two servers on one port would hide each other",
     ),
     accepted("profiling", Values::Bool, NO_PROFILES),
-    accepted(
-        "runtime-config-emulation-forward-compatible",
-        Values::Only(&["false"]),
-        "no other version is emulated",
-    ),
     accepted(
         "send-retry-after-while-not-ready-once",
         Values::Only(&["false"]),

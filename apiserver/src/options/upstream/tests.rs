@@ -64,7 +64,6 @@ fn flags_without_meaning_are_accepted_with_possible_values() {
     for accepted in [
         &["--profiling=false"][..],
         &["--profiling"],
-        &["--emulated-version=kube=1.36"],
         &["--etcd-healthcheck-timeout", "5s", "--enable-priority-and-fairness=true"],
         &["--log-json-info-buffer-size=64Ki", "--permit-port-sharing=false"],
     ] {
@@ -72,7 +71,6 @@ fn flags_without_meaning_are_accepted_with_possible_values() {
     }
     for (refused, reason) in [
         (&["--profiling=yes"][..], "neither true nor false"),
-        (&["--emulated-version=1.35"], "leave it out, or use 1.36"),
         (&["--permit-port-sharing"], "--permit-port-sharing=true is not supported"),
         (&["--etcd-healthcheck-timeout=5"], "is no duration"),
         (&["--service-account-lookup=false"], "tokens of deleted accounts"),

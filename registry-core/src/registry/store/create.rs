@@ -102,6 +102,7 @@ impl Store {
         if self.resource.has_generation {
             object.set(&["metadata", "generation"], 1.into());
         }
+        self.drop_disabled_fields(object, None);
         strategy.prepare_for_create(context, object);
 
         let write = Write { resource: &self.resource, context, new: object, old: None, rules: &MainRules };

@@ -130,6 +130,7 @@ impl Store {
     ) -> Result<(), StatusError> {
         self.match_namespace(context, new)?;
         new.copy_field(old, &["metadata", "generation"]);
+        self.drop_disabled_fields(new, Some(old));
         rules.prepare(&self.resource, context, new, old);
         keep_system_fields(new, old);
 

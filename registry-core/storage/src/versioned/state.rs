@@ -41,15 +41,20 @@ impl Seen {
         self.object.as_ref().map_or(0, |object| object.revision)
     }
 
-    /// Whether exactly these bytes are at rest, in the form in which they would be written today.
-    pub(super) fn holds(&self, value: &Bytes) -> bool {
-        self.stored.as_ref().is_some_and(|stored| !stored.stale && stored.value == *value)
+    /// Whether exactly this value is at rest, in the form in which it would be written today.
+    pub(super) fn holds(&self, store: &VersionedStore, value: &Bytes) -> bool {
+        let Some(stored) = self.stored.as_ref().filter(|stored| !stored.stale) else { return false };
+        match store.attributes.at_rest(value) {
+            Ok(None) => stored.value == *value,
+            Ok(Some(written)) => stored.value == written,
+            Err(_) => false,
+        }
     }
 
     /// Whether writing these bytes may change nothing, according to [`holds`](Self::holds) or to a hint.
-    pub(super) fn may_hold(&self, value: &NewValue) -> bool {
+    pub(super) fn may_hold(&self, store: &VersionedStore, value: &NewValue) -> bool {
         if self.is_current() {
-            return self.holds(&value.bytes);
+            return self.holds(store, &value.bytes);
         }
         self.object.as_ref().is_some_and(|object| {
             with_resource_version(value.shown(), object.revision).is_ok_and(|(line, _)| line == object.line())
@@ -105,6 +110,8 @@ impl VersionedStore {
 
     /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
+        let written = self.attributes.at_rest(&plain).map_err(|reason| corrupt(key, reason))?;
+        let plain = written.unwrap_or(plain);
         let stored = self.transformer.to_storage(plain, key).await;
         stored.map_err(|error| StorageError::NotEncrypted { key: key.to_owned(), reason: error.to_string() })
     }

@@ -42,7 +42,7 @@ pub(super) async fn guaranteed_update(
                 .await?
                 .map(|object| Updated { object, outcome: UpdateOutcome::Deleted }),
             Ok(UpdateAction::Write { value, ttl }) => {
-                if seen.may_hold(&value) {
+                if seen.may_hold(store, &value) {
                     confirm_unchanged(store, key, seen, &value).await?
                 } else {
                     write(store, key, &seen, value, ttl).await?
@@ -133,7 +133,7 @@ async fn confirm_unchanged(
     value: &NewValue,
 ) -> Result<UpdateStep<Updated>, StorageError> {
     let present = if seen.is_current() { seen } else { store.read(key).await? };
-    if present.holds(&value.bytes) {
+    if present.holds(store, &value.bytes) {
         unchanged(key, &present).map(UpdateStep::Done)
     } else {
         Ok(UpdateStep::Again(present))

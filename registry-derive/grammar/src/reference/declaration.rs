@@ -40,6 +40,10 @@ pub(super) const NAMES: &[Entry] = &[
         .client("Without the flag, discovery does not have it and requests are answered with 404."),
     Entry::new("feature_gate", "feature_gate = Name", "served only while this `Feature` is enabled", &["feature_gate"])
         .client("`--feature-gates=Name=false` removes it. The features are Kubernetes', those of `registry_core::features`."),
+    Entry::new("introduced", r#"introduced = "1.34""#, "the first release of Kubernetes that serves this version", &["introduced"])
+        .client("A server that emulates an earlier release does not serve it, and stores objects in another version."),
+    Entry::new("removed", r#"removed = "1.34""#, "the first release of Kubernetes that no longer serves this version", &["removed"])
+        .client("Only a server that emulates an earlier release serves it."),
     Entry::new("hub", "hub = Type", "the version that is stored, on every other version", &["hub"])
         .client(
             "All versions show the same objects. `TryFrom` or `From` in both directions converts them; for foreign types `Spoke` does. \

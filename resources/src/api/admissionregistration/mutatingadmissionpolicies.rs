@@ -17,6 +17,7 @@ use crate::support::printers;
     group = "admissionregistration.k8s.io",
     version = "v1",
     plural = "mutatingadmissionpolicies",
+    introduced = "1.36",
     categories("api-extensions"),
     cluster,
     generation,

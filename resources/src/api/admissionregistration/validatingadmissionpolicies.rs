@@ -1,6 +1,7 @@
 //! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy`: ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an object without changing it.
 
 mod strategy;
+pub mod v1beta1;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -1,6 +1,7 @@
 //! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding`: ValidatingAdmissionPolicyBinding binds the ValidatingAdmissionPolicy with paramerized resources.
 
 mod strategy;
+pub mod v1beta1;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use registry_core::api::{GroupVersionKind, Scope};
 use registry_core::registry::ServedKind;
+use registry_core::release::Lifecycle;
 use registry_core::resource::conversion::Conversion;
 use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions, WriteRules};
 use registry_core::rest::webhook::WebhookCaller;
@@ -191,6 +192,7 @@ impl Making<'_> {
         let deprecation = deprecation::warning(definition, version);
         Ok(Arc::new(ResourceType {
             kind: own.kind,
+            lifecycle: Lifecycle::default(),
             list_kind: intern::text(&names.list_kind),
             plural: rules.plural,
             singular: intern::text(&names.singular),

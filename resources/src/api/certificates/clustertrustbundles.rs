@@ -15,6 +15,7 @@ use crate::support::printers;
     group = "certificates.k8s.io",
     version = "v1beta1",
     plural = "clustertrustbundles",
+    introduced = "1.33",
     off_by_default,
     feature_gate = ClusterTrustBundle,
     cluster,

@@ -19,6 +19,7 @@ use crate::support::printers;
     group = "certificates.k8s.io",
     version = "v1beta1",
     plural = "podcertificaterequests",
+    introduced = "1.35",
     off_by_default,
     feature_gate = PodCertificateRequest,
     status,

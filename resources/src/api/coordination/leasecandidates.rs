@@ -12,6 +12,7 @@ use registry_derive::Resource;
     group = "coordination.k8s.io",
     version = "v1beta1",
     plural = "leasecandidates",
+    introduced = "1.33",
     off_by_default,
     storage_prefix = "leasecandidates",
     column("LeaseName", spec.lease_name),

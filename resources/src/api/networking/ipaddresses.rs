@@ -15,6 +15,7 @@ use serde_json::Value;
     group = "networking.k8s.io",
     version = "v1",
     plural = "ipaddresses",
+    introduced = "1.33",
     short("ip"),
     cluster,
     storage_prefix = "ipaddresses",

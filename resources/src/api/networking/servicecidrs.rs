@@ -17,6 +17,7 @@ use crate::support::printers;
     group = "networking.k8s.io",
     version = "v1",
     plural = "servicecidrs",
+    introduced = "1.33",
     cluster,
     status,
     storage_prefix = "servicecidrs",

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{Object, StatusError};
+use registry_core::features::{Feature, Features};
 use registry_core::registry::{InstalledApi, PreparedWrite, Services, StoreHooks};
 use registry_core::resource::Resource;
 use registry_core::rest::access::AccessReviewer;
@@ -28,17 +29,20 @@ const LABEL: &str = "resource.kubernetes.io/admin-access";
 struct ClaimAccess {
     /// Whether the claim's spec belongs to a template.
     is_template: bool,
+    /// Whether the parts of the status need permissions.
+    checks_status: bool,
     namespaces: Arc<Lookup>,
     access: Arc<dyn AccessReviewer>,
 }
 
 /// Attaches the checks to the stores of claims and their templates.
-pub fn restrict_access(installed: &InstalledApi, services: &Services) {
+pub fn restrict_access(installed: &InstalledApi, services: &Services, features: Features) {
+    let checks_status = features.contains(Feature::DRAResourceClaimGranularStatusAuthorization);
     let Some(namespaces) = Lookup::for_resource::<Namespaces>(installed).map(Arc::new) else { return };
     for (resource, is_template) in [(ResourceClaims::TYPE, false), (ResourceClaimTemplates::TYPE, true)] {
         let Some(store) = installed.store(resource) else { continue };
-        let check =
-            ClaimAccess { is_template, namespaces: namespaces.clone(), access: services.access.clone() };
+        let (namespaces, access) = (namespaces.clone(), services.access.clone());
+        let check = ClaimAccess { is_template, checks_status, namespaces, access };
         store.attach_hooks(&(Arc::new(check) as Arc<dyn StoreHooks>));
     }
 }
@@ -55,7 +59,10 @@ impl StoreHooks for ClaimAccess {
             Some(old) if write.is_status => {
                 let requested = granted(write.new).filter(|_| granted(old).is_none());
                 let mut errors = self.check_label(context, requested).await?;
-                errors.append(status_access::check(self.access.as_ref(), context, write.new, old).await);
+                if self.checks_status {
+                    let access = self.access.as_ref();
+                    errors.append(status_access::check(access, context, write.new, old).await);
+                }
                 Ok(errors)
             }
             // The spec is immutable.

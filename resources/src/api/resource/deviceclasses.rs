@@ -13,6 +13,7 @@ use registry_derive::Resource;
     group = "resource.k8s.io",
     version = "v1",
     plural = "deviceclasses",
+    introduced = "1.34",
     cluster,
     generation,
     returns_deleted_object,

@@ -17,6 +17,7 @@ use crate::support::printers;
     group = "resource.k8s.io",
     version = "v1alpha3",
     plural = "devicetaintrules",
+    introduced = "1.33",
     off_by_default,
     cluster,
     status,

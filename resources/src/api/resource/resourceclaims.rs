@@ -18,6 +18,7 @@ use crate::support::printers;
     group = "resource.k8s.io",
     version = "v1",
     plural = "resourceclaims",
+    introduced = "1.34",
     status,
     returns_deleted_object,
     storage_prefix = "resourceclaims",

@@ -13,6 +13,7 @@ use registry_derive::Resource;
     group = "resource.k8s.io",
     version = "v1",
     plural = "resourceclaimtemplates",
+    introduced = "1.34",
     returns_deleted_object,
     storage_prefix = "resourceclaimtemplates",
     strategy = strategy::ResourceClaimTemplateStrategy,

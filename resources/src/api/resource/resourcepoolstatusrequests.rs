@@ -12,6 +12,7 @@ use registry_derive::Resource;
     group = "resource.k8s.io",
     version = "v1alpha3",
     plural = "resourcepoolstatusrequests",
+    introduced = "1.36",
     off_by_default,
     cluster,
     status,

@@ -16,6 +16,7 @@ use crate::support::printers;
     group = "resource.k8s.io",
     version = "v1",
     plural = "resourceslices",
+    introduced = "1.34",
     cluster,
     generation,
     returns_deleted_object,

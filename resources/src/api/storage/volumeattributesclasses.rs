@@ -12,6 +12,7 @@ use registry_derive::Resource;
     group = "storage.k8s.io",
     version = "v1",
     plural = "volumeattributesclasses",
+    introduced = "1.34",
     short("vac"),
     cluster,
     returns_deleted_object,

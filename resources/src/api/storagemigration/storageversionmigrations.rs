@@ -17,6 +17,7 @@ use crate::support::printers;
     group = "storagemigration.k8s.io",
     version = "v1beta1",
     plural = "storageversionmigrations",
+    introduced = "1.35",
     off_by_default,
     feature_gate = StorageVersionMigrator,
     cluster,

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::api::{GroupVersionKind, Scope};
 use crate::registry::storage_map::{Install, MapVersion};
+use crate::release::Lifecycle;
 use crate::resource::conversion::ConversionDescription;
 use crate::resource::{NoStrategy, ResourceDescription, ScalePaths};
 
@@ -17,6 +18,7 @@ pub(super) const PODS: ResourceDescription = ResourceDescription {
     storage_prefix: "pods",
     enabled_by_default: true,
     feature: None,
+    lifecycle: Lifecycle { introduced: None, removed: None },
     selectable: &[],
     indexes: &[],
     field_names: &[],
@@ -45,6 +47,7 @@ pub(super) const NODES: ResourceDescription = ResourceDescription {
     storage_prefix: "minions",
     enabled_by_default: true,
     feature: None,
+    lifecycle: Lifecycle { introduced: None, removed: None },
     declared_at: "src/nodes.rs:3",
     ..PODS
 };

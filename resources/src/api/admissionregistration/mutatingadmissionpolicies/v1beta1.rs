@@ -13,6 +13,7 @@ use crate::support::older_version::{older_version, same_fields};
     group = "admissionregistration.k8s.io",
     version = "v1beta1",
     plural = "mutatingadmissionpolicies",
+    introduced = "1.34",
     off_by_default,
     categories("api-extensions"),
     cluster,

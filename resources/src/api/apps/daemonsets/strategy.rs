@@ -3,11 +3,11 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{DaemonSet, DaemonSetMut, DaemonSetUpdateStrategy};
 
 use crate::api::apps::workload::{self, Workload};
-use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::support::defaulting::fill_at;
 use crate::support::field::ShownAsGo as _;
 
@@ -19,6 +19,10 @@ const TEMPLATE_GENERATION: [&str; 3] =
 pub(super) struct DaemonSetStrategy;
 
 impl ObjectStrategy for DaemonSetStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::spec("spec.template.spec")
+    }
+
     fn field_annotations(&self) -> &'static [&'static str] {
         const { &[TEMPLATE_GENERATION[2]] }
     }

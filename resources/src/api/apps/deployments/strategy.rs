@@ -3,19 +3,26 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::resource::ObjectStrategy;
+use registry_core::features::Feature;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{
     Deployment, DeploymentMut, DeploymentStrategy as Rollout, RollingUpdateDeployment,
 };
 
 use crate::api::apps::workload::{self, Counts, Workload};
-use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::support::field::ShownAsGo as _;
 
 /// Defaults and validation; the selector is immutable.
 pub(super) struct DeploymentStrategy;
 
 impl ObjectStrategy for DeploymentStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        let terminating =
+            GatedField::new(Feature::DeploymentReplicaSetTerminatingReplicas, "status.terminatingReplicas");
+        gated::spec("spec.template.spec").into_iter().chain([terminating]).collect()
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let mut spec = DeploymentMut(object).spec().or_new();
         spec.replicas().or(1);

@@ -4,12 +4,12 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetUpdateStrategy};
 
 use super::template;
 use crate::api::apps::workload::{self, Counts};
-use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::api::core::volume_claim::{self, Tolerated};
 use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
@@ -30,6 +30,10 @@ const IMMUTABLE: &str = "updates to statefulset spec for fields other than 'repl
 pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::spec("spec.template.spec")
+    }
+
     fn name_rule(&self) -> NameRule {
         // The names of its pods begin with the name of the set.
         NameRule::DnsLabel

@@ -3,7 +3,8 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::resource::ObjectStrategy;
+use registry_core::features::Feature;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use serde_json::{Value, json};
 
 use crate::api::autoscaling::round_trip;
@@ -16,6 +17,12 @@ use super::validation::{self, Lenience};
 pub(super) struct HorizontalPodAutoscalerStrategy;
 
 impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        ["spec.behavior.scaleUp.tolerance", "spec.behavior.scaleDown.tolerance"]
+            .map(|path| GatedField::new(Feature::HPAConfigurableTolerance, path))
+            .into()
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         round_trip::drop_annotations(object);
         fill_at(object, &["spec", "minReplicas"], 1);

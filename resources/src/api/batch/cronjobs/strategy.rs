@@ -3,13 +3,13 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::Text;
 use resource_views::batch::v1::{CronJob, CronJobMut, CronJobSpec, JobTemplateSpec};
 
 use super::schedule::{self, ScheduleError};
 use crate::api::batch::job_spec;
-use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::support::field::ShownAsGo as _;
 
 /// A job's name is the CronJob's with eleven more characters, and must be a valid label value.
@@ -19,6 +19,10 @@ const MAX_NAME_CHARACTERS: usize = 52;
 pub(super) struct CronJobStrategy;
 
 impl ObjectStrategy for CronJobStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::spec("spec.jobTemplate.spec.template.spec")
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let mut spec = CronJobMut(object).spec().or_new();
         spec.concurrency_policy().or("Allow");

@@ -3,12 +3,12 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, PropagationPolicy};
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::batch::v1::{Job, JobMut, JobSpec};
 
 use super::{status, template};
 use crate::api::batch::job_spec;
-use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::support::defaulting::{is_empty_at, is_unset};
 use crate::support::field::ShownAsGo as _;
 use crate::support::label_selector;
@@ -25,6 +25,10 @@ const PRESERVED: &str = "child pods are preserved by default when jobs are delet
 pub(super) struct JobStrategy;
 
 impl ObjectStrategy for JobStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::spec("spec.template.spec")
+    }
+
     fn unknown_field_label(&self, label: &str) -> String {
         format!("field label {label:?} not supported for Job")
     }

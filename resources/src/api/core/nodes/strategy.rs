@@ -3,7 +3,8 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::resource::ObjectStrategy;
+use registry_core::features::Feature;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use serde_json::{Value, json};
 
 use super::validation;
@@ -19,6 +20,10 @@ const CIDRS: [&str; 2] = ["spec", "podCIDRs"];
 pub(super) struct NodeStrategy;
 
 impl ObjectStrategy for NodeStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        vec![GatedField::new(Feature::NodeDeclaredFeatures, "status.declaredFeatures")]
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         // If both fields are set, the older one, with a single value, takes precedence.
         if let Some(cidr) = object.get_str(&["spec", "podCIDR"]).filter(|cidr| !cidr.is_empty()) {

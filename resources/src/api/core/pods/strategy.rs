@@ -3,18 +3,22 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{DeleteOptions, Object};
-use registry_core::resource::{Deletion, ObjectStrategy};
+use registry_core::resource::{Deletion, GatedField, ObjectStrategy};
 use resource_views::core::v1::{Pod, PodMut};
 use serde_json::json;
 
 use super::{preparation, spec_change, status};
 use crate::api::core::pod_spec::validation::annotations;
-use crate::api::core::pod_spec::{defaults, validation, warnings};
+use crate::api::core::pod_spec::{defaults, gated, validation, warnings};
 
 /// Defaults, validation, quality of service, graceful deletion.
 pub(super) struct PodStrategy;
 
 impl ObjectStrategy for PodStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::pod()
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply_to_pod(object);
         // If both fields are set, the older one, with a single address, takes precedence.

@@ -3,15 +3,19 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::core::v1::{PodTemplate, PodTemplateMut};
 
-use crate::api::core::pod_spec::{defaults, validation, warnings};
+use crate::api::core::pod_spec::{defaults, gated, validation, warnings};
 
 /// Defaults and validation of the template.
 pub(super) struct PodTemplateStrategy;
 
 impl ObjectStrategy for PodTemplateStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::spec("template.spec")
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply_to_template(PodTemplateMut(object).template());
     }

@@ -3,16 +3,20 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, PropagationPolicy};
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::core::v1::{ReplicationController, ReplicationControllerMut};
 
 use crate::api::apps::workload::{Counts, Workload};
-use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::pod_spec::{defaults, gated, warnings};
 
 /// Defaults and validation; pods are orphaned on deletion by default.
 pub(super) struct ReplicationControllerStrategy;
 
 impl ObjectStrategy for ReplicationControllerStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        gated::spec("spec.template.spec")
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let labels = ReplicationController(object).spec().template().metadata().labels().value().cloned();
         let mut spec = ReplicationControllerMut(object).spec().or_new();

@@ -14,6 +14,7 @@ use parking_lot::{Mutex, MutexGuard};
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 use registry_core::codec::stored;
+use registry_core::features::{Feature, Features};
 use registry_core::registry::{FinishHook, InstalledApi, Store, StoreHooks};
 use registry_core::resource::Resource;
 use registry_core::storage::StoredObject;
@@ -53,7 +54,11 @@ pub struct ServiceAllocation {
 
 /// Attaches an allocator for these ranges to the installed services, and returns it; `None` if services are not served,
 /// or their store has other hooks.
-pub(crate) fn attach(installed: &InstalledApi, ranges: ServiceAllocation) -> Option<Arc<Allocator>> {
+pub(crate) fn attach(
+    installed: &InstalledApi,
+    ranges: ServiceAllocation,
+    features: Features,
+) -> Option<Arc<Allocator>> {
     let store = installed.store(Services::TYPE)?;
     let taken: Arc<Mutex<Taken>> = Arc::default();
     // If IPAddresses are not served, no objects are created.
@@ -63,7 +68,8 @@ pub(crate) fn attach(installed: &InstalledApi, ranges: ServiceAllocation) -> Opt
     let allocator = Arc::new(Allocator {
         store: Arc::downgrade(&store),
         ranges,
-        service_cidrs: SystemWriter::for_resource::<ServiceCIDRs>(installed),
+        service_cidrs: SystemWriter::for_resource::<ServiceCIDRs>(installed)
+            .filter(|_| features.contains(Feature::MultiCIDRServiceAllocator)),
         objects,
         taken,
         refreshing: tokio::sync::Mutex::default(),
@@ -77,7 +83,7 @@ pub(crate) fn attach(installed: &InstalledApi, ranges: ServiceAllocation) -> Opt
 pub(crate) struct Allocator {
     pub(super) store: Weak<Store>,
     ranges: ServiceAllocation,
-    /// The ServiceCIDR objects, which have the ranges of addresses; `None` if they are not served.
+    /// The ServiceCIDR objects, which have the ranges of addresses; `None` if they are not served, or have no effect.
     service_cidrs: Option<SystemWriter>,
     /// The IPAddress objects, by which servers on the same store coordinate.
     pub(super) objects: Option<Arc<AddressObjects>>,

@@ -1,9 +1,12 @@
 //! Rules of Services.
 
+use std::sync::Arc;
+
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
+use registry_core::features::{Feature, Features};
 use registry_core::resource::ObjectStrategy;
 use resource_views::core::v1::ServiceMut;
 
@@ -13,11 +16,33 @@ use super::{older, transitions, validation, warnings};
 const AFFINITY_SECONDS: i64 = 10_800;
 
 /// Defaults by type, removal of fields when the type changes, validation.
-pub(super) struct ServiceStrategy;
+#[derive(Clone, Copy)]
+pub(super) struct ServiceStrategy {
+    name_rule: NameRule,
+    distributions: &'static [&'static str],
+}
+
+/// The rules with the default features.
+#[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
+pub(super) const ServiceStrategy: ServiceStrategy = ServiceStrategy {
+    name_rule: NameRule::DnsLabel,
+    distributions: &["PreferClose", "PreferSameZone", "PreferSameNode"],
+};
 
 impl ObjectStrategy for ServiceStrategy {
+    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
+        let mut strategy = *self;
+        if !features.contains(Feature::RelaxedServiceNameValidation) {
+            strategy.name_rule = NameRule::Dns1035Label;
+        }
+        if !features.contains(Feature::PreferSameTrafficDistribution) {
+            strategy.distributions = &["PreferClose"];
+        }
+        Some(Arc::new(strategy))
+    }
+
     fn name_rule(&self) -> NameRule {
-        NameRule::DnsLabel
+        self.name_rule
     }
 
     fn apply_defaults(&self, object: &mut Object) {
@@ -74,12 +99,12 @@ impl ObjectStrategy for ServiceStrategy {
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
-        validation::check(object, None)
+        validation::check(object, None, self.distributions)
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = transitions::check(new, old);
-        errors.append(validation::check(new, Some(old)));
+        errors.append(validation::check(new, Some(old), self.distributions));
         errors
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError};
+use registry_core::features::Features;
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::{ObjectStrategy as _, Resource as _};
 use registry_core::rest::{AdmitAll, Creater as _, GracefulDeleter as _, Lister as _};
@@ -43,7 +44,8 @@ impl Cluster {
     fn with_ranges(installed: InstalledApi, ranges: &str) -> Self {
         let addresses: ServiceRanges = ranges.parse().unwrap();
         let ranges = ServiceAllocation { addresses, node_ports: NodePortRange::default() };
-        let repair = AllocationRepair(super::allocation::attach(&installed, ranges).unwrap());
+        let repair =
+            AllocationRepair(super::allocation::attach(&installed, ranges, Features::default()).unwrap());
         let services = installed.store(Services::TYPE).unwrap();
         Self { installed, services, repair }
     }

@@ -21,7 +21,7 @@ const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ran
 const ONLY_BALANCERS: &str = "may only be used when `type` is 'LoadBalancer'";
 
 /// Checks a service; `old` is what it was before an update.
-pub(super) fn check(service: &Object, old: Option<&Object>) -> ErrorList {
+pub(super) fn check(service: &Object, old: Option<&Object>, distributions: &[&str]) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = Service(service).spec();
     check_hints(service, &mut errors);
@@ -45,6 +45,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>) -> ErrorList {
     }
     transitions::check_class(service, &mut errors);
     check_policies(service, &spec, &mut errors);
+    spec.traffic_distribution().check_one_of(distributions, &mut errors);
     errors
 }
 
@@ -312,6 +313,4 @@ fn check_policies(service: &Object, spec: &ServiceSpec<'_, '_>, errors: &mut Err
         errors.push(internal.required(""));
     }
     internal.check_one_of(&POLICIES, errors);
-    let distributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
-    spec.traffic_distribution().check_one_of(&distributions, errors);
 }

@@ -6,7 +6,8 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
-use registry_core::resource::ObjectStrategy;
+use registry_core::features::Feature;
+use registry_core::resource::{GatedField, ObjectStrategy};
 
 use super::{endpoints, topology};
 use crate::api::core::address;
@@ -21,6 +22,10 @@ const CONTROLLERS: [&str; 2] =
 pub(super) struct EndpointSliceStrategy;
 
 impl ObjectStrategy for EndpointSliceStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        vec![GatedField::new(Feature::PreferSameTrafficDistribution, "endpoints.*.hints.forNodes")]
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::each(&mut object.0, &["ports"], |port| {
             defaulting::fill_absent(port, "name", "");

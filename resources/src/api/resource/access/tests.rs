@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, Object, StatusError, UpdateOptions};
 use registry_core::context::UserInfo;
+use registry_core::features::Features;
 use registry_core::registry::{InstalledApi, Services, StatusRules};
 use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessDecision, AccessReviewer, InvalidToken, KnownToken, WantedAccess};
@@ -61,7 +62,7 @@ async fn installed() -> InstalledApi {
         testing::create::<Namespaces>(&installed, namespace).await;
     }
     let services = Services { access: Arc::new(ByGroups), ..Services::default() };
-    restrict_access(&installed, &services);
+    restrict_access(&installed, &services, Features::default());
     installed
 }
 

@@ -13,6 +13,7 @@ use crate::support::older_version::{older_version, same_fields};
     group = "resource.k8s.io",
     version = "v1beta2",
     plural = "devicetaintrules",
+    introduced = "1.36",
     off_by_default,
     cluster,
     status,

@@ -13,6 +13,7 @@ use crate::support::older_version::{older_version, same_fields};
     group = "resource.k8s.io",
     version = "v1beta2",
     plural = "resourceclaimtemplates",
+    introduced = "1.33",
     off_by_default,
     returns_deleted_object,
     hub = ResourceClaimTemplates,

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
-use registry_core::resource::ObjectStrategy;
+use registry_core::features::Feature;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::Typed as _;
 use resource_views::storage::v1::{CSIDriver, CSIDriverMut, CSIDriverSpec};
 use serde_json::json;
@@ -21,6 +22,16 @@ const RECOMMENDED: &str = "spec.serviceAccountTokenInSecrets is unset; if suppor
 pub(super) struct CSIDriverStrategy;
 
 impl ObjectStrategy for CSIDriverStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        vec![
+            GatedField::new(Feature::CSIServiceAccountTokenSecrets, "spec.serviceAccountTokenInSecrets"),
+            GatedField::new(
+                Feature::MutableCSINodeAllocatableCount,
+                "spec.nodeAllocatableUpdatePeriodSeconds",
+            ),
+        ]
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let mut spec = CSIDriverMut(object).spec().or_new();
         spec.attach_required().or_if_absent(true);

@@ -3,7 +3,8 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath, Object};
-use registry_core::resource::ObjectStrategy;
+use registry_core::features::Feature;
+use registry_core::resource::{GatedField, ObjectStrategy};
 
 use crate::api::core::persistentvolumes::{sources, spec};
 use crate::support::defaulting;
@@ -19,6 +20,12 @@ const ONE_SOURCE: &str = "must specify exactly one of inlineVolumeSpec and persi
 pub(super) struct VolumeAttachmentStrategy;
 
 impl ObjectStrategy for VolumeAttachmentStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        ["status.attachError.errorCode", "status.detachError.errorCode"]
+            .map(|path| GatedField::new(Feature::MutableCSINodeAllocatableCount, path))
+            .into()
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "source", "inlineVolumeSpec"], sources::apply_defaults);
     }

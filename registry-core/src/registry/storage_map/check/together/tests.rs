@@ -2,6 +2,7 @@ use super::super::tests::{NODES, PODS, entry};
 use super::*;
 use crate::api::GroupVersionKind;
 use crate::registry::storage_map::MapVersion;
+use crate::release::Lifecycle;
 use crate::resource::ResourceDescription;
 
 const SHIPS: ResourceDescription = ResourceDescription {
@@ -13,6 +14,7 @@ const SHIPS: ResourceDescription = ResourceDescription {
     storage_prefix: "sea.example.dev/ships",
     enabled_by_default: true,
     feature: None,
+    lifecycle: Lifecycle { introduced: None, removed: None },
     declared_at: "src/ship.rs:3",
     ..PODS
 };

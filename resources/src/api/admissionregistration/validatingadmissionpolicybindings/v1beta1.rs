@@ -1,0 +1,28 @@
+//! `admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicyBinding`: the fields of `v1`, as which it is stored. Kubernetes served it until 1.33.
+
+use registry_derive::Resource;
+
+use super::strategy::ValidatingBindingStrategy;
+use super::{COLUMNS, ValidatingAdmissionPolicyBindings};
+use crate::support::older_version::{older_version, same_fields};
+
+/// `validatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1beta1`. Its own type is not published any more.
+#[derive(Resource)]
+#[resource(
+    object = k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding,
+    group = "admissionregistration.k8s.io",
+    version = "v1beta1",
+    plural = "validatingadmissionpolicybindings",
+    removed = "1.34",
+    off_by_default,
+    categories("api-extensions"),
+    cluster,
+    hub = ValidatingAdmissionPolicyBindings,
+    columns = COLUMNS,
+    strategy = ValidatingBindingVersion,
+)]
+pub struct ValidatingAdmissionPolicyBindingsV1beta1;
+
+older_version!(ValidatingBindingVersion, stored with ValidatingBindingStrategy, "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicyBinding is deprecated in v1.31+, unavailable in v1.34+");
+
+same_fields!(ValidatingAdmissionPolicyBindingsV1beta1, stored as ValidatingAdmissionPolicyBindings);
