@@ -41,7 +41,7 @@ async fn get(server: &TestServer, path: &str) -> Result<Value, CallError> {
 
 /// Returns the text of a health check, which is no JSON.
 async fn checks(server: &TestServer, path: &str) -> String {
-    get(server, path).await.unwrap_err()
+    get(server, path).await.unwrap_err().to_string()
 }
 
 /// Returns whether an etcd has this key.
