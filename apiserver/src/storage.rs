@@ -189,7 +189,7 @@ impl EngineOpening<'_> {
             StorageChoice::Memory | StorageChoice::Embedded { .. } => Err(EngineError::NotBuilt("embedded")),
             #[cfg(feature = "etcd3")]
             StorageChoice::Etcd3(connection) => {
-                let connector = ProxiedEndpoints::new(&self.route, &connection)?;
+                let connector = ProxiedEndpoints::connector(&self.route, &connection)?;
                 let interval = self.options.etcd_compaction_interval;
                 let options = Etcd3Options { connector, ..etcd_options(connection, interval) };
                 Ok(Engine::Etcd3(Etcd3::connect(options).await?))

@@ -63,7 +63,7 @@ pub struct ServiceAccountTokens {
 enum TokenKeys {
     /// The server's own.
     Own {
-        signing: SigningKey,
+        signing: Box<SigningKey>,
         /// Keys that tokens are verified with.
         verifying: Vec<VerifyingKey>,
     },
@@ -106,7 +106,7 @@ impl TokenKeys {
                 }
             }
         }
-        Ok(Self::Own { signing, verifying })
+        Ok(Self::Own { signing: Box::new(signing), verifying })
     }
 }
 

@@ -31,7 +31,7 @@ impl ProxiedEndpoints {
     ///
     /// # Errors
     /// Fails if a certificate or a key cannot be used.
-    pub(super) fn new(
+    pub(super) fn connector(
         route: &Route,
         connection: &EtcdConnection,
     ) -> Result<Option<Arc<dyn ConnectEndpoint>>, EngineError> {
