@@ -59,6 +59,14 @@ pub(crate) enum Violation {
     QuotaExceeded { scope: String, revision: u64, objects: usize, quota: usize },
 }
 
+/// Returns the scopes whose deletions are not all known, because the history of the store was removed before a watch had them. Only
+/// a part of the checks can be made there.
+pub(crate) fn incomplete(history: &History) -> Vec<String> {
+    let (timeline, _) = Timeline::new(history);
+    let scopes = timeline.scopes().filter(|(_, changes)| !changes.is_complete);
+    scopes.map(|(name, _)| name.to_owned()).collect()
+}
+
 /// Returns the violations in a history, of each checker the first ones.
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let (timeline, mut violations) = Timeline::new(history);

@@ -13,7 +13,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use serde_json::Value;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use crate::Failure;
@@ -23,6 +23,9 @@ pub(crate) const TOKEN: &str = "chaos-token";
 
 /// Time after which a client no longer waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(4);
+
+/// Pause after a connection could not be opened.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// A client. It sends one request at a time.
 pub(crate) struct Client {
@@ -106,7 +109,13 @@ impl Client {
         let reused = self.connections.get_mut(server).and_then(Option::take);
         let mut sender = match reused.filter(|sender| !sender.is_closed()) {
             Some(sender) => sender,
-            None => self.connect(server).await.map_err(RequestError::NotSent)?,
+            None => match self.connect(server).await {
+                Ok(sender) => sender,
+                Err(error) => {
+                    sleep(AGAIN).await;
+                    return Err(RequestError::NotSent(error));
+                }
+            },
         };
         let exchange = async {
             let response = sender.send_request(built(request)?).await?;

@@ -172,7 +172,7 @@ fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
     ];
     let members = plan.store.members();
     if members == 0 {
-        flags.push(("etcd-compaction-interval", "2s".to_owned()));
+        flags.push(("etcd-compaction-interval", "5s".to_owned()));
     } else {
         let links = network.stores.iter().skip(index * members).take(members);
         let urls: Vec<String> = links.map(|proxy| format!("http://127.0.0.1:{}", proxy.port())).collect();
@@ -224,7 +224,7 @@ impl Network {
     pub(crate) async fn await_members(&self) -> Result<(), Failure> {
         let asked = Instant::now();
         for port in &self.member_ports {
-            while etcd::status(*port).await.is_err() {
+            while etcd::is_leader(*port).await.is_err() {
                 if asked.elapsed() > PATIENCE {
                     return Err(format!("the etcd at port {port} does not answer").into());
                 }

@@ -13,20 +13,12 @@ use crate::Failure;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The state of a member.
-pub(crate) struct Status {
-    pub(crate) is_leader: bool,
-    /// The revision of the store.
-    pub(crate) revision: u64,
-}
-
-/// Returns the state of a member that is part of a quorum.
-pub(crate) async fn status(port: u16) -> Result<Status, Failure> {
+/// Returns whether a member that is part of a quorum is its leader.
+pub(crate) async fn is_leader(port: u16) -> Result<bool, Failure> {
     let status = post(port, "/v3/maintenance/status", &json!({})).await?;
     let text = |path: &str| status.pointer(path).and_then(Value::as_str);
     let leader = text("/leader").ok_or("no leader")?;
-    let revision = text("/header/revision").unwrap_or("0").parse()?;
-    Ok(Status { is_leader: Some(leader) == text("/header/member_id"), revision })
+    Ok(Some(leader) == text("/header/member_id"))
 }
 
 /// Removes the history before a revision.

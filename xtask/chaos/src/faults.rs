@@ -4,6 +4,7 @@
 //! gone.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -13,7 +14,7 @@ use crate::cluster::{Cluster, Network, Processes, Store};
 use crate::history::FaultRecord;
 use crate::process::Process;
 use crate::proxy::{Mode, Proxy};
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Target};
 use crate::{Failure, etcd};
 
 /// A kind of fault.
@@ -65,12 +66,12 @@ pub(crate) struct Injector {
     pub(crate) injected: BTreeMap<Fault, u64>,
 }
 
-/// A place for random choices, and the path of a list by which compaction is noticed.
+/// The injection of a fault.
 struct Injection<'a> {
     random: fastrand::Rng,
     store: Store,
     network: &'a Network,
-    collection: &'a str,
+    targets: &'a [Target],
 }
 
 // === impl Fault ===
@@ -132,7 +133,7 @@ impl Injector {
         &mut self,
         cluster: &mut Cluster,
         until: Instant,
-        collection: &str,
+        targets: &[Target],
         recorder: &Recorder,
     ) -> Result<(), Failure> {
         while Instant::now() < until {
@@ -148,7 +149,7 @@ impl Injector {
                 let chosen = faults.into_iter().flatten().find(|fault| fault.is_of_process() == is_of_process);
                 let random = self.random.fork();
                 let (store, network) = (cluster.store, &cluster.network);
-                (chosen, Injection { random, store, network, collection })
+                (chosen, Injection { random, store, network, targets })
             };
             let (of_process, mut first) = injection([Some(fault), second], true);
             let (of_link, mut other) = injection([Some(fault), second], false);
@@ -208,7 +209,7 @@ impl Injection<'_> {
             }
             Some(Fault::RestartAll) => {
                 for process in processes.servers.iter_mut().chain(&mut processes.members) {
-                    process.kill().await?;
+                    process.kill()?;
                 }
                 sleep(self.time(500)).await;
                 processes.members.iter_mut().chain(&mut processes.servers).try_for_each(Process::start)?;
@@ -223,7 +224,7 @@ impl Injection<'_> {
     /// Kills a process, or stops it, for a time.
     async fn disturb(&mut self, process: &mut Process, kills: bool) -> Result<(), Failure> {
         if kills {
-            process.kill().await?;
+            process.kill()?;
             sleep(self.time(1500)).await;
             return process.start();
         }
@@ -238,7 +239,7 @@ impl Injection<'_> {
             return Some(self.random.usize(0..self.network.member_ports.len()));
         }
         for (index, port) in self.network.member_ports.iter().enumerate() {
-            if etcd::status(*port).await.is_ok_and(|status| status.is_leader) {
+            if etcd::is_leader(*port).await.unwrap_or_default() {
                 return Some(index);
             }
         }
@@ -283,12 +284,14 @@ impl Injection<'_> {
     async fn compact(&mut self) -> Result<Option<String>, Failure> {
         let mut client = self.network.direct_client()?;
         let server = self.random.usize(0..self.network.clients.len());
-        let list = Request::get(format!("{}?limit=1", self.collection));
+        // The cache of ConfigMaps is short, so that the history of the store matters.
+        let collection = self.targets.first().ok_or("there is no target")?.collection();
+        let list = Request::get(format!("{collection}?limit=1"));
         let Ok(reply) = client.request(server, list).await else { return Ok(None) };
         let revision = reply.body.pointer("/metadata/resourceVersion").and_then(serde_json::Value::as_str);
         let Some(revision) = revision.map(str::to_owned) else { return Ok(None) };
         let asked = Instant::now();
-        let exact = format!("{}?resourceVersion={revision}&resourceVersionMatch=Exact&limit=1", self.collection);
+        let exact = format!("{collection}?resourceVersion={revision}&resourceVersionMatch=Exact&limit=1");
         while asked.elapsed() < Duration::from_secs(10) {
             if self.store != Store::Embedded {
                 self.compact_etcd().await;
@@ -303,12 +306,12 @@ impl Injection<'_> {
         Ok(None)
     }
 
-    /// Compacts at the present revision. Members that are down are passed over, and it is asked again.
+    /// Compacts what all witnesses have seen. Members that are down are passed over, and it is asked again.
     async fn compact_etcd(&self) {
+        let witnessed = self.targets.iter().map(|target| target.witnessed.load(Ordering::Relaxed));
+        let revision = witnessed.min().unwrap_or_default();
         for port in &self.network.member_ports {
-            if let Ok(status) = etcd::status(*port).await
-                && etcd::compact(*port, status.revision).await.is_ok()
-            {
+            if revision > 0 && etcd::compact(*port, revision).await.is_ok() {
                 return;
             }
         }

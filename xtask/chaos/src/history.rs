@@ -40,6 +40,8 @@ pub(crate) struct Scope {
     /// Maximum number of objects, by a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) quota: Option<usize>,
+    /// A revision at which it was empty.
+    pub(crate) from: u64,
 }
 
 /// A change that a client asked for.
@@ -48,8 +50,13 @@ pub(crate) struct Scope {
 pub(crate) enum Action {
     /// Creates an object with these entries.
     Create { entries: Entries },
-    /// Replaces the version that was read before.
-    Replace { expected: Version, entries: Entries },
+    /// Replaces the version that was read before, or also creates an object that does not exist, as for Services.
+    Replace {
+        expected: Version,
+        entries: Entries,
+        #[serde(default)]
+        creates: bool,
+    },
     /// Sets these entries of an object, and keeps the others.
     Patch { form: PatchForm, entries: Entries },
     /// Sets these entries by server-side apply, which creates an object that does not exist.
@@ -240,21 +247,6 @@ pub(crate) struct History {
     pub(crate) watches: Vec<Watch>,
     pub(crate) faults: Vec<FaultRecord>,
     pub(crate) goals: Vec<Goal>,
-}
-
-// === impl Action ===
-
-impl Action {
-    /// Returns the entries that it writes; a deletion writes none.
-    pub(crate) fn entries(&self) -> Option<&Entries> {
-        match self {
-            Self::Create { entries }
-            | Self::Replace { entries, .. }
-            | Self::Patch { entries, .. }
-            | Self::Apply { entries } => Some(entries),
-            Self::Delete { .. } => None,
-        }
-    }
 }
 
 // === impl Write ===

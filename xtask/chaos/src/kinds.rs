@@ -62,6 +62,11 @@ impl Kind {
         }
     }
 
+    /// Whether an update of an object that does not exist creates it.
+    pub(crate) fn creates_on_update(self) -> bool {
+        self == Self::Service
+    }
+
     /// Returns a whole object.
     pub(crate) fn object(self, name: &str, revision: Option<u64>, entries: &Entries) -> Value {
         let mut metadata = json!({ "name": name });

@@ -2,11 +2,10 @@
 
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tokio::process::{Child, Command};
 
 use crate::Failure;
 
@@ -36,7 +35,6 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
-            .kill_on_drop(true)
             .spawn()
             .map_err(|error| format!("cannot start {}: {error}", self.program.display()))?;
         self.child = Some(child);
@@ -47,10 +45,11 @@ impl Process {
     ///
     /// # Errors
     /// Fails if it had ended by itself, which no fault explains.
-    pub(crate) async fn kill(&mut self) -> Result<(), Failure> {
+    pub(crate) fn kill(&mut self) -> Result<(), Failure> {
         self.signal(Signal::KILL)?;
         let mut child = self.child.take().ok_or("the process was not started")?;
-        child.wait().await?;
+        // A killed process ends at once.
+        child.wait()?;
         Ok(())
     }
 
@@ -78,7 +77,7 @@ impl Process {
         if let Some(status) = child.try_wait()? {
             return Err(format!("{} ended by itself: {status}; see {}", self.name, self.log.display()).into());
         }
-        let id = child.id().ok_or_else(|| format!("{} has ended", self.name))?;
+        let id = child.id();
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or("not a process id")?;
         kill_process(pid, signal)?;
         Ok(id)
@@ -87,6 +86,16 @@ impl Process {
     /// Checks that it did not end by itself.
     pub(crate) fn check(&mut self) -> Result<(), Failure> {
         self.signal(Signal::CONT).map(|_| ())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // Fails only if it is gone already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

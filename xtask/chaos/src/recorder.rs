@@ -17,6 +17,10 @@ pub(crate) struct Target {
     pub(crate) scope: String,
     /// The names of the objects.
     pub(crate) names: Vec<String>,
+    /// A revision at which it was empty.
+    pub(crate) from: u64,
+    /// The revision that its witness reached: the reflector without which the history is not complete.
+    pub(crate) witnessed: AtomicU64,
 }
 
 /// Records the history of a round.
@@ -34,7 +38,8 @@ impl Target {
     pub(crate) fn new(kind: Kind, namespace: &str, names: usize) -> Self {
         let scope = format!("{}/{namespace}", kind.plural());
         let names = (0..names).map(|index| format!("object-{index}")).collect();
-        Self { kind, namespace: namespace.to_owned(), scope, names }
+        let namespace = namespace.to_owned();
+        Self { kind, namespace, scope, names, from: 0, witnessed: AtomicU64::new(0) }
     }
 
     /// Returns the path of the collection.

@@ -2,6 +2,7 @@
 //! server; and a list again when the history is gone.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt as _;
@@ -39,6 +40,9 @@ pub(crate) struct Reflector {
     /// The place of its target in `targets`.
     pub(crate) target: usize,
     pub(crate) end: watch::Receiver<Option<End>>,
+    /// Whether it is the one that sees everything: it begins with the first revision, does not pause, and the history that it
+    /// has not seen is not removed, as far as this program decides.
+    pub(crate) is_witness: bool,
 }
 
 /// The way in which a watch ended.
@@ -55,8 +59,8 @@ impl Reflector {
     pub(crate) async fn run(mut self) {
         let targets = Arc::clone(&self.targets);
         let Some(target) = targets.get(self.target) else { return };
-        let mut reached = 0;
-        let mut must_list = true;
+        let mut reached = if self.is_witness { target.from } else { 0 };
+        let mut must_list = !self.is_witness;
         while !self.is_done(reached) {
             let server = self.random.usize(0..self.servers);
             if must_list {
@@ -70,7 +74,8 @@ impl Reflector {
             }
             let ended = self.watch(target, server, &mut reached).await;
             must_list = matches!(ended, Ended::Gone);
-            let is_long = self.random.u32(0..8) == 0 && self.end.borrow().is_none();
+            let may_pause = !self.is_witness && self.end.borrow().is_none();
+            let is_long = may_pause && self.random.u32(0..8) == 0;
             let pause = if is_long { 500..4000 } else { 10..100 };
             sleep(Duration::from_millis(self.random.u64(pause))).await;
         }
@@ -137,7 +142,12 @@ impl Reflector {
             while let Some(length) = bytes.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = bytes.drain(..=length).collect();
                 match event(target, &line, at) {
-                    Ok(Some(event)) => events.push(event),
+                    Ok(Some(event)) => {
+                        if self.is_witness {
+                            target.witnessed.store(event.revision, Ordering::Relaxed);
+                        }
+                        events.push(event);
+                    }
                     Ok(None) => {
                         self.recorder.fail("watch: gone");
                         return Ended::Gone;

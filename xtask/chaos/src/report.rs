@@ -39,7 +39,11 @@ impl Report {
         for violation in &outcome.violations {
             println!("  violation: {violation}");
         }
+        for scope in &outcome.incomplete {
+            println!("  {scope}: history was removed before a watch had delivered it; checked in part");
+        }
         let total = &mut self.total;
+        total.incomplete.extend(outcome.incomplete);
         total.operations += outcome.operations;
         total.unknown += outcome.unknown;
         total.faults += outcome.faults;
@@ -73,20 +77,21 @@ impl Report {
             ("watches", total.watches),
             ("watch events", total.events),
             ("lists after lost history", total.relists),
+            ("collections checked in part", total.incomplete.len()),
             ("faults", total.faults),
         ];
         for (name, number) in lines {
             // Writing to a text does not fail.
-            let _ = writeln!(text, "  {name:<26} {number:>9}");
+            let _ = writeln!(text, "  {name:<28} {number:>8}");
         }
         for (fault, count) in &injector.injected {
-            let _ = writeln!(text, "    {:<24} {count:>9}", fault.name());
+            let _ = writeln!(text, "    {:<26} {count:>8}", fault.name());
         }
         for fault in injector.missing() {
-            let _ = writeln!(text, "    {:<24} never injected", fault.name());
+            let _ = writeln!(text, "    {:<26} never injected", fault.name());
         }
         let failed: u64 = total.failed.values().sum();
-        let _ = writeln!(text, "  {:<26} {failed:>9}", "requests without effect");
+        let _ = writeln!(text, "  {:<28} {failed:>8}", "requests without effect");
         for (reason, count) in most(&total.failed) {
             let _ = writeln!(text, "    {count:>6} {reason}");
         }

@@ -28,8 +28,8 @@ const OWN: usize = 1000;
 /// Maximum number of ConfigMaps in the namespace with a quota.
 const QUOTA: usize = 4;
 
-/// Number of reflectors of each collection.
-const REFLECTORS: usize = 2;
+/// Number of reflectors of each collection. The first one is the witness.
+const REFLECTORS: usize = 3;
 
 /// Time in which reflectors reach the end after the last fault, and the round's own requests succeed.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -59,6 +59,8 @@ pub(crate) struct Outcome {
     /// Requests without a usable answer, by their reason.
     pub(crate) failed: BTreeMap<String, u64>,
     pub(crate) violations: Vec<Violation>,
+    /// The scopes that could be checked only in part.
+    pub(crate) incomplete: Vec<String>,
 }
 
 /// The round while it runs.
@@ -82,7 +84,7 @@ pub(crate) async fn run(
 ) -> Result<Outcome, Failure> {
     let namespaces = [format!("chaos-{}", plan.number), format!("quota-{}", plan.number)];
     let [free, limited] = &namespaces;
-    let targets = [
+    let mut targets = [
         Target::new(Kind::ConfigMap, free, 6),
         Target::new(Kind::ConfigMap, limited, 8),
         Target::new(Kind::Widget, free, 4),
@@ -92,19 +94,17 @@ pub(crate) async fn run(
         plan,
         servers: cluster.network.clients.len(),
         recorder: Arc::new(Recorder::new()),
-        targets: Arc::from(targets),
+        targets: Arc::from([]),
         client: cluster.network.direct_client()?,
     };
-    round.prepare(&namespaces).await?;
+    round.prepare(&namespaces, &mut targets).await?;
+    round.targets = Arc::from(targets);
     round.disturb(cluster, injector).await?;
     round.remove_all().await?;
     let (history, failed) = round.recorder.take();
     let mut outcome = Outcome::new(&history, failed);
-    outcome.violations = tokio::task::spawn_blocking({
-        let history = history.clone();
-        move || check::check(&history)
-    })
-    .await?;
+    outcome.violations = check::check(&history);
+    outcome.incomplete = check::incomplete(&history);
     if !outcome.violations.is_empty() {
         let name = format!("{}-seed-{}-round-{}.jsonl", cluster.store.name(), plan.seed, plan.number);
         let path = plan.output.join(name);
@@ -130,6 +130,7 @@ impl Outcome {
             faults: history.faults.len(),
             failed,
             violations: Vec::new(),
+            incomplete: Vec::new(),
         }
     }
 }
@@ -138,7 +139,7 @@ impl Outcome {
 
 impl Round<'_> {
     /// Creates the namespaces, the quota and the definition of the custom resource, and waits until each server has them.
-    async fn prepare(&mut self, namespaces: &[String; 2]) -> Result<(), Failure> {
+    async fn prepare(&mut self, namespaces: &[String; 2], targets: &mut [Target]) -> Result<(), Failure> {
         self.ensure(DEFINITION.to_owned(), definition()).await?;
         for namespace in namespaces {
             let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
@@ -153,10 +154,12 @@ impl Round<'_> {
         self.ensure(quotas.clone(), quota).await?;
         let has_usage = |body: &Value| body.pointer("/status/used").is_some();
         self.await_all(&format!("{quotas}/few"), has_usage).await?;
-        for target in Arc::clone(&self.targets).iter() {
-            self.await_all(&target.collection(), |_| true).await?;
+        for target in targets {
+            let body = self.await_all(&target.collection(), |_| true).await?;
+            let revision = body.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+            target.from = revision.ok_or("a list without a revision")?.parse()?;
             let quota = (target.namespace == *limited).then_some(QUOTA);
-            let scope = Scope { name: target.scope.clone(), quota };
+            let scope = Scope { name: target.scope.clone(), quota, from: target.from };
             self.recorder.record(|history| history.scopes.push(scope));
         }
         Ok(())
@@ -179,13 +182,17 @@ impl Round<'_> {
         }
     }
 
-    /// Waits until each server answers this path with a body that is as wanted.
-    async fn await_all(&mut self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Result<(), Failure> {
+    /// Waits until each server answers this path with a body that is as wanted, and returns the last one.
+    async fn await_all(&mut self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Result<Value, Failure> {
+        let mut body = Value::Null;
         for server in 0..self.servers {
             let begun = Instant::now();
             loop {
                 let last = match self.client.request(server, Request::get(path.to_owned())).await {
-                    Ok(reply) if reply.is_success() && is_wanted(&reply.body) => break,
+                    Ok(reply) if reply.is_success() && is_wanted(&reply.body) => {
+                        body = reply.body;
+                        break;
+                    }
                     Ok(reply) => reply.reason(),
                     Err(error) => error.to_string(),
                 };
@@ -195,7 +202,7 @@ impl Round<'_> {
                 sleep(Duration::from_millis(50)).await;
             }
         }
-        Ok(())
+        Ok(body)
     }
 
     /// Runs clients and reflectors while faults are injected, and then until the reflectors have reached the end.
@@ -215,7 +222,12 @@ impl Round<'_> {
                 let index = reflector_index(target, number);
                 let reflector = Reflector {
                     index,
-                    client: cluster.network.client()?,
+                    client: if number == 0 {
+                        cluster.network.direct_client()?
+                    } else {
+                        cluster.network.client()?
+                    },
+                    is_witness: number == 0,
                     servers: self.servers,
                     random: fastrand::Rng::with_seed(self.seed(index)),
                     recorder: Arc::clone(&self.recorder),
@@ -227,8 +239,7 @@ impl Round<'_> {
             }
         }
         let until = Instant::now() + Duration::from_secs(self.plan.seconds);
-        let collection = Kind::ConfigMap.collection(&format!("chaos-{}", self.plan.number));
-        injector.run(cluster, until, &collection, &self.recorder).await?;
+        injector.run(cluster, until, &self.targets, &self.recorder).await?;
         stop.send_replace(true);
         while workers.join_next().await.transpose()?.is_some() {}
         cluster.check()?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::sync::watch;
+use tokio::time::sleep;
 
 use crate::client::{Client, Reply, Request, RequestError};
 use crate::history::{
@@ -73,7 +74,7 @@ impl Worker {
             if let Some(target) = targets.get(choice) {
                 self.operate(target, server).await;
             }
-            tokio::time::sleep(Duration::from_millis(self.random.u64(0..PAUSE_MILLISECONDS))).await;
+            sleep(Duration::from_millis(self.random.u64(0..PAUSE_MILLISECONDS))).await;
         }
     }
 
@@ -109,7 +110,7 @@ impl Worker {
             (20..45, Some(expected)) => {
                 let mut replaced = expected.entries.clone();
                 replaced.extend(entries());
-                Action::Replace { expected, entries: replaced }
+                Action::Replace { expected, entries: replaced, creates: target.kind.creates_on_update() }
             }
             (20..65, _) => Action::Patch { form: self.form(target.kind), entries: entries() },
             (65..77, _) => Action::Apply { entries: entries() },
@@ -147,6 +148,10 @@ impl Worker {
         let start = self.recorder.now();
         let answered = self.client.request(server, request).await;
         let end = self.recorder.now();
+        if let Err(error @ RequestError::NotSent(_)) = &answered {
+            self.recorder.fail(&error.to_string());
+            return None;
+        }
         let answer = answer(target.kind, object, &action, answered);
         if let Answer::Unknown { reason } | Answer::Rejected { reason } = &answer {
             self.recorder.fail(&format!("{} {}: {reason}", verb(&action), target.kind.plural()));
@@ -193,7 +198,7 @@ impl Worker {
             Action::Create { entries } => {
                 Request::with_body(Method::POST, collection, target.kind.object(object, None, entries))
             }
-            Action::Replace { expected, entries } => {
+            Action::Replace { expected, entries, .. } => {
                 let object = target.kind.object(object, Some(expected.revision), entries);
                 Request::with_body(Method::PUT, path, object)
             }
@@ -266,8 +271,7 @@ fn verb(action: &Action) -> &'static str {
 fn answer(kind: Kind, object: &str, action: &Action, answered: Result<Reply, RequestError>) -> Answer {
     let reply = match answered {
         Ok(reply) => reply,
-        Err(error @ RequestError::NotSent(_)) => return Answer::Rejected { reason: error.to_string() },
-        Err(error @ RequestError::NoAnswer(_)) => return Answer::Unknown { reason: error.to_string() },
+        Err(error) => return Answer::Unknown { reason: error.to_string() },
     };
     if reply.is_success() {
         if matches!(action, Action::Delete { .. }) {
@@ -331,7 +335,7 @@ impl Lister<'_> {
         loop {
             let next = body.pointer("/metadata/continue").and_then(Value::as_str);
             let Some(next) = next.filter(|next| !next.is_empty()) else { break };
-            tokio::time::sleep(pause).await;
+            sleep(pause).await;
             let next = format!("{path}&continue={next}");
             let Self { client, recorder, .. } = self;
             body = fetch(client, recorder, server, next).await?;

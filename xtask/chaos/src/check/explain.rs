@@ -12,7 +12,7 @@ pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation
     let writes: BTreeMap<String, &Write> =
         history.writes.iter().map(|write| (write.id.to_string(), write)).collect();
     let mut violations = Vec::new();
-    for (scope, changes) in timeline.scopes() {
+    for (scope, changes) in timeline.scopes().filter(|(_, changes)| changes.is_complete) {
         for (object, states) in &changes.by_object {
             let mut used = BTreeSet::new();
             for (revision, content) in states.iter().filter_map(|(at, content)| Some((*at, (*content)?))) {
@@ -51,11 +51,12 @@ fn problem(
     {
         return Some(format!("write {} was answered with revision {answered}", write.id));
     }
-    if let Action::Replace { expected, .. } = &write.action
-        && before.map(|(since, _)| since) != Some(expected.revision)
+    let since = before.map(|(since, _)| since);
+    if let Action::Replace { expected, creates, .. } = &write.action
+        && since != Some(expected.revision)
+        && !(*creates && since.is_none())
     {
-        let before = before.map(|(since, _)| since);
-        return Some(format!("write {} replaced {before:?}, not {}", write.id, expected.revision));
+        return Some(format!("write {} replaced {since:?}, not {}", write.id, expected.revision));
     }
     let entries = before.map(|(_, content)| content.entries);
     let after = changed(&write.action, entries).flatten();

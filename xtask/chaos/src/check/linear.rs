@@ -254,7 +254,8 @@ fn is_refused(action: &Action, refusal: Refusal, state: Option<&Entries>) -> boo
 pub(super) fn changed(action: &Action, state: Option<&Entries>) -> Option<Option<Entries>> {
     match (action, state) {
         (Action::Create { entries } | Action::Apply { entries }, None) => Some(Some(entries.clone())),
-        (Action::Replace { expected, entries }, Some(state)) if *state == expected.entries => {
+        (Action::Replace { entries, creates: true, .. }, None) => Some(Some(entries.clone())),
+        (Action::Replace { expected, entries, .. }, Some(state)) if *state == expected.entries => {
             Some(Some(entries.clone()))
         }
         (Action::Patch { entries, .. } | Action::Apply { entries }, Some(state)) => {

@@ -35,7 +35,8 @@ fn old(list: &List, known: u64) -> Violation {
 
 /// Returns a difference between a list and the state at its revision.
 fn difference(list: &List, timeline: &Timeline<'_>) -> Option<String> {
-    let state = timeline.scope(&list.scope).map(|changes| changes.all_at(list.revision)).unwrap_or_default();
+    let changes = timeline.scope(&list.scope).filter(|changes| changes.is_complete)?;
+    let state = changes.all_at(list.revision);
     let listed: BTreeMap<&str, (u64, Content<'_>)> = list
         .items
         .iter()

@@ -101,8 +101,8 @@ impl Clock {
         let known = self.shown_before(read.start);
         let later = self.begun_after(read.end);
         let none = BTreeMap::new();
-        let changes = timeline.scope(&read.scope);
-        let states = changes.and_then(|changes| changes.by_object.get(&*read.object)).unwrap_or(&none);
+        let changes = timeline.scope(&read.scope).filter(|changes| changes.is_complete)?;
+        let states = changes.by_object.get(&*read.object).unwrap_or(&none);
         let wanted = read.version.as_ref().map(|version| (version.revision, Content::from(version)));
         let absent_first = std::iter::once((0, None));
         let begins: Vec<_> = absent_first.chain(states.iter().map(|(since, state)| (*since, *state))).collect();

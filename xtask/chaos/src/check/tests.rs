@@ -1,6 +1,6 @@
 //! Histories that are right, and histories that are known to be wrong, each of which has to be refused.
 
-use super::check;
+use super::{check, incomplete};
 use crate::history::{
     Action, Answer, Asked, Change, Entries, Event, Goal, History, List, PatchForm, Read, Refusal, Scope, Version,
     WRITER, Watch, Write,
@@ -69,7 +69,7 @@ fn event(at: u64, change: Change, object: &str, version: Version) -> Event {
 /// | 90 | 15 | write 5 deletes a |
 /// | 110 | 16 | write 6 creates a |
 fn good() -> History {
-    let replace = Action::Replace { expected: version(11, &[1]), entries: entries(&[1, 2]) };
+    let replace = Action::Replace { expected: version(11, &[1]), entries: entries(&[1, 2]), creates: false };
     let delete = Action::Delete { expected: Some(version(14, &[1, 2, 4])) };
     let writes = vec![
         write(1, (10, 20), "a", create(1), done(11, &[1])),
@@ -114,7 +114,7 @@ fn good() -> History {
         Watch { reflector: 500, server: 0, scope, from, events, ended }
     };
     History {
-        scopes: vec![Scope { name: SCOPE.to_owned(), quota: Some(2) }],
+        scopes: vec![Scope { name: SCOPE.to_owned(), quota: Some(2), from: 10 }],
         writes,
         reads,
         lists,
@@ -141,6 +141,7 @@ fn a_right_history_is_accepted() {
 #[test]
 fn an_unknown_write_may_take_effect_late_or_never() {
     let mut history = good();
+    history.scopes[0].quota = None;
     history.writes.push(write(11, (0, 1), "c", create(11), unknown()));
     history.writes.push(write(12, (0, 1), "c", Action::Delete { expected: None }, unknown()));
     history.reads.push(read((150, 160), "c", None));
@@ -148,6 +149,20 @@ fn an_unknown_write_may_take_effect_late_or_never() {
     // Write 11 takes effect after its client has given up.
     history.reads.push(read((170, 180), "c", Some(version(17, &[11]))));
     assert_eq!(check(&history), []);
+}
+
+#[test]
+fn a_history_that_no_watch_delivered_is_checked_in_part() {
+    let mut history = good();
+    // The reflector lost the revisions 13 to 15, with the deletion of a.
+    history.watches[0].events.pop();
+    history.watches[1].from = 15;
+    history.watches[1].events.drain(..2);
+    history.lists.push(list((103, 107), Asked::NotOlderThan { at: 12 }, 15, &[("b", version(13, &[3]))]));
+    assert_eq!(check(&history), []);
+    assert_eq!(incomplete(&history), [SCOPE]);
+    history.reads.push(read((43, 44), "a", Some(version(11, &[1]))));
+    assert_eq!(check(&history).len(), 1);
 }
 
 #[test]
@@ -199,7 +214,7 @@ fn two_successful_creations_are_refused() {
 #[test]
 fn a_conflict_without_a_cause_is_refused() {
     refuses("a: not linearizable", |history| {
-        let action = Action::Replace { expected: version(12, &[1, 2]), entries: entries(&[1, 2, 11]) };
+        let action = Action::Replace { expected: version(12, &[1, 2]), entries: entries(&[1, 2, 11]), creates: false };
         history.writes.push(write(11, (43, 44), "a", action, refused(Refusal::Conflict)));
     });
 }
@@ -297,10 +312,10 @@ fn a_version_of_nobody_is_refused() {
 fn a_lost_update_is_refused() {
     // Write 4 was applied to the version before write 2.
     refuses("a at revision 14: write 4 cannot make", |history| {
-        for watch in &mut history.watches {
-            watch.events.retain(|event| event.revision < 14);
+        history.lists.retain(|list| list.revision != 14);
+        for event in history.watches[1].events.iter_mut().take(2) {
+            event.entries = entries(&[1, 4]);
         }
-        history.lists.retain(|list| list.revision < 14);
         let patch = history.writes.iter_mut().find(|write| write.id == 4).unwrap();
         patch.answer = done(14, &[1, 4]);
     });

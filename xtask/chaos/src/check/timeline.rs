@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Violation;
-use crate::history::{Change, Entries, History, Version};
+use crate::history::{Change, Entries, History, Scope, Version};
 
 /// The changes of each scope.
 #[derive(Debug, Default)]
@@ -14,6 +14,9 @@ pub(super) struct Timeline<'h> {
 /// The changes of a scope.
 #[derive(Debug, Default)]
 pub(super) struct Changes<'h> {
+    /// Whether watches delivered all revisions from the first to the last one. Otherwise deletions are unknown, which nothing but
+    /// a watch shows.
+    pub(super) is_complete: bool,
     /// The changed object of each revision.
     pub(super) by_revision: BTreeMap<u64, &'h str>,
     /// The states of each object, by the revision at which they began.
@@ -61,6 +64,9 @@ impl<'h> Timeline<'h> {
                 }
             }
         }
+        for scope in &history.scopes {
+            timeline.scopes.entry(&scope.name).or_default().is_complete = is_complete(history, scope);
+        }
         (timeline, violations)
     }
 
@@ -73,6 +79,19 @@ impl<'h> Timeline<'h> {
     pub(super) fn scopes(&self) -> impl Iterator<Item = (&'h str, &Changes<'h>)> {
         self.scopes.iter().map(|(name, changes)| (*name, changes))
     }
+}
+
+/// Whether the watches of a scope together delivered all revisions up to its goal.
+fn is_complete(history: &History, scope: &Scope) -> bool {
+    let watches = history.watches.iter().filter(|watch| watch.scope == scope.name);
+    let mut delivered: Vec<(u64, u64)> =
+        watches.map(|watch| (watch.from, watch.events.last().map_or(watch.from, |last| last.revision))).collect();
+    delivered.sort_unstable();
+    let end = delivered.into_iter().fold(scope.from, |end, (from, reached)| {
+        if from <= end { end.max(reached) } else { end }
+    });
+    let goals = history.goals.iter().filter(|goal| goal.scope == scope.name);
+    goals.map(|goal| goal.revision).max().is_some_and(|goal| end >= goal)
 }
 
 /// Returns the scope, the object, the revision and the content of every version that anything shows. A deletion has no content.

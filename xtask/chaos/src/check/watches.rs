@@ -11,7 +11,9 @@ pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation
     for watch in &history.watches {
         let changes = timeline.scope(&watch.scope).unwrap_or(&none);
         violations.extend(check_order(watch));
-        violations.extend(watch.events.iter().filter_map(|event| check_event(watch, event, changes)));
+        if changes.is_complete {
+            violations.extend(watch.events.iter().filter_map(|event| check_event(watch, event, changes)));
+        }
         violations.extend(missed(watch, changes));
     }
     violations.extend(history.goals.iter().flat_map(|goal| check_goal(history, goal)));
