@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, Request, TOKEN};
+use crate::kinds::TIME_TO_LIVE;
 use crate::process::{Process, free_ports};
 use crate::proxy::Proxy;
 use crate::{Failure, etcd};
@@ -166,6 +167,7 @@ fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
         // Few of each, so that they are given again soon after they are returned.
         ("service-cluster-ip-range", "10.0.0.0/28".to_owned()),
         ("service-node-port-range", "30000-30009".to_owned()),
+        ("event-ttl", format!("{}s", TIME_TO_LIVE.as_secs())),
         // A short history, so that watches leave it.
         ("watch-cache-sizes", "configmaps#50".to_owned()),
         ("exit-with-parent", "true".to_owned()),

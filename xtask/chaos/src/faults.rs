@@ -17,6 +17,9 @@ use crate::proxy::{Mode, Proxy};
 use crate::recorder::{Recorder, Target};
 use crate::{Failure, etcd};
 
+/// Maximum time that the last round takes longer, for the kinds of faults that there were not yet.
+const LONGER: Duration = Duration::from_mins(1);
+
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Fault {
@@ -125,7 +128,7 @@ impl Injector {
         self.faults.iter().copied().filter(|fault| !self.injected.contains_key(fault)).collect()
     }
 
-    /// Injects faults until a time, then leaves the cluster whole.
+    /// Injects faults until a time, and longer until there was one of each kind if `is_last`. Then the cluster is whole.
     ///
     /// # Errors
     /// Fails if a process ended by itself or does not start again.
@@ -133,10 +136,15 @@ impl Injector {
         &mut self,
         cluster: &mut Cluster,
         until: Instant,
+        is_last: bool,
         targets: &[Target],
         recorder: &Recorder,
     ) -> Result<(), Failure> {
-        while Instant::now() < until {
+        let is_over = |injector: &Self| match Instant::now().checked_duration_since(until) {
+            None => false,
+            Some(late) => !is_last || late > LONGER || injector.missing().is_empty(),
+        };
+        while !is_over(self) {
             let fault = self.next();
             // Some faults of links happen while a process is down.
             let second = self.deck.last().copied().filter(|second| second.is_of_process() != fault.is_of_process());

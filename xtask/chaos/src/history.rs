@@ -42,6 +42,9 @@ pub(crate) struct Scope {
     pub(crate) quota: Option<usize>,
     /// A revision at which it was empty.
     pub(crate) from: u64,
+    /// The time after which the server deletes objects, in nanoseconds. Clients delete none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) time_to_live: Option<u64>,
 }
 
 /// A change that a client asked for.

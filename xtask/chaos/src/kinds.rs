@@ -1,5 +1,7 @@
 //! The kinds of the objects that clients write, and the place of the written entries in them.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use crate::history::{Entries, Version};
@@ -16,7 +18,12 @@ pub(crate) enum Kind {
     Widget,
     /// The entries are annotations. The server assigns an address and a node port.
     Service,
+    /// The entries are annotations. Only created, and deleted by the server after a time.
+    Event,
 }
+
+/// The time after which the server deletes events.
+pub(crate) const TIME_TO_LIVE: Duration = Duration::from_secs(6);
 
 // === impl Kind ===
 
@@ -24,7 +31,7 @@ impl Kind {
     fn version(self) -> &'static str {
         match self {
             Self::Widget => "chaos.example.dev/v1",
-            Self::ConfigMap | Self::Service => "v1",
+            Self::ConfigMap | Self::Service | Self::Event => "v1",
         }
     }
 
@@ -33,6 +40,7 @@ impl Kind {
             Self::ConfigMap => "ConfigMap",
             Self::Widget => "Widget",
             Self::Service => "Service",
+            Self::Event => "Event",
         }
     }
 
@@ -41,6 +49,7 @@ impl Kind {
             Self::ConfigMap => "configmaps",
             Self::Widget => "widgets",
             Self::Service => "services",
+            Self::Event => "events",
         }
     }
 
@@ -49,7 +58,7 @@ impl Kind {
         let plural = self.plural();
         match self {
             Self::Widget => format!("/apis/chaos.example.dev/v1/namespaces/{namespace}/{plural}"),
-            Self::ConfigMap | Self::Service => format!("/api/v1/namespaces/{namespace}/{plural}"),
+            _ => format!("/api/v1/namespaces/{namespace}/{plural}"),
         }
     }
 
@@ -58,7 +67,7 @@ impl Kind {
         match self {
             Self::ConfigMap => "/data",
             Self::Widget => "/spec",
-            Self::Service => "/metadata/annotations",
+            Self::Service | Self::Event => "/metadata/annotations",
         }
     }
 
@@ -68,7 +77,13 @@ impl Kind {
     }
 
     /// Returns a whole object.
-    pub(crate) fn object(self, name: &str, revision: Option<u64>, entries: &Entries) -> Value {
+    pub(crate) fn object(
+        self,
+        namespace: &str,
+        name: &str,
+        revision: Option<u64>,
+        entries: &Entries,
+    ) -> Value {
         let mut metadata = json!({ "name": name });
         if let (Some(revision), Some(metadata)) = (revision, metadata.as_object_mut()) {
             metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
@@ -78,6 +93,10 @@ impl Kind {
         if self == Self::Service {
             let ports = json!([{ "port": 80, "protocol": "TCP" }]);
             merge(&mut object, json!({ "spec": { "type": "NodePort", "ports": ports } }));
+        }
+        if self == Self::Event {
+            let involved = json!({ "apiVersion": "v1", "kind": "Namespace", "namespace": namespace, "name": namespace });
+            merge(&mut object, json!({ "involvedObject": involved }));
         }
         object
     }
@@ -102,7 +121,7 @@ impl Kind {
                 .iter()
                 .filter_map(|(name, path)| Some(format!("{name} {}", object.pointer(path)?)))
                 .collect(),
-            Self::ConfigMap | Self::Widget => Vec::new(),
+            _ => Vec::new(),
         };
         Some((name, Version { revision, entries: entries.collect(), assigned }))
     }

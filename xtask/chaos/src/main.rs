@@ -70,6 +70,9 @@ struct Options {
     /// The directory in which histories and logs of failed rounds are kept.
     #[arg(long, default_value = "target/chaos")]
     output: PathBuf,
+    /// Keep the histories of all rounds.
+    #[arg(long)]
+    keep: bool,
     /// Check the history in a file again, and run nothing.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
@@ -152,6 +155,8 @@ async fn run_store(
             let plan = round::Plan {
                 seed: options.seed,
                 number,
+                rounds: options.rounds,
+                keeps: options.keep,
                 clients: usize::from(options.clients),
                 seconds: options.seconds,
                 output: &options.output,

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::Failure;
 use crate::client::Client;
-use crate::history::{Asked, Change, Event, Watch};
+use crate::history::{Asked, Change, Event, Items, List, Version, Watch};
 use crate::recorder::{Recorder, Target};
 use crate::worker::{ListError, Lister};
 
@@ -52,6 +52,23 @@ enum Ended {
     Other(String),
 }
 
+/// A line of a watch.
+enum Received {
+    Event(Event),
+    /// The end of the events that show the state at the start, with its revision.
+    EndOfState(u64),
+    /// An error event with the code 410.
+    Gone,
+}
+
+/// A watch while it runs.
+struct Following {
+    start: u64,
+    /// The state at the start, if the watch begins with it and it is not complete yet.
+    state: Option<Items>,
+    watch: Watch,
+}
+
 // === impl Reflector ===
 
 impl Reflector {
@@ -63,7 +80,8 @@ impl Reflector {
         let mut must_list = !self.is_witness;
         while !self.is_done(reached) {
             let server = self.random.usize(0..self.servers);
-            if must_list {
+            let streams = must_list && self.random.bool();
+            if must_list && !streams {
                 match self.list(target, server, reached).await {
                     Ok(revision) => reached = revision,
                     Err(_) => {
@@ -72,8 +90,11 @@ impl Reflector {
                     }
                 }
             }
-            let ended = self.watch(target, server, &mut reached).await;
-            must_list = matches!(ended, Ended::Gone);
+            let mut following = Following::new(&self, target, server, reached, streams);
+            let ended = self.watch(target, &mut following).await;
+            must_list = matches!(ended, Ended::Gone) || following.state.is_some();
+            reached = following.reached();
+            following.record(&self.recorder, ended);
             let may_pause = !self.is_witness && self.end.borrow().is_none();
             let is_long = may_pause && self.random.u32(0..8) == 0;
             let pause = if is_long { 500..4000 } else { 10..100 };
@@ -87,20 +108,23 @@ impl Reflector {
     }
 
     async fn list(&mut self, target: &Target, server: usize, reached: u64) -> Result<u64, ListError> {
-        let asked = if reached == 0 { Asked::Consistent } else { Asked::NotOlderThan { at: reached } };
+        let asked = asked(reached);
         let mut lister = Lister { index: self.index, client: &mut self.client, recorder: &self.recorder };
         lister.list(target, server, asked, Duration::ZERO).await
     }
 
-    /// Watches until the watch ends, and records it.
-    async fn watch(&mut self, target: &Target, server: usize, reached: &mut u64) -> Ended {
+    /// Watches until the watch ends.
+    async fn watch(&mut self, target: &Target, following: &mut Following) -> Ended {
         let seconds = self.random.u32(2..8);
-        let from = *reached;
-        let path = format!(
-            "{}?watch=true&allowWatchBookmarks=true&resourceVersion={from}&timeoutSeconds={seconds}",
-            target.collection()
-        );
-        let (_connection, response) = match self.client.watch(server, path).await {
+        let mut path =
+            format!("{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}", target.collection());
+        if following.state.is_some() {
+            path.push_str("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+        }
+        if following.watch.from > 0 {
+            path.push_str(&format!("&resourceVersion={}", following.watch.from));
+        }
+        let (_connection, response) = match self.client.watch(following.watch.server, path).await {
             Ok(opened) => opened,
             Err(error) => {
                 self.recorder.fail(&format!("watch: {error}"));
@@ -112,23 +136,13 @@ impl Reflector {
             self.recorder.fail(&format!("watch: {status}"));
             return if status == 410 { Ended::Gone } else { Ended::Other(format!("status {status}")) };
         }
-        let mut events = Vec::new();
-        let ended = self.follow(target, response.into_body(), &mut events).await;
-        *reached = events.last().map_or(from, |event| event.revision);
-        let text = match &ended {
-            Ended::Gone => "gone",
-            Ended::Other(text) => text,
-        };
-        let (reflector, scope, ended_by) = (self.index, target.scope.clone(), text.to_owned());
-        let watch = Watch { reflector, server, scope, from, events, ended: ended_by };
-        self.recorder.record(|history| history.watches.push(watch));
-        ended
+        self.follow(target, response.into_body(), following).await
     }
 
-    async fn follow(&mut self, target: &Target, mut body: Incoming, events: &mut Vec<Event>) -> Ended {
+    async fn follow(&mut self, target: &Target, mut body: Incoming, following: &mut Following) -> Ended {
         let mut bytes = Vec::new();
         loop {
-            if self.is_done(events.last().map_or(0, |event| event.revision)) {
+            if following.state.is_none() && self.is_done(following.reached()) {
                 return Ended::Other("end of the round".to_owned());
             }
             let data = match timeout(SILENCE, body.frame()).await {
@@ -141,14 +155,10 @@ impl Reflector {
             bytes.extend_from_slice(&data);
             while let Some(length) = bytes.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = bytes.drain(..=length).collect();
-                match event(target, &line, at) {
-                    Ok(Some(event)) => {
-                        if self.is_witness {
-                            target.witnessed.store(event.revision, Ordering::Relaxed);
-                        }
-                        events.push(event);
-                    }
-                    Ok(None) => {
+                let received = received(target, &line, at);
+                match received.and_then(|received| following.take(received, at, &self.recorder)) {
+                    Ok(true) => {}
+                    Ok(false) => {
                         self.recorder.fail("watch: gone");
                         return Ended::Gone;
                     }
@@ -158,12 +168,70 @@ impl Reflector {
                     }
                 }
             }
+            if self.is_witness {
+                target.witnessed.store(following.reached(), Ordering::Relaxed);
+            }
         }
     }
 }
 
-/// Reads an event. Nothing is an error event with the code 410.
-fn event(target: &Target, line: &[u8], at: u64) -> Result<Option<Event>, Failure> {
+/// Returns the state that a reflector asks for which has reached a revision.
+fn asked(reached: u64) -> Asked {
+    if reached == 0 { Asked::Consistent } else { Asked::NotOlderThan { at: reached } }
+}
+
+// === impl Following ===
+
+impl Following {
+    fn new(reflector: &Reflector, target: &Target, server: usize, from: u64, streams: bool) -> Self {
+        let (scope, events, ended) = (target.scope.clone(), Vec::new(), String::new());
+        let watch = Watch { reflector: reflector.index, server, scope, from, events, ended };
+        Self { start: reflector.recorder.now(), state: streams.then(Items::new), watch }
+    }
+
+    /// Returns the revision of the last event.
+    fn reached(&self) -> u64 {
+        self.watch.events.last().map_or(self.watch.from, |event| event.revision)
+    }
+
+    /// Takes a line, and records the state at the start when it is complete. Returns whether the history is there.
+    fn take(&mut self, received: Received, end: u64, recorder: &Recorder) -> Result<bool, Failure> {
+        match (received, &mut self.state) {
+            (Received::Gone, _) => return Ok(false),
+            (Received::Event(event), None) => self.watch.events.push(event),
+            (Received::Event(event), Some(state)) if event.change == Change::Added => {
+                let Event { revision, object, entries, assigned, .. } = event;
+                state.insert(object, Version { revision, entries, assigned });
+            }
+            (Received::Event(event), Some(_)) => {
+                return Err(format!("{:?} among the events of the state", event.change).into());
+            }
+            (Received::EndOfState(revision), state) => {
+                let items = state.take().ok_or("the end of a state that did not begin")?;
+                let Watch { reflector: client, server, scope, from, .. } = &mut self.watch;
+                let (client, server, scope, asked) = (*client, *server, scope.clone(), asked(*from));
+                let list = List { client, server, scope, start: self.start, end, asked, revision, items };
+                *from = revision;
+                recorder.record(|history| history.lists.push(list));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Records the watch, unless it did not come to its first event.
+    fn record(mut self, recorder: &Recorder, ended: Ended) {
+        self.watch.ended = match ended {
+            Ended::Gone => "gone".to_owned(),
+            Ended::Other(text) => text,
+        };
+        if self.state.is_none() {
+            recorder.record(|history| history.watches.push(self.watch));
+        }
+    }
+}
+
+/// Reads a line of a watch.
+fn received(target: &Target, line: &[u8], at: u64) -> Result<Received, Failure> {
     let event: Value = serde_json::from_slice(line)?;
     let object = event.get("object").ok_or("an event without an object")?;
     let change = match event.get("type").and_then(Value::as_str) {
@@ -173,13 +241,17 @@ fn event(target: &Target, line: &[u8], at: u64) -> Result<Option<Event>, Failure
         Some("BOOKMARK") => {
             let revision = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
             let revision = revision.ok_or("a bookmark without a revision")?.parse()?;
+            if object.pointer("/metadata/annotations/k8s.io~1initial-events-end").is_some() {
+                return Ok(Received::EndOfState(revision));
+            }
             let (object, entries, assigned) = Default::default();
-            return Ok(Some(Event { at, change: Change::Bookmark, revision, object, entries, assigned }));
+            let change = Change::Bookmark;
+            return Ok(Received::Event(Event { at, change, revision, object, entries, assigned }));
         }
-        _ if object.get("code").and_then(Value::as_u64) == Some(410) => return Ok(None),
+        _ if object.get("code").and_then(Value::as_u64) == Some(410) => return Ok(Received::Gone),
         _ => return Err(format!("an event of error: {object}").into()),
     };
     let (object, version) = target.kind.read(object).ok_or("an event without a version")?;
     let (revision, entries, assigned) = (version.revision, version.entries, version.assigned);
-    Ok(Some(Event { at, change, revision, object, entries, assigned }))
+    Ok(Received::Event(Event { at, change, revision, object, entries, assigned }))
 }

@@ -50,6 +50,7 @@ impl Report {
         total.events += outcome.events;
         total.watches += outcome.watches;
         total.relists += outcome.relists;
+        total.expired += outcome.expired;
         total.violations.extend(outcome.violations);
         for (reason, count) in outcome.failed {
             *total.failed.entry(reason).or_default() += count;
@@ -77,6 +78,7 @@ impl Report {
             ("watches", total.watches),
             ("watch events", total.events),
             ("lists after lost history", total.relists),
+            ("objects expired", total.expired),
             ("collections checked in part", total.incomplete.len()),
             ("faults", total.faults),
         ];

@@ -1,6 +1,6 @@
 //! A round: clients and reflectors on new objects, faults meanwhile, and then the checks of all that was recorded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ use crate::check::{self, Violation};
 use crate::client::{Client, Request};
 use crate::cluster::Cluster;
 use crate::faults::Injector;
-use crate::history::{Action, Answer, Asked, Entries, Goal, History, PatchForm, Scope};
-use crate::kinds::{DEFINITION, Kind, definition};
+use crate::history::{Action, Answer, Asked, Change, Entries, Goal, History, PatchForm, Scope};
+use crate::kinds::{DEFINITION, Kind, TIME_TO_LIVE, definition};
 use crate::recorder::{Recorder, Target};
 use crate::reflector::{End, Reflector};
 use crate::worker::{Lister, Worker};
@@ -39,6 +39,10 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(crate) struct Plan<'a> {
     pub(crate) seed: u64,
     pub(crate) number: u64,
+    /// The number of the last round.
+    pub(crate) rounds: u64,
+    /// Whether the history is kept although no promise is broken.
+    pub(crate) keeps: bool,
     pub(crate) clients: usize,
     pub(crate) seconds: u64,
     /// The directory in which the history of a failed round is kept.
@@ -53,6 +57,8 @@ pub(crate) struct Outcome {
     pub(crate) unknown: usize,
     pub(crate) events: usize,
     pub(crate) watches: usize,
+    /// Objects that the server deleted after their time to live.
+    pub(crate) expired: usize,
     /// Lists of reflectors that follow lost history.
     pub(crate) relists: usize,
     pub(crate) faults: usize,
@@ -89,6 +95,7 @@ pub(crate) async fn run(
         Target::new(Kind::ConfigMap, limited, 8),
         Target::new(Kind::Widget, free, 4),
         Target::new(Kind::Service, free, 8),
+        Target::new(Kind::Event, free, 1),
     ];
     let mut round = Round {
         plan,
@@ -105,7 +112,7 @@ pub(crate) async fn run(
     let mut outcome = Outcome::new(&history, failed);
     outcome.violations = check::check(&history);
     outcome.incomplete = check::incomplete(&history);
-    if !outcome.violations.is_empty() {
+    if plan.keeps || !outcome.violations.is_empty() {
         let name = format!("{}-seed-{}-round-{}.jsonl", cluster.store.name(), plan.seed, plan.number);
         let path = plan.output.join(name);
         history.write(&path)?;
@@ -127,12 +134,21 @@ impl Outcome {
             events: history.watches.iter().map(|watch| watch.events.len()).sum(),
             watches: history.watches.len(),
             relists: history.lists.iter().filter(is_relist).filter(of_reflector).count(),
+            expired: expired(history),
             faults: history.faults.len(),
             failed,
             violations: Vec::new(),
             incomplete: Vec::new(),
         }
     }
+}
+
+/// Returns the number of objects whose deletion after their time to live was delivered.
+fn expired(history: &History) -> usize {
+    let scopes = history.scopes.iter().filter(|scope| scope.time_to_live.is_some());
+    let watches = scopes.flat_map(|scope| history.watches.iter().filter(|watch| watch.scope == scope.name));
+    let deleted = watches.flat_map(|watch| &watch.events).filter(|event| event.change == Change::Deleted);
+    deleted.map(|event| event.revision).collect::<BTreeSet<_>>().len()
 }
 
 // === impl Round ===
@@ -159,7 +175,9 @@ impl Round<'_> {
             let revision = body.pointer("/metadata/resourceVersion").and_then(Value::as_str);
             target.from = revision.ok_or("a list without a revision")?.parse()?;
             let quota = (target.namespace == *limited).then_some(QUOTA);
-            let scope = Scope { name: target.scope.clone(), quota, from: target.from };
+            let time_to_live = (target.kind == Kind::Event).then_some(TIME_TO_LIVE.as_nanos());
+            let time_to_live = time_to_live.and_then(|time| u64::try_from(time).ok());
+            let scope = Scope { name: target.scope.clone(), quota, from: target.from, time_to_live };
             self.recorder.record(|history| history.scopes.push(scope));
         }
         Ok(())
@@ -239,7 +257,8 @@ impl Round<'_> {
             }
         }
         let until = Instant::now() + Duration::from_secs(self.plan.seconds);
-        injector.run(cluster, until, &self.targets, &self.recorder).await?;
+        let is_last = self.plan.number == self.plan.rounds;
+        injector.run(cluster, until, is_last, &self.targets, &self.recorder).await?;
         stop.send_replace(true);
         while workers.join_next().await.transpose()?.is_some() {}
         cluster.check()?;
@@ -272,7 +291,8 @@ impl Round<'_> {
                 let entries = Entries::new;
                 let create = Action::Create { entries: entries() };
                 let patch = Action::Patch { form: PatchForm::Merge, entries: entries() };
-                for action in [patch, create] {
+                let actions = if target.kind == Kind::Event { vec![create] } else { vec![patch, create] };
+                for action in actions {
                     if let Some(revision) = worker.write(target, 0, name, action).await {
                         let reflectors = (0..REFLECTORS)
                             .map(|number| reflector_index(self.place(target), number))

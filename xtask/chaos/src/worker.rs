@@ -79,13 +79,19 @@ impl Worker {
     }
 
     async fn operate(&mut self, target: &Target, server: usize) {
+        if target.kind == Kind::Event && self.random.bool() {
+            let name = format!("event-{}", self.random.u64(..));
+            let entries = Entries::new();
+            self.write(target, server, &name, Action::Create { entries }).await;
+            return;
+        }
         let Some(name) = self.random.choice(&target.names).cloned() else { return };
         match self.random.u32(0..100) {
-            0..56 => {
+            0..56 if target.kind != Kind::Event => {
                 let action = self.action(target, &name);
                 self.write(target, server, &name, action).await;
             }
-            56..74 => self.read(target, server, &name).await,
+            0..74 => self.read(target, server, &name).await,
             74..84 => self.list(target, server, Asked::Consistent).await,
             84..90 => self.list(target, server, Asked::Any).await,
             90..96 => self.list(target, server, Asked::Paged).await,
@@ -196,10 +202,10 @@ impl Worker {
         };
         match action {
             Action::Create { entries } => {
-                Request::with_body(Method::POST, collection, target.kind.object(object, None, entries))
+                Request::with_body(Method::POST, collection, target.kind.object(&target.namespace, object, None, entries))
             }
             Action::Replace { expected, entries, .. } => {
-                let object = target.kind.object(object, Some(expected.revision), entries);
+                let object = target.kind.object(&target.namespace, object, Some(expected.revision), entries);
                 Request::with_body(Method::PUT, path, object)
             }
             Action::Patch { form: PatchForm::Json, entries } => {
@@ -215,7 +221,7 @@ impl Worker {
             }
             Action::Apply { entries } => {
                 let path = format!("{path}?fieldManager=client-{}&force=true", self.index);
-                patch(path, "application/apply-patch+yaml", target.kind.object(object, None, entries))
+                patch(path, "application/apply-patch+yaml", target.kind.object(&target.namespace, object, None, entries))
             }
             Action::Delete { expected } => {
                 let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });

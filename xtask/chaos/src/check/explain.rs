@@ -30,7 +30,11 @@ pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation
                 violations
                     .extend(problem.map(|problem| Violation::Unexplained { object, revision, problem }));
             }
-            violations.extend(check_deletions(history, scope, object, changes));
+            let times = history.scopes.iter().find(|found| found.name == scope);
+            match times.and_then(|found| found.time_to_live) {
+                None => violations.extend(check_deletions(history, scope, object, changes)),
+                Some(time) => violations.extend(check_expiry(history, scope, object, changes, time)),
+            }
         }
     }
     violations
@@ -93,4 +97,25 @@ fn check_deletions(history: &History, scope: &str, object: &str, changes: &Chang
         }
     }
     None
+}
+
+/// Compares the time at which a watch showed the deletion of an object with the time of its creation.
+fn check_expiry(
+    history: &History,
+    scope: &str,
+    object: &str,
+    changes: &Changes<'_>,
+    time_to_live: u64,
+) -> Option<Violation> {
+    let states = changes.by_object.get(object)?;
+    let revision = states.iter().find(|(_, content)| content.is_none()).map(|(revision, _)| *revision)?;
+    let events = history.watches.iter().filter(|watch| watch.scope == scope).flat_map(|watch| &watch.events);
+    let deleted = events.filter(|event| event.revision == revision).map(|event| event.at).min()?;
+    let created = history.writes.iter().find(|write| write.scope == scope && write.object == object)?.start;
+    let lived = deleted.saturating_sub(created);
+    (lived < time_to_live).then(|| Violation::Unexplained {
+        object: format!("{scope}/{object}"),
+        revision,
+        problem: format!("deleted after {lived} ns, its time to live is {time_to_live}"),
+    })
 }

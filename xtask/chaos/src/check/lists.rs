@@ -36,6 +36,9 @@ fn old(list: &List, known: u64) -> Violation {
 /// Returns a difference between a list and the state at its revision.
 fn difference(list: &List, timeline: &Timeline<'_>) -> Option<String> {
     let changes = timeline.scope(&list.scope).filter(|changes| changes.is_complete)?;
+    if list.revision > changes.expiring_until {
+        return None;
+    }
     let state = changes.all_at(list.revision);
     let listed: BTreeMap<&str, (u64, Content<'_>)> = list
         .items

@@ -114,7 +114,7 @@ fn good() -> History {
         Watch { reflector: 500, server: 0, scope, from, events, ended }
     };
     History {
-        scopes: vec![Scope { name: SCOPE.to_owned(), quota: Some(2), from: 10 }],
+        scopes: vec![Scope { name: SCOPE.to_owned(), quota: Some(2), from: 10, time_to_live: None }],
         writes,
         reads,
         lists,
@@ -335,6 +335,21 @@ fn a_deletion_of_nobody_is_refused() {
         let watch = history.watches.last_mut().unwrap();
         watch.events.push(event(130, Change::Deleted, "b", version(17, &[3])));
     });
+}
+
+#[test]
+fn an_object_that_expires_too_early_is_refused() {
+    let expire = |time| {
+        move |history: &mut History| {
+            history.scopes[0].time_to_live = Some(time);
+            history.writes.retain(|write| write.id != 5);
+            history.writes.retain(|write| matches!(write.action, Action::Create { .. }) || write.id < 5);
+        }
+    };
+    let mut history = good();
+    expire(92)(&mut history);
+    assert_eq!(check(&history), []);
+    refuses("deleted after 92 ns, its time to live is 93", expire(93));
 }
 
 // --- lists

@@ -17,6 +17,8 @@ pub(super) struct Changes<'h> {
     /// Whether watches delivered all revisions from the first to the last one. Otherwise deletions are unknown, which nothing but
     /// a watch shows.
     pub(super) is_complete: bool,
+    /// The revision up to which objects that expire are known.
+    pub(super) expiring_until: u64,
     /// The changed object of each revision.
     pub(super) by_revision: BTreeMap<u64, &'h str>,
     /// The states of each object, by the revision at which they began.
@@ -65,7 +67,11 @@ impl<'h> Timeline<'h> {
             }
         }
         for scope in &history.scopes {
-            timeline.scopes.entry(&scope.name).or_default().is_complete = is_complete(history, scope);
+            let changes = timeline.scopes.entry(&scope.name).or_default();
+            let delivered = delivered(history, scope);
+            let goals = history.goals.iter().filter(|goal| goal.scope == scope.name);
+            changes.is_complete = goals.map(|goal| goal.revision).max().is_some_and(|goal| delivered >= goal);
+            changes.expiring_until = if scope.time_to_live.is_some() { delivered } else { u64::MAX };
         }
         (timeline, violations)
     }
@@ -81,17 +87,13 @@ impl<'h> Timeline<'h> {
     }
 }
 
-/// Whether the watches of a scope together delivered all revisions up to its goal.
-fn is_complete(history: &History, scope: &Scope) -> bool {
+/// Returns the revision up to which the watches of a scope together delivered all changes.
+fn delivered(history: &History, scope: &Scope) -> u64 {
     let watches = history.watches.iter().filter(|watch| watch.scope == scope.name);
     let mut delivered: Vec<(u64, u64)> =
         watches.map(|watch| (watch.from, watch.events.last().map_or(watch.from, |last| last.revision))).collect();
     delivered.sort_unstable();
-    let end = delivered.into_iter().fold(scope.from, |end, (from, reached)| {
-        if from <= end { end.max(reached) } else { end }
-    });
-    let goals = history.goals.iter().filter(|goal| goal.scope == scope.name);
-    goals.map(|goal| goal.revision).max().is_some_and(|goal| end >= goal)
+    delivered.into_iter().fold(scope.from, |end, (from, reached)| if from <= end { end.max(reached) } else { end })
 }
 
 /// Returns the scope, the object, the revision and the content of every version that anything shows. A deletion has no content.
