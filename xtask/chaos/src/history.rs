@@ -280,9 +280,11 @@ impl Write {
 // === impl History ===
 
 impl History {
-    /// Returns the number of operations.
+    /// Returns the number of operations that show something about the state.
     pub(crate) fn operations(&self) -> usize {
-        self.writes.len() + self.reads.len() + self.lists.len()
+        let is_rejected = |write: &&Write| matches!(write.answer, Answer::Rejected { .. });
+        let rejected = self.writes.iter().filter(is_rejected).count();
+        self.writes.len() - rejected + self.reads.len() + self.lists.len()
     }
 
     /// Stores the history in a file.

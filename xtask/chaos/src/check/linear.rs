@@ -3,7 +3,8 @@
 //!
 //! The model knows no revisions: the state is the entries of the object, which are unique because every write sets the
 //! entry [`WRITER`] to a number of its own. A write whose outcome is unknown may be placed anywhere after its start, or nowhere; if
-//! something showed its version, before the end of that.
+//! something showed its version, before the end of that. Where watches delivered all changes, such a write is left out if none of
+//! them is its.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use super::timeline::Timeline;
 use crate::history::{Action, Answer, Entries, History, Refusal, Version, WRITER, Write};
 
 /// Maximum number of configurations that are visited for an object.
-const MAX_CONFIGURATIONS: usize = 1_000_000;
+const MAX_CONFIGURATIONS: usize = 100_000;
 
 /// The state of an object: its entries, if it exists.
 type State = Option<Rc<Entries>>;
@@ -49,18 +50,22 @@ struct Placed(Vec<u64>);
 /// A configuration of the search, with the operations that can be placed next.
 struct Configuration {
     placed: Placed,
+    /// All operations before this one are placed.
+    first: usize,
+    /// Number of placed operations whose end is known.
+    depth: usize,
     state: State,
     candidates: Vec<usize>,
 }
 
 /// Returns the objects whose operations are not linearizable.
-pub(super) fn check(history: &History, _: &Timeline<'_>) -> Vec<Violation> {
+pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     let expire = |scope: &str| {
         history.scopes.iter().any(|found| found.name == scope && found.time_to_live.is_some())
     };
     // The server's deletions are operations of nobody.
-    for ((scope, object), operations) in operations(history).into_iter().filter(|((scope, _), _)| !expire(scope)) {
+    for ((scope, object), operations) in operations(history, timeline).into_iter().filter(|((scope, _), _)| !expire(scope)) {
         let object = format!("{scope}/{object}");
         match search(&operations) {
             Outcome::Linearizable => {}
@@ -75,7 +80,7 @@ pub(super) fn check(history: &History, _: &Timeline<'_>) -> Vec<Violation> {
 }
 
 /// Returns the operations of each object, ordered by their start.
-fn operations(history: &History) -> BTreeMap<(&str, &str), Vec<Operation<'_>>> {
+fn operations<'h>(history: &'h History, timeline: &Timeline<'_>) -> BTreeMap<(&'h str, &'h str), Vec<Operation<'h>>> {
     let seen = first_seen(history);
     let mut objects: BTreeMap<(&str, &str), Vec<Operation<'_>>> = BTreeMap::new();
     for write in history.writes.iter().filter(|write| is_informative(write)) {
@@ -83,6 +88,9 @@ fn operations(history: &History) -> BTreeMap<(&str, &str), Vec<Operation<'_>>> {
             Answer::Unknown { .. } => seen.get(&*write.id.to_string()).copied(),
             _ => Some(write.end),
         };
+        if end.is_none() && !may_be_unseen(history, timeline, write) {
+            continue;
+        }
         let call = Call::Write(&write.action, &write.answer);
         let operation = Operation { start: write.start, end, call };
         objects.entry((&write.scope, &write.object)).or_default().push(operation);
@@ -115,6 +123,23 @@ fn is_informative(write: &Write) -> bool {
     }
 }
 
+/// Whether a write that nothing showed may have taken effect: where not all changes are known, and as a deletion if there were more of
+/// them than were acknowledged.
+fn may_be_unseen(history: &History, timeline: &Timeline<'_>, write: &Write) -> bool {
+    let Some(changes) = timeline.scope(&write.scope).filter(|changes| changes.is_complete) else { return true };
+    if !matches!(write.action, Action::Delete { .. }) {
+        return false;
+    }
+    let states = changes.by_object.get(&*write.object).into_iter().flatten();
+    let deletions = states.filter(|(_, content)| content.is_none()).count();
+    let is_acknowledged = |other: &&Write| {
+        other.scope == write.scope
+            && other.object == write.object
+            && matches!((&other.action, &other.answer), (Action::Delete { .. }, Answer::Done { .. }))
+    };
+    deletions > history.writes.iter().filter(is_acknowledged).count()
+}
+
 /// Returns the time at which the version of each writer was first shown by something.
 fn first_seen(history: &History) -> BTreeMap<&str, u64> {
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
@@ -137,30 +162,33 @@ fn first_seen(history: &History) -> BTreeMap<&str, u64> {
 fn search(operations: &[Operation<'_>]) -> Outcome {
     let needed = operations.iter().filter(|operation| operation.end.is_some()).count();
     let mut visited: HashSet<(Placed, State)> = HashSet::new();
-    let start = Placed(vec![0; operations.len().div_ceil(64)]);
-    let mut stack = vec![Configuration::new(operations, start, None)];
+    let start = Configuration {
+        placed: Placed(vec![0; operations.len().div_ceil(64)]),
+        first: 0,
+        depth: 0,
+        state: None,
+        candidates: Vec::new(),
+    };
+    let mut stack = vec![start.advanced(operations)];
     let mut deepest = (0, None);
     while let Some(top) = stack.last_mut() {
-        let depth = top.placed.count(operations);
-        if depth == needed {
+        if top.depth == needed {
             return Outcome::Linearizable;
         }
-        if deepest.1.is_none() || depth > deepest.0 {
-            deepest = (depth, top.placed.first_end(operations));
+        if deepest.1.is_none() || top.depth > deepest.0 {
+            deepest = (top.depth, top.placed.first_end(operations));
         }
         let Some(index) = top.candidates.pop() else {
             stack.pop();
             continue;
         };
-        let Some(state) = operations.get(index).and_then(|operation| operation.apply(&top.state)) else {
-            continue;
-        };
-        let placed = top.placed.with(index);
+        let Some(next) = top.after(operations, index) else { continue };
         if visited.len() >= MAX_CONFIGURATIONS {
             return Outcome::Undecided;
         }
-        if visited.insert((placed.clone(), state.clone())) {
-            stack.push(Configuration::new(operations, placed, state));
+        let next = next.advanced(operations);
+        if visited.insert((next.placed.clone(), next.state.clone())) {
+            stack.push(next);
         }
     }
     Outcome::Unexplained(deepest.1.unwrap_or_default())
@@ -169,23 +197,49 @@ fn search(operations: &[Operation<'_>]) -> Outcome {
 // === impl Configuration ===
 
 impl Configuration {
+    /// Returns the configuration after an operation, or nothing if it cannot happen in the state.
+    fn after(&self, operations: &[Operation<'_>], index: usize) -> Option<Self> {
+        let operation = operations.get(index)?;
+        let state = operation.apply(&self.state)?;
+        let placed = self.placed.with(index);
+        let depth = self.depth + usize::from(operation.end.is_some());
+        Some(Self { placed, first: self.first, depth, state, candidates: Vec::new() })
+    }
+
+    /// Places operations that change nothing as long as there are some that are right in the state: no order is better with
+    /// them later. Then finds the candidates.
+    fn advanced(mut self, operations: &[Operation<'_>]) -> Self {
+        loop {
+            self.find_candidates(operations);
+            let is_right = |index: &&usize| {
+                let operation = operations.get(**index);
+                operation.is_some_and(|operation| operation.is_neutral() && operation.apply(&self.state).is_some())
+            };
+            let Some(index) = self.candidates.iter().find(is_right).copied() else { return self };
+            let Some(next) = self.after(operations, index) else { return self };
+            self = next;
+        }
+    }
+
     /// Finds the operations that can be next: those that started before the first end of all that are not placed. The last one
     /// is tried first: that with the first end, and those without an end after all others.
-    fn new(operations: &[Operation<'_>], placed: Placed, state: State) -> Self {
+    fn find_candidates(&mut self, operations: &[Operation<'_>]) {
+        while self.placed.has(self.first) {
+            self.first += 1;
+        }
         let mut first_end = u64::MAX;
-        let mut candidates = Vec::new();
-        for (index, operation) in operations.iter().enumerate() {
+        self.candidates.clear();
+        for (index, operation) in operations.iter().enumerate().skip(self.first) {
             if operation.start > first_end {
                 break;
             }
-            if !placed.has(index) {
+            if !self.placed.has(index) {
                 first_end = first_end.min(operation.end.unwrap_or(u64::MAX));
-                candidates.push(index);
+                self.candidates.push(index);
             }
         }
         let end = |index: &usize| operations.get(*index).and_then(|operation| operation.end).unwrap_or(u64::MAX);
-        candidates.sort_by_key(|index| std::cmp::Reverse(end(index)));
-        Self { placed, state, candidates }
+        self.candidates.sort_by_key(|index| std::cmp::Reverse(end(index)));
     }
 }
 
@@ -204,12 +258,6 @@ impl Placed {
         Self(words)
     }
 
-    /// Returns the number of placed operations whose end is known.
-    fn count(&self, operations: &[Operation<'_>]) -> usize {
-        let is_counted = |(index, operation): &(usize, &Operation<'_>)| operation.end.is_some() && self.has(*index);
-        operations.iter().enumerate().filter(is_counted).count()
-    }
-
     /// Returns the operation that ends first among those that are not placed.
     fn first_end(&self, operations: &[Operation<'_>]) -> Option<usize> {
         let open = operations.iter().enumerate().filter(|(index, _)| !self.has(*index));
@@ -221,6 +269,11 @@ impl Placed {
 // === impl Operation ===
 
 impl Operation<'_> {
+    /// Whether it changes nothing.
+    fn is_neutral(&self) -> bool {
+        matches!(self.call, Call::Read(_) | Call::Write(_, Answer::Refused { .. }))
+    }
+
     /// Returns the state after it, or nothing if it cannot happen in this state.
     fn apply(&self, state: &State) -> Option<State> {
         let entries = state.as_deref();
