@@ -71,14 +71,8 @@ pub(crate) fn incomplete(history: &History) -> Vec<String> {
 pub(crate) fn check(history: &History) -> Vec<Violation> {
     let (timeline, mut violations) = Timeline::new(history);
     violations.truncate(SHOWN);
-    let checkers: [fn(&History, &Timeline<'_>) -> Vec<Violation>; 6] = [
-        linear::check,
-        order::check,
-        explain::check,
-        lists::check,
-        watches::check,
-        invariants::check,
-    ];
+    let checkers: [fn(&History, &Timeline<'_>) -> Vec<Violation>; 6] =
+        [linear::check, order::check, explain::check, lists::check, watches::check, invariants::check];
     for checker in checkers {
         violations.extend(checker(history, &timeline).into_iter().take(SHOWN));
     }

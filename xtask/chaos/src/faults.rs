@@ -147,14 +147,16 @@ impl Injector {
         while !is_over(self) {
             let fault = self.next();
             // Some faults of links happen while a process is down.
-            let second = self.deck.last().copied().filter(|second| second.is_of_process() != fault.is_of_process());
+            let second =
+                self.deck.last().copied().filter(|second| second.is_of_process() != fault.is_of_process());
             let second = second.filter(|_| self.random.u32(0..3) == 0);
             if second.is_some() {
                 self.deck.pop();
             }
             let start = recorder.now();
             let mut injection = |faults: [Option<Fault>; 2], is_of_process: bool| {
-                let chosen = faults.into_iter().flatten().find(|fault| fault.is_of_process() == is_of_process);
+                let chosen =
+                    faults.into_iter().flatten().find(|fault| fault.is_of_process() == is_of_process);
                 let random = self.random.fork();
                 let (store, network) = (cluster.store, &cluster.network);
                 (chosen, Injection { random, store, network, targets })
@@ -209,7 +211,9 @@ impl Injection<'_> {
                 Ok(Some(server.name.clone()))
             }
             Some(Fault::KillMember | Fault::StopMember | Fault::KillLeader) => {
-                let Some(index) = self.member(fault == Some(Fault::KillLeader)).await else { return Ok(None) };
+                let Some(index) = self.member(fault == Some(Fault::KillLeader)).await else {
+                    return Ok(None);
+                };
                 let member = processes.members.get_mut(index).ok_or("there is no member")?;
                 self.disturb(member, fault != Some(Fault::StopMember)).await?;
                 self.network.await_members().await?;
@@ -274,16 +278,20 @@ impl Injection<'_> {
             }
             _ => ("clients of server", &self.network.clients),
         };
-        let chosen = self.random.usize(0..links.len() + 1);
+        let chosen = self.random.usize(0..=links.len());
         // Beyond the last one are all of them.
         let is_chosen = |index: usize| index == chosen || chosen == links.len();
         let links: Vec<&Proxy> =
             links.iter().enumerate().filter(|(index, _)| is_chosen(*index)).map(|(_, link)| link).collect();
         let disturbed = || links.iter().map(|link| link.disturbed()).sum::<u64>();
         let before = disturbed();
-        links.iter().for_each(|link| link.set(mode));
+        for link in &links {
+            link.set(mode);
+        }
         sleep(self.time(2000)).await;
-        links.iter().for_each(|link| link.set(Mode::Pass));
+        for link in &links {
+            link.set(Mode::Pass);
+        }
         let target = if links.len() > 1 { format!("{name}: all") } else { format!("{name} {chosen}") };
         Ok((disturbed() > before).then_some(target))
     }

@@ -95,7 +95,8 @@ impl Kind {
             merge(&mut object, json!({ "spec": { "type": "NodePort", "ports": ports } }));
         }
         if self == Self::Event {
-            let involved = json!({ "apiVersion": "v1", "kind": "Namespace", "namespace": namespace, "name": namespace });
+            let involved =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "namespace": namespace, "name": namespace });
             merge(&mut object, json!({ "involvedObject": involved }));
         }
         object
@@ -115,7 +116,8 @@ impl Kind {
         let revision = metadata.get("resourceVersion")?.as_str()?.parse().ok()?;
         let entries = object.pointer(self.entries_path()).and_then(Value::as_object);
         let entries = entries.into_iter().flatten();
-        let entries = entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
+        let entries =
+            entries.map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()));
         let assigned = match self {
             Self::Service => [("address", "/spec/clusterIP"), ("node port", "/spec/ports/0/nodePort")]
                 .iter()

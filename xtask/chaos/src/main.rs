@@ -123,7 +123,16 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
     let mut problems = Vec::new();
     for store in &options.store {
         let servers = if *store == Store::Embedded { 1 } else { usize::from(options.servers) };
-        let faults = if options.faults.is_empty() { Fault::all_for(*store) } else { options.faults.clone() };
+        let possible = Fault::all_for(*store);
+        if let Some(fault) = options.faults.iter().find(|fault| !possible.contains(fault)) {
+            return Err(format!(
+                "--faults={}: there is no such fault with --store={}",
+                fault.name(),
+                store.name()
+            )
+            .into());
+        }
+        let faults = if options.faults.is_empty() { possible } else { options.faults.clone() };
         let mut injector = Injector::new(faults, options.seed);
         let begun = Instant::now();
         let report = run_store(options, *store, servers, &mut injector).await?;
@@ -132,7 +141,11 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
             problems.push(format!("{}: {} violations", store.name(), report.violations()));
         }
         for fault in injector.missing() {
-            problems.push(format!("{}: no {} was injected; more rounds have more faults", store.name(), fault.name()));
+            problems.push(format!(
+                "{}: no {} was injected; more rounds have more faults",
+                store.name(),
+                fault.name()
+            ));
         }
     }
     print!("{reports}");

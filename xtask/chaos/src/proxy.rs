@@ -101,8 +101,7 @@ async fn connection(client: TcpStream, target: u16, mode: watch::Receiver<Mode>,
     let (from_server, to_server) = server.into_split();
     let (modes, counter) = (mode.clone(), Arc::clone(&disturbed));
     let requests = Pump { from: from_client, to: to_server, is_answer: false, mode, disturbed };
-    let answers =
-        Pump { from: from_server, to: to_client, is_answer: true, mode: modes, disturbed: counter };
+    let answers = Pump { from: from_server, to: to_client, is_answer: true, mode: modes, disturbed: counter };
     tokio::select! {
         () = requests.run() => {}
         () = answers.run() => {}

@@ -82,13 +82,11 @@ impl Reflector {
             let server = self.random.usize(0..self.servers);
             let streams = must_list && self.random.bool();
             if must_list && !streams {
-                match self.list(target, server, reached).await {
-                    Ok(revision) => reached = revision,
-                    Err(_) => {
-                        sleep(Duration::from_millis(100)).await;
-                        continue;
-                    }
-                }
+                let Ok(revision) = self.list(target, server, reached).await else {
+                    sleep(Duration::from_millis(100)).await;
+                    continue;
+                };
+                reached = revision;
             }
             let mut following = Following::new(&self, target, server, reached, streams);
             let ended = self.watch(target, &mut following).await;
@@ -116,14 +114,16 @@ impl Reflector {
     /// Watches until the watch ends.
     async fn watch(&mut self, target: &Target, following: &mut Following) -> Ended {
         let seconds = self.random.u32(2..8);
-        let mut path =
-            format!("{}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}", target.collection());
-        if following.state.is_some() {
-            path.push_str("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
-        }
-        if following.watch.from > 0 {
-            path.push_str(&format!("&resourceVersion={}", following.watch.from));
-        }
+        let begins = match (&following.state, following.watch.from) {
+            (Some(_), 0) => "sendInitialEvents=true&resourceVersionMatch=NotOlderThan".to_owned(),
+            (Some(_), from) => {
+                format!("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion={from}")
+            }
+            (None, from) => format!("resourceVersion={from}"),
+        };
+        let collection = target.collection();
+        let path =
+            format!("{collection}?watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}&{begins}");
         let (_connection, response) = match self.client.watch(following.watch.server, path).await {
             Ok(opened) => opened,
             Err(error) => {

@@ -11,7 +11,7 @@ use crate::round::Outcome;
 /// Number of reasons of failed requests that are shown.
 const SHOWN: usize = 8;
 
-/// What happened in a run over a store.
+/// The sum of the rounds over a store.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     rounds: u64,
@@ -63,7 +63,13 @@ impl Report {
     }
 
     /// Returns the text of the whole.
-    pub(crate) fn text(&self, store: Store, servers: usize, injector: &Injector, duration: Duration) -> String {
+    pub(crate) fn text(
+        &self,
+        store: Store,
+        servers: usize,
+        injector: &Injector,
+        duration: Duration,
+    ) -> String {
         let total = &self.total;
         let mut text = format!(
             "\n{}, {servers} {}, {} rounds in {:.0} s\n",
@@ -110,7 +116,8 @@ fn verdict(violations: usize) -> String {
 fn most(failed: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
     for (reason, count) in failed {
-        let reason: String = reason.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).take(120).collect();
+        let reason: String =
+            reason.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).take(120).collect();
         *kinds.entry(reason).or_default() += count;
     }
     let mut kinds: Vec<_> = kinds.into_iter().collect();

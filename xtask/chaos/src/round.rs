@@ -158,7 +158,8 @@ impl Round<'_> {
     async fn prepare(&mut self, namespaces: &[String; 2], targets: &mut [Target]) -> Result<(), Failure> {
         self.ensure(DEFINITION.to_owned(), definition()).await?;
         for namespace in namespaces {
-            let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            let object =
+                json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
             self.ensure("/api/v1/namespaces".to_owned(), object).await?;
         }
         let [_, limited] = namespaces;
@@ -229,8 +230,7 @@ impl Round<'_> {
         let mut workers = JoinSet::new();
         for index in 0..self.plan.clients {
             let (client, seed) = (cluster.network.client()?, self.seed(index));
-            let worker =
-                Worker::new(index, client, self.servers, seed, &self.recorder, &self.targets);
+            let worker = Worker::new(index, client, self.servers, seed, &self.recorder, &self.targets);
             workers.spawn(worker.run(stopped.clone()));
         }
         let mut reflectors = JoinSet::new();

@@ -167,11 +167,9 @@ impl Worker {
             Answer::Done { version: Some(version) } => {
                 self.known.insert(key, version.clone());
             }
-            Answer::Done { .. } | Answer::Refused { refusal: Refusal::NotFound } => {
-                // A part of the later writes expects a version of the past.
-                if self.random.bool() {
-                    self.known.remove(&key);
-                }
+            // A part of the later writes expects a version of the past.
+            Answer::Done { .. } | Answer::Refused { refusal: Refusal::NotFound } if self.random.bool() => {
+                self.known.remove(&key);
             }
             _ => {}
         }
@@ -201,16 +199,19 @@ impl Worker {
             body: Some(body),
         };
         match action {
-            Action::Create { entries } => {
-                Request::with_body(Method::POST, collection, target.kind.object(&target.namespace, object, None, entries))
-            }
+            Action::Create { entries } => Request::with_body(
+                Method::POST,
+                collection,
+                target.kind.object(&target.namespace, object, None, entries),
+            ),
             Action::Replace { expected, entries, .. } => {
                 let object = target.kind.object(&target.namespace, object, Some(expected.revision), entries);
                 Request::with_body(Method::PUT, path, object)
             }
             Action::Patch { form: PatchForm::Json, entries } => {
                 let at = target.kind.entries_path();
-                let add = |(name, value)| json!({ "op": "add", "path": format!("{at}/{name}"), "value": value });
+                let add =
+                    |(name, value)| json!({ "op": "add", "path": format!("{at}/{name}"), "value": value });
                 patch(path, "application/json-patch+json", entries.iter().map(add).collect())
             }
             Action::Patch { form: PatchForm::Merge, entries } => {
@@ -221,7 +222,11 @@ impl Worker {
             }
             Action::Apply { entries } => {
                 let path = format!("{path}?fieldManager=client-{}&force=true", self.index);
-                patch(path, "application/apply-patch+yaml", target.kind.object(&target.namespace, object, None, entries))
+                patch(
+                    path,
+                    "application/apply-patch+yaml",
+                    target.kind.object(&target.namespace, object, None, entries),
+                )
             }
             Action::Delete { expected } => {
                 let mut options = json!({ "apiVersion": "v1", "kind": "DeleteOptions" });
@@ -240,7 +245,9 @@ impl Worker {
         let answered = self.client.request(server, Request::get(path)).await;
         let end = self.recorder.now();
         let version = match answered {
-            Ok(reply) if reply.is_success() => target.kind.read(&reply.body).map(|(_, version)| Some(version)),
+            Ok(reply) if reply.is_success() => {
+                target.kind.read(&reply.body).map(|(_, version)| Some(version))
+            }
             Ok(reply) if refusal(&reply, object) == Some(Refusal::NotFound) => Some(None),
             Ok(reply) => return self.recorder.fail(&format!("get: {}", reply.reason())),
             Err(error) => return self.recorder.fail(&format!("get: {error}")),

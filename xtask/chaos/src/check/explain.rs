@@ -27,8 +27,11 @@ pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation
                     Some(write) => problem(write, revision, before, content),
                 };
                 let object = format!("{scope}/{object}");
-                violations
-                    .extend(problem.map(|problem| Violation::Unexplained { object, revision, problem }));
+                violations.extend(problem.map(|problem| Violation::Unexplained {
+                    object,
+                    revision,
+                    problem,
+                }));
             }
             let times = history.scopes.iter().find(|found| found.name == scope);
             match times.and_then(|found| found.time_to_live) {
@@ -63,7 +66,7 @@ fn problem(
         return Some(format!("write {} replaced {since:?}, not {}", write.id, expected.revision));
     }
     let entries = before.map(|(_, content)| content.entries);
-    let after = changed(&write.action, entries).flatten();
+    let after = changed(&write.action, entries).ok().flatten();
     (after.as_ref() != Some(content.entries)).then(|| {
         let made = content.entries;
         format!("write {} cannot make {made:?} from {entries:?}", write.id)
@@ -82,7 +85,8 @@ fn check_deletions(history: &History, scope: &str, object: &str, changes: &Chang
     let done = asked().filter(|write| matches!(write.answer, Answer::Done { .. })).count();
     let possible = asked().filter(|write| write.may_have_effect()).count();
     let revision = deleted.last().copied().unwrap_or_default();
-    let unexplained = |problem| Some(Violation::Unexplained { object: format!("{scope}/{object}"), revision, problem });
+    let unexplained =
+        |problem| Some(Violation::Unexplained { object: format!("{scope}/{object}"), revision, problem });
     if deleted.len() < done || deleted.len() > possible {
         let count = deleted.len();
         return unexplained(format!("{count} deletions; {done} were acknowledged, {possible} possible"));
@@ -93,7 +97,10 @@ fn check_deletions(history: &History, scope: &str, object: &str, changes: &Chang
             changes.before(object, *revision).is_some_and(|(since, _)| since == expected.revision)
         };
         if !deleted.iter().any(is_it) {
-            return unexplained(format!("write {} deleted another version than {}", write.id, expected.revision));
+            return unexplained(format!(
+                "write {} deleted another version than {}",
+                write.id, expected.revision
+            ));
         }
     }
     None

@@ -61,11 +61,12 @@ struct Configuration {
 /// Returns the objects whose operations are not linearizable.
 pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let expire = |scope: &str| {
-        history.scopes.iter().any(|found| found.name == scope && found.time_to_live.is_some())
-    };
+    let expire =
+        |scope: &str| history.scopes.iter().any(|found| found.name == scope && found.time_to_live.is_some());
     // The server's deletions are operations of nobody.
-    for ((scope, object), operations) in operations(history, timeline).into_iter().filter(|((scope, _), _)| !expire(scope)) {
+    for ((scope, object), operations) in
+        operations(history, timeline).into_iter().filter(|((scope, _), _)| !expire(scope))
+    {
         let object = format!("{scope}/{object}");
         match search(&operations) {
             Outcome::Linearizable => {}
@@ -80,7 +81,10 @@ pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation
 }
 
 /// Returns the operations of each object, ordered by their start.
-fn operations<'h>(history: &'h History, timeline: &Timeline<'_>) -> BTreeMap<(&'h str, &'h str), Vec<Operation<'h>>> {
+fn operations<'h>(
+    history: &'h History,
+    timeline: &Timeline<'_>,
+) -> BTreeMap<(&'h str, &'h str), Vec<Operation<'h>>> {
     let seen = first_seen(history);
     let mut objects: BTreeMap<(&str, &str), Vec<Operation<'_>>> = BTreeMap::new();
     for write in history.writes.iter().filter(|write| is_informative(write)) {
@@ -108,7 +112,9 @@ fn operations<'h>(history: &'h History, timeline: &Timeline<'_>) -> BTreeMap<(&'
             objects.entry(*name).or_default().push(operation);
         }
     }
-    objects.values_mut().for_each(|operations| operations.sort_by_key(|operation| operation.start));
+    for operations in objects.values_mut() {
+        operations.sort_by_key(|operation| operation.start);
+    }
     objects
 }
 
@@ -126,7 +132,9 @@ fn is_informative(write: &Write) -> bool {
 /// Whether a write that nothing showed may have taken effect: where not all changes are known, and as a deletion if there were more of
 /// them than were acknowledged.
 fn may_be_unseen(history: &History, timeline: &Timeline<'_>, write: &Write) -> bool {
-    let Some(changes) = timeline.scope(&write.scope).filter(|changes| changes.is_complete) else { return true };
+    let Some(changes) = timeline.scope(&write.scope).filter(|changes| changes.is_complete) else {
+        return true;
+    };
     if !matches!(write.action, Action::Delete { .. }) {
         return false;
     }
@@ -144,8 +152,7 @@ fn may_be_unseen(history: &History, timeline: &Timeline<'_>, write: &Write) -> b
 fn first_seen(history: &History) -> BTreeMap<&str, u64> {
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
     let reads = history.reads.iter().filter_map(|read| Some((read.version.as_ref()?, read.end)));
-    let lists =
-        history.lists.iter().flat_map(|list| list.items.values().map(|version| (version, list.end)));
+    let lists = history.lists.iter().flat_map(|list| list.items.values().map(|version| (version, list.end)));
     let versions = reads.chain(lists).map(|(version, at)| (&version.entries, at));
     let events =
         history.watches.iter().flat_map(|watch| watch.events.iter().map(|event| (&event.entries, event.at)));
@@ -213,7 +220,8 @@ impl Configuration {
             self.find_candidates(operations);
             let is_right = |index: &&usize| {
                 let operation = operations.get(**index);
-                operation.is_some_and(|operation| operation.is_neutral() && operation.apply(&self.state).is_some())
+                operation
+                    .is_some_and(|operation| operation.is_neutral() && operation.apply(&self.state).is_some())
             };
             let Some(index) = self.candidates.iter().find(is_right).copied() else { return self };
             let Some(next) = self.after(operations, index) else { return self };
@@ -238,7 +246,8 @@ impl Configuration {
                 self.candidates.push(index);
             }
         }
-        let end = |index: &usize| operations.get(*index).and_then(|operation| operation.end).unwrap_or(u64::MAX);
+        let end =
+            |index: &usize| operations.get(*index).and_then(|operation| operation.end).unwrap_or(u64::MAX);
         self.candidates.sort_by_key(|index| std::cmp::Reverse(end(index)));
     }
 }
@@ -278,12 +287,14 @@ impl Operation<'_> {
     fn apply(&self, state: &State) -> Option<State> {
         let entries = state.as_deref();
         match &self.call {
-            Call::Read(version) => (version.map(|version| &version.entries) == entries).then(|| state.clone()),
+            Call::Read(version) => {
+                (version.map(|version| &version.entries) == entries).then(|| state.clone())
+            }
             Call::Write(action, Answer::Refused { refusal }) => {
                 is_refused(action, *refusal, entries).then(|| state.clone())
             }
             Call::Write(action, answer) => {
-                let after = changed(action, entries)?;
+                let after = changed(action, entries).ok()?;
                 let made = match answer {
                     Answer::Done { version } => version.as_ref(),
                     _ => None,
@@ -300,28 +311,33 @@ fn is_refused(action: &Action, refusal: Refusal, state: Option<&Entries>) -> boo
     match (refusal, action) {
         (Refusal::AlreadyExists, _) => state.is_some(),
         (Refusal::NotFound, _) => state.is_none(),
-        (Refusal::Conflict, Action::Replace { expected, .. } | Action::Delete { expected: Some(expected) }) => {
-            state.is_some_and(|state| *state != expected.entries)
-        }
+        (
+            Refusal::Conflict,
+            Action::Replace { expected, .. } | Action::Delete { expected: Some(expected) },
+        ) => state.is_some_and(|state| *state != expected.entries),
         (Refusal::Conflict, _) => false,
     }
 }
 
-/// Returns the entries after a write that takes effect in a state, or nothing if it takes none there.
-pub(super) fn changed(action: &Action, state: Option<&Entries>) -> Option<Option<Entries>> {
+/// A write takes no effect in a state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoEffect;
+
+/// Returns the entries after a write that takes effect in a state.
+pub(super) fn changed(action: &Action, state: Option<&Entries>) -> Result<Option<Entries>, NoEffect> {
     match (action, state) {
-        (Action::Create { entries } | Action::Apply { entries }, None) => Some(Some(entries.clone())),
-        (Action::Replace { entries, creates: true, .. }, None) => Some(Some(entries.clone())),
+        (Action::Create { entries } | Action::Apply { entries }, None) => Ok(Some(entries.clone())),
+        (Action::Replace { entries, creates: true, .. }, None) => Ok(Some(entries.clone())),
         (Action::Replace { expected, entries, .. }, Some(state)) if *state == expected.entries => {
-            Some(Some(entries.clone()))
+            Ok(Some(entries.clone()))
         }
         (Action::Patch { entries, .. } | Action::Apply { entries }, Some(state)) => {
             let mut after = state.clone();
             after.extend(entries.clone());
-            Some(Some(after))
+            Ok(Some(after))
         }
-        (Action::Delete { expected: None }, Some(_)) => Some(None),
-        (Action::Delete { expected: Some(expected) }, Some(state)) if *state == expected.entries => Some(None),
-        _ => None,
+        (Action::Delete { expected: None }, Some(_)) => Ok(None),
+        (Action::Delete { expected: Some(expected) }, Some(state)) if *state == expected.entries => Ok(None),
+        _ => Err(NoEffect),
     }
 }

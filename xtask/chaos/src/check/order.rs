@@ -48,8 +48,7 @@ pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation
 impl Clock {
     fn new(history: &History) -> Self {
         let writes = history.writes.iter().filter_map(|write| Some((write.end, write.revision()?)));
-        let reads =
-            history.reads.iter().filter_map(|read| Some((read.end, read.version.as_ref()?.revision)));
+        let reads = history.reads.iter().filter_map(|read| Some((read.end, read.version.as_ref()?.revision)));
         let lists = history.lists.iter().map(|list| (list.end, list.revision));
         let events = history
             .watches
@@ -105,7 +104,8 @@ impl Clock {
         let states = changes.by_object.get(&*read.object).unwrap_or(&none);
         let wanted = read.version.as_ref().map(|version| (version.revision, Content::from(version)));
         let absent_first = std::iter::once((0, None));
-        let begins: Vec<_> = absent_first.chain(states.iter().map(|(since, state)| (*since, *state))).collect();
+        let begins: Vec<_> =
+            absent_first.chain(states.iter().map(|(since, state)| (*since, *state))).collect();
         let ends = begins.iter().skip(1).map(|(since, _)| *since).chain([u64::MAX]);
         let found = begins.iter().zip(ends).any(|((since, state), until)| {
             let is_state = match wanted {

@@ -2,8 +2,8 @@
 
 use super::{check, incomplete};
 use crate::history::{
-    Action, Answer, Asked, Change, Entries, Event, Goal, History, List, PatchForm, Read, Refusal, Scope, Version,
-    WRITER, Watch, Write,
+    Action, Answer, Asked, Change, Entries, Event, Goal, History, List, PatchForm, Read, Refusal, Scope,
+    Version, WRITER, Watch, Write,
 };
 
 const SCOPE: &str = "configmaps/chaos";
@@ -214,7 +214,8 @@ fn two_successful_creations_are_refused() {
 #[test]
 fn a_conflict_without_a_cause_is_refused() {
     refuses("a: not linearizable", |history| {
-        let action = Action::Replace { expected: version(12, &[1, 2]), entries: entries(&[1, 2, 11]), creates: false };
+        let action =
+            Action::Replace { expected: version(12, &[1, 2]), entries: entries(&[1, 2, 11]), creates: false };
         history.writes.push(write(11, (43, 44), "a", action, refused(Refusal::Conflict)));
     });
 }
@@ -246,9 +247,12 @@ fn a_patch_that_undoes_another_write_is_refused() {
 
 #[test]
 fn a_revision_that_goes_back_is_refused() {
-    refuses("write 11 of configmaps/chaos/c began when revision 12 was known, and has revision 10", |history| {
-        history.writes.push(write(11, (43, 44), "c", create(11), done(10, &[11])));
-    });
+    refuses(
+        "write 11 of configmaps/chaos/c began when revision 12 was known, and has revision 10",
+        |history| {
+            history.writes.push(write(11, (43, 44), "c", create(11), done(10, &[11])));
+        },
+    );
 }
 
 #[test]
@@ -389,7 +393,10 @@ fn a_server_that_shows_an_older_state_is_refused() {
 #[test]
 fn a_missed_event_is_refused() {
     refuses("the change at revision 13 was not delivered", |history| {
-        let other = Watch { events: vec![event(140, Change::Added, "a", version(16, &[6]))], ..history.watches[0].clone() };
+        let other = Watch {
+            events: vec![event(140, Change::Added, "a", version(16, &[6]))],
+            ..history.watches[0].clone()
+        };
         history.watches.push(Watch { from: 12, reflector: 501, ..other });
     });
 }

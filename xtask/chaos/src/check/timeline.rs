@@ -90,10 +90,13 @@ impl<'h> Timeline<'h> {
 /// Returns the revision up to which the watches of a scope together delivered all changes.
 fn delivered(history: &History, scope: &Scope) -> u64 {
     let watches = history.watches.iter().filter(|watch| watch.scope == scope.name);
-    let mut delivered: Vec<(u64, u64)> =
-        watches.map(|watch| (watch.from, watch.events.last().map_or(watch.from, |last| last.revision))).collect();
+    let mut delivered: Vec<(u64, u64)> = watches
+        .map(|watch| (watch.from, watch.events.last().map_or(watch.from, |last| last.revision)))
+        .collect();
     delivered.sort_unstable();
-    delivered.into_iter().fold(scope.from, |end, (from, reached)| if from <= end { end.max(reached) } else { end })
+    delivered
+        .into_iter()
+        .fold(scope.from, |end, (from, reached)| if from <= end { end.max(reached) } else { end })
 }
 
 /// Returns the scope, the object, the revision and the content of every version that anything shows. A deletion has no content.
@@ -107,9 +110,9 @@ fn shown(history: &History) -> impl Iterator<Item = (&str, &str, u64, Option<Con
         Some((&*read.scope, &*read.object, version.revision, Some(Content::from(version))))
     });
     let lists = history.lists.iter().flat_map(|list| {
-        list.items.iter().map(|(name, version)| {
-            (&*list.scope, &**name, version.revision, Some(Content::from(version)))
-        })
+        list.items
+            .iter()
+            .map(|(name, version)| (&*list.scope, &**name, version.revision, Some(Content::from(version))))
     });
     let events = history.watches.iter().flat_map(|watch| {
         let events = watch.events.iter().filter(|event| event.change != Change::Bookmark);

@@ -86,7 +86,11 @@ fn check_goal(history: &History, goal: &Goal) -> Vec<Violation> {
         let watches = history.watches.iter().filter(|watch| watch.reflector == *reflector);
         let reached = watches.map(reached).max().unwrap_or_default();
         let watch = format!("reflector {reflector} of {}", goal.scope);
-        (reached < goal.revision).then_some(Violation::UnfinishedWatch { watch, goal: goal.revision, reached })
+        (reached < goal.revision).then_some(Violation::UnfinishedWatch {
+            watch,
+            goal: goal.revision,
+            reached,
+        })
     };
     goal.reflectors.iter().filter_map(unfinished).collect()
 }
