@@ -118,7 +118,7 @@ impl Cluster {
         self.processes.members.iter_mut().try_for_each(Process::start)?;
         self.network.await_members().await?;
         self.processes.servers.iter_mut().try_for_each(Process::start)?;
-        self.network.await_servers().await
+        self.network.await_servers(&mut self.processes.servers).await
     }
 
     /// Checks that no process ended by itself.
@@ -199,15 +199,15 @@ impl Network {
     }
 
     /// Waits until each server is ready.
-    pub(crate) async fn await_servers(&self) -> Result<(), Failure> {
-        for server in 0..self.server_ports.len() {
-            self.await_server(server).await?;
+    pub(crate) async fn await_servers(&self, servers: &mut [Process]) -> Result<(), Failure> {
+        for (index, server) in servers.iter_mut().enumerate() {
+            self.await_server(index, server).await?;
         }
         Ok(())
     }
 
     /// Waits until a server is ready.
-    pub(crate) async fn await_server(&self, server: usize) -> Result<(), Failure> {
+    pub(crate) async fn await_server(&self, server: usize, process: &mut Process) -> Result<(), Failure> {
         let mut client = self.direct_client()?;
         let asked = Instant::now();
         let mut last = String::new();
@@ -217,6 +217,7 @@ impl Network {
                 Ok(reply) => last = reply.reason(),
                 Err(error) => last = error.to_string(),
             }
+            process.start_again()?;
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err(format!("server-{server} was not ready after {PATIENCE:?}: {last}").into())

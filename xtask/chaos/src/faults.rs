@@ -207,7 +207,7 @@ impl Injection<'_> {
                 let index = self.random.usize(0..processes.servers.len());
                 let server = processes.servers.get_mut(index).ok_or("there is no server")?;
                 self.disturb(server, fault == Some(Fault::KillServer)).await?;
-                self.network.await_server(index).await?;
+                self.network.await_server(index, server).await?;
                 Ok(Some(server.name.clone()))
             }
             Some(Fault::KillMember | Fault::StopMember | Fault::KillLeader) => {
@@ -226,7 +226,7 @@ impl Injection<'_> {
                 sleep(self.time(500)).await;
                 processes.members.iter_mut().chain(&mut processes.servers).try_for_each(Process::start)?;
                 self.network.await_members().await?;
-                self.network.await_servers().await?;
+                self.network.await_servers(&mut processes.servers).await?;
                 Ok(Some("all".to_owned()))
             }
             _ => Ok(None),

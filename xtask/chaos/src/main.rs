@@ -23,6 +23,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use tokio::signal::unix::{SignalKind, signal};
 
 use cluster::{Cluster, Store};
 use faults::{Fault, Injector};
@@ -97,8 +98,10 @@ fn run(options: &Options) -> Result<(), Failure> {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
+        let mut terminated = signal(SignalKind::terminate())?;
         tokio::select! {
             outcome = run_stores(options) => outcome,
+            _ = terminated.recv() => Err("terminated".into()),
             interrupted = tokio::signal::ctrl_c() => {
                 interrupted?;
                 Err("interrupted".into())

@@ -41,6 +41,13 @@ impl Process {
         Ok(())
     }
 
+    /// Starts it again if it has given up, as a server does whose etcd does not answer for 20 seconds: a supervisor would. A crash
+    /// has another status.
+    pub(crate) fn start_again(&mut self) -> Result<(), Failure> {
+        let status = self.child.as_mut().map(Child::try_wait).transpose()?.flatten();
+        if status.is_some_and(|status| status.code() == Some(1)) { self.start() } else { Ok(()) }
+    }
+
     /// Kills it with SIGKILL and waits for its end.
     ///
     /// # Errors

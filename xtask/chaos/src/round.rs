@@ -263,7 +263,7 @@ impl Round<'_> {
         while workers.join_next().await.transpose()?.is_some() {}
         cluster.check()?;
         cluster.network.await_members().await?;
-        cluster.network.await_servers().await?;
+        cluster.network.await_servers(&mut cluster.processes.servers).await?;
         let deadline = Instant::now() + PATIENCE;
         for (target, (end, _)) in ends.iter().enumerate() {
             let revision = self.write_last(cluster, target).await?;
