@@ -1,6 +1,7 @@
 //! The project's own commands, `cargo xtask …`.
 
 mod bench;
+mod chaos;
 mod clients;
 mod codegen;
 mod components;
@@ -39,6 +40,7 @@ enum Command {
     /// Run all tests, with everything they need.
     Test(test::Options),
     Bench(bench::Options),
+    Chaos(chaos::Options),
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
     Components(components::Options),
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Tidy(options) => tidy::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Chaos(options) => chaos::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Components(options) => components::run(&options),
         Command::Clients(options) => clients::run(&options),

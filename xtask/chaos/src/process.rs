@@ -1,0 +1,115 @@
+//! Processes that are killed, stopped and started again: servers and members of etcd.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::Failure;
+
+/// A process that can be started again. It ends when it is dropped.
+pub(crate) struct Process {
+    pub(crate) name: String,
+    program: PathBuf,
+    arguments: Vec<String>,
+    /// The file of its output, which the starts append to.
+    log: PathBuf,
+    child: Option<Child>,
+}
+
+// === impl Process ===
+
+impl Process {
+    /// Describes a process, which is not started yet.
+    pub(crate) fn new(name: &str, program: &Path, arguments: Vec<String>, directory: &Path) -> Self {
+        let log = directory.join(format!("{name}.log"));
+        Self { name: name.to_owned(), program: program.to_owned(), arguments, log, child: None }
+    }
+
+    pub(crate) fn start(&mut self) -> Result<(), Failure> {
+        let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
+        let child = Command::new(&self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .map_err(|error| format!("cannot start {}: {error}", self.program.display()))?;
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// Starts it again if it has given up, as a server does whose etcd does not answer for 20 seconds: a supervisor would. A crash
+    /// has another status.
+    pub(crate) fn start_again(&mut self) -> Result<(), Failure> {
+        let status = self.child.as_mut().map(Child::try_wait).transpose()?.flatten();
+        if status.is_some_and(|status| status.code() == Some(1)) { self.start() } else { Ok(()) }
+    }
+
+    /// Kills it with SIGKILL and waits for its end.
+    ///
+    /// # Errors
+    /// Fails if it had ended by itself, which no fault explains.
+    pub(crate) fn kill(&mut self) -> Result<(), Failure> {
+        self.signal(Signal::KILL)?;
+        let mut child = self.child.take().ok_or("the process was not started")?;
+        // A killed process ends at once.
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Stops it with SIGSTOP, and waits until the kernel shows it as stopped.
+    pub(crate) async fn pause(&mut self) -> Result<(), Failure> {
+        let pid = self.signal(Signal::STOP)?;
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_secs(5) {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+            if stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T')) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        Err(format!("{} did not stop", self.name).into())
+    }
+
+    /// Continues it with SIGCONT.
+    pub(crate) fn resume(&mut self) -> Result<(), Failure> {
+        self.signal(Signal::CONT).map(|_| ())
+    }
+
+    fn signal(&mut self, signal: Signal) -> Result<u32, Failure> {
+        let child = self.child.as_mut().ok_or_else(|| format!("{} is not running", self.name))?;
+        if let Some(status) = child.try_wait()? {
+            return Err(format!("{} ended by itself: {status}; see {}", self.name, self.log.display()).into());
+        }
+        let id = child.id();
+        let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or("not a process id")?;
+        kill_process(pid, signal)?;
+        Ok(id)
+    }
+
+    /// Checks that it did not end by itself.
+    pub(crate) fn check(&mut self) -> Result<(), Failure> {
+        self.signal(Signal::CONT).map(|_| ())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // Fails only if it is gone already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Returns ports that are free at present.
+pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, Failure> {
+    let listeners: Vec<std::net::TcpListener> =
+        (0..count).map(|_| std::net::TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
+    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
+    ports.collect()
+}
