@@ -67,11 +67,12 @@ pub(crate) fn java() -> Result<Java, Failure> {
     };
     let compiler = compiler.canonicalize().map_err(|error| format!("{}: {error}", compiler.display()))?;
     let runtime = compiler.with_file_name("java");
-    let is_junit = |path: &Path| {
-        runs(Command::new(&runtime).arg("-cp").arg(path).args([JUNIT_LAUNCHER, "--help"]))
-    };
+    let is_junit =
+        |path: &Path| runs(Command::new(&runtime).arg("-cp").arg(path).args([JUNIT_LAUNCHER, "--help"]));
     let debian_junit = Path::new(DEBIAN_JUNIT);
-    if let Some(found) = chosen("ORLOP_JUNIT", "junit-platform-console-standalone.jar", debian_junit, is_junit)? {
+    if let Some(found) =
+        chosen("ORLOP_JUNIT", "junit-platform-console-standalone.jar", debian_junit, is_junit)?
+    {
         let junit = absolute(&found)?;
         return Ok(Java { compiler, runtime, junit });
     }
@@ -89,7 +90,10 @@ fn jdk() -> Result<PathBuf, Failure> {
     {
         return Ok(found);
     }
-    Err(format!("no JDK: install one of {JAVA_RELEASE} or newer, or set ORLOP_JAVAC to the path of its javac").into())
+    Err(format!(
+        "no JDK: install one of {JAVA_RELEASE} or newer, or set ORLOP_JAVAC to the path of its javac"
+    )
+    .into())
 }
 
 fn is_new_javac(path: &Path) -> bool {
