@@ -42,8 +42,17 @@ pub struct Faults {
 pub(crate) enum Met {
     /// It is answered.
     Answered(Result<Response, StatusError>),
-    /// It is handled. A watch can be ended later.
-    Passed(Option<OpenWatch>),
+    /// It is handled.
+    Passed(Passed),
+}
+
+/// The changes that rules make to a request which is handled.
+#[derive(Default)]
+pub(crate) struct Passed {
+    /// A watch that can be ended later.
+    pub(crate) watch: Option<OpenWatch>,
+    /// The revision whose state a read of one object shows.
+    pub(crate) read_revision: Option<u64>,
 }
 
 // === impl Faults ===
@@ -86,10 +95,14 @@ impl Faults {
 
     /// Applies the rules to a request.
     pub(crate) async fn meet(&self, target: Target<'_>, request: &mut Request<Body>) -> Met {
+        let mut passed = Passed::default();
         for action in self.actions(&target) {
             match action {
                 Action::Delay(duration) => tokio::time::sleep(duration).await,
-                Action::Stale(revision) => *request.uri_mut() = at_revision(request.uri(), revision),
+                Action::Stale(revision) if target.is_list() => {
+                    *request.uri_mut() = at_revision(request.uri(), revision);
+                }
+                Action::Stale(revision) => passed.read_revision = Some(revision),
                 Action::Conflict => return Met::Answered(Err(target.conflict())),
                 Action::Fail(failure) => return Met::Answered(Err(*failure)),
                 Action::EndWatch => return Met::Answered(Ok(events(""))),
@@ -99,7 +112,8 @@ impl Faults {
                 Action::ExpireWatch => return Met::Answered(Err(watches::expired())),
             }
         }
-        Met::Passed(target.is_watch().then(|| self.watches.open(&target)))
+        passed.watch = target.is_watch().then(|| self.watches.open(&target));
+        Met::Passed(passed)
     }
 }
 

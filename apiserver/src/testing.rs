@@ -16,29 +16,27 @@
 //! ```
 
 mod cluster;
+mod directory;
 mod error;
 mod kubectl;
+mod requests;
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
 use registry_core::api::clock::Clock;
 use registry_core::registry::StorageMap;
 #[cfg(feature = "embedded")]
 use registry_core::storage::{Revision, embedded::Snapshot, mvcc::MvccError};
 use rustls::ClientConfig;
-use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::clients::tls::{Trust, client_config};
-use crate::clients::{self, Client, ClientSettings};
+use crate::clients::{self, Client};
 use crate::faults::Faults;
 use crate::options::{KubeconfigCommand, Options};
 use crate::run::kubeconfig;
@@ -49,15 +47,12 @@ use crate::storage::Storages;
 use crate::{Server, ServerBuilder};
 
 pub use cluster::TestCluster;
+pub use directory::TestDirectory;
 pub use error::CallError;
 pub use kubectl::{KUBECTL_VARIABLE, Kubectl, KubectlWatch};
 
 /// Maximum time for a server to become ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Maximum time of a [call](TestServer::call), and size of its answer.
-const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-const MAX_ANSWER_BYTES: usize = 64 << 20;
 
 /// For how long the certificates of users are valid.
 const USER_LIFETIME: Duration = Duration::from_hours(24);
@@ -73,6 +68,8 @@ pub struct TestServer {
     url: String,
     ca_pem: String,
     kubeconfig_path: PathBuf,
+    /// The client of an administrator, from the first request on.
+    client: OnceLock<Client>,
     shutdown: CancellationToken,
     serving: Option<JoinHandle<()>>,
     #[cfg(feature = "embedded")]
@@ -88,10 +85,6 @@ pub struct TestServerBuilder {
     server: ServerBuilder,
     directory: Option<Arc<TestDirectory>>,
 }
-
-/// A directory that is removed with the last server that uses it.
-#[derive(Debug)]
-pub struct TestDirectory(PathBuf);
 
 // === impl TestServer ===
 
@@ -157,27 +150,6 @@ impl TestServer {
     /// Returns a kubectl with the rights of an administrator.
     pub fn kubectl(&self) -> Kubectl {
         Kubectl::new(&self.kubeconfig_path, &self.directory.path().join("home"))
-    }
-
-    /// Sends a request with the rights of an administrator, with a JSON body unless it is `null`, and returns the answer.
-    ///
-    /// # Errors
-    /// Fails if there is no answer of success in time.
-    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, CallError> {
-        let client = ClientSettings::from_kubeconfig(&self.kubeconfig_path).and_then(Client::new)?;
-        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-        let request = Request::builder().method(method).uri(path).body(Full::new(body))?;
-        let answered = async {
-            let (head, body) = client.open(request).await?.into_parts();
-            let body = clients::read(body, MAX_ANSWER_BYTES).await?;
-            let (status, text) = (head.status, || String::from_utf8_lossy(&body).into_owned());
-            if !status.is_success() {
-                return Err(CallError::Refused { status, body: text() });
-            }
-            serde_json::from_slice(&body).map_err(|source| CallError::Json { status, body: text(), source })
-        };
-        let late = |_| Err(CallError::Late { method: method.to_owned(), path: path.to_owned() });
-        tokio::time::timeout(CALL_TIMEOUT, answered).await.unwrap_or_else(late)
     }
 
     /// Returns the data directory; a further server can be started on it.
@@ -350,6 +322,7 @@ impl TestServerBuilder {
             url: server.url(),
             ca_pem: server.ca_pem().to_owned(),
             kubeconfig_path: server.kubeconfig_path(),
+            client: OnceLock::new(),
             shutdown: server.shutdown_token(),
             #[cfg(feature = "embedded")]
             storages: server.storages().clone(),
@@ -372,26 +345,5 @@ async fn wait_until_ready(readiness: &Readiness) -> Result<(), ServerError> {
             return Err(ServerError::NotReady(failures.join("; ")));
         }
         tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
-// === impl TestDirectory ===
-
-impl TestDirectory {
-    fn create() -> Result<Self, ServerError> {
-        let path = std::env::temp_dir().join(format!("orlop-test-{}", uuid::Uuid::new_v4()));
-        crate::pki::create_private_directory(&path)?;
-        Ok(Self(path))
-    }
-
-    /// Returns the path of the directory.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for TestDirectory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

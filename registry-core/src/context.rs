@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::api::{GroupResource, GroupVersionResource};
+use crate::storage::Revision;
 use parking_lot::{Mutex, MutexGuard};
 
 mod audit;
@@ -43,6 +44,8 @@ pub struct RequestContext {
     pub user_agent: String,
     /// The policy of this cluster.
     pub policy: ClusterPolicy,
+    /// The revision whose state a read of one object shows, in servers for tests; `None` is the newest.
+    pub read_revision: Option<Revision>,
     /// The record of the request in the audit log; `None` if the request is not audited.
     pub audit: Option<Arc<AuditRecord>>,
     warnings: Mutex<Warnings>,

@@ -8,6 +8,9 @@ use clap::{Args, ValueEnum};
 use crate::Failure;
 use crate::provision::languages;
 
+/// The directory for the classes of the Java package.
+const JAVA_CLASSES: &str = "target/tools/java";
+
 /// Run the tests of the packages in clients/, with the tools of their languages.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:\n  \
@@ -23,6 +26,7 @@ enum Package {
     Python,
     Javascript,
     Go,
+    Java,
 }
 
 /// Builds the server, finds or installs the tools, and runs the tests.
@@ -63,6 +67,7 @@ impl Package {
             Self::Python => "python",
             Self::Javascript => "javascript",
             Self::Go => "go",
+            Self::Java => "java",
         }
     }
 
@@ -84,7 +89,33 @@ impl Package {
                 // The package needs nothing but this toolchain.
                 command.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("CGO_ENABLED", "0")]);
             }
+            Self::Java => {
+                let java = languages::java()?;
+                let classes = compile(&java)?;
+                command = Command::new(&java.runtime);
+                command.arg("-cp").arg(std::env::join_paths([&java.junit, &classes])?);
+                command.args([languages::JUNIT_LAUNCHER, "--fail-if-no-tests", "--disable-banner"]);
+                command.args(["--details=summary", "--scan-class-path"]).arg(&classes);
+            }
         }
         Ok(command)
     }
+}
+
+/// Compiles the Java package with its tests, and returns the directory of the classes.
+fn compile(java: &languages::Java) -> Result<PathBuf, Failure> {
+    let classes = std::path::absolute(JAVA_CLASSES)?;
+    if classes.exists() {
+        std::fs::remove_dir_all(&classes)?;
+    }
+    let mut compiler = Command::new(&java.compiler);
+    compiler.args(["--release", &languages::JAVA_RELEASE.to_string(), "-Xlint:all", "-Werror"]);
+    compiler.arg("-cp").arg(&java.junit).arg("-d").arg(&classes);
+    for directory in ["main", "test"] {
+        let sources = Path::new("clients/java/src").join(directory).join("java/dev/orlop/testing");
+        for entry in sources.read_dir()? {
+            compiler.arg(entry?.path());
+        }
+    }
+    if compiler.status()?.success() { Ok(classes) } else { Err("clients/java does not compile".into()) }
 }

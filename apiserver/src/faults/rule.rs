@@ -75,7 +75,7 @@ pub(super) struct Rule {
 #[derive(Clone)]
 pub(super) enum Action {
     Delay(Duration),
-    /// Lists show the state of this revision.
+    /// Reads show the state of this revision.
     Stale(u64),
     Conflict,
     Fail(Box<StatusError>),
@@ -95,6 +95,10 @@ impl<'r> Target<'r> {
 
     pub(super) fn is_watch(&self) -> bool {
         self.info.verb == Verb::Watch
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        self.info.verb == Verb::List
     }
 
     /// Returns the refusal of a write whose object has changed.
@@ -172,7 +176,7 @@ impl ResourcePattern {
 impl Rule {
     /// Returns the action if the rule applies to a request, and counts that.
     pub(super) fn hit(&self, target: &Target<'_>) -> Option<Action> {
-        if !self.selection.includes(target) {
+        if !self.selection.includes(target) || !self.action.is_for(target) {
             return None;
         }
         let took = self.remaining.fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| match left {
@@ -188,6 +192,11 @@ impl Rule {
 // === impl Action ===
 
 impl Action {
+    /// Whether it can have an effect on a request.
+    fn is_for(&self, target: &Target<'_>) -> bool {
+        !matches!(self, Self::Stale(_)) || matches!(target.info.verb, Verb::Get | Verb::List)
+    }
+
     /// Whether the request does not reach its handler.
     pub(super) fn answers(&self) -> bool {
         !matches!(self, Self::Delay(_) | Self::Stale(_))
@@ -261,7 +270,8 @@ impl FaultBuilder {
         self.add(Action::Delay(duration))
     }
 
-    /// Shows lists in the state of a revision in the past, which compaction must not have reached (five minutes).
+    /// Shows lists and single objects in the state of a revision in the past, which compaction must not have reached (five
+    /// minutes). Other requests are not changed.
     pub fn stale(self, revision: u64) -> Fault {
         self.add(Action::Stale(revision))
     }

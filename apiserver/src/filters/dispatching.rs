@@ -17,17 +17,18 @@ impl<D: Dispatch> Filters<D> {
         &self,
         faults: &Faults,
         info: RequestInfo,
-        context: RequestContext,
+        mut context: RequestContext,
         mut request: Request<Body>,
         work: ExpectedWork,
     ) -> Result<Response, StatusError> {
         let target = Target::new(&info, &context.user, request.headers());
-        let watch = match faults.meet(target, &mut request).await {
+        let passed = match faults.meet(target, &mut request).await {
             Met::Answered(answered) => return answered,
-            Met::Passed(watch) => watch,
+            Met::Passed(passed) => passed,
         };
+        context.read_revision = passed.read_revision;
         let response = self.inner.dispatch(info, context, request, work).await;
-        Ok(match watch {
+        Ok(match passed.watch {
             Some(watch) => watch.follow(response),
             None => response,
         })

@@ -1,6 +1,7 @@
 //! Requests of tests that fail.
 
 use http::StatusCode;
+use serde_json::Value;
 
 use crate::clients::{AnswerError, CallFailure, SettingsError};
 
@@ -36,6 +37,19 @@ pub enum CallError {
         body: String,
         /// The mistake.
         source: serde_json::Error,
+    },
+    /// An event of a watch is no JSON.
+    #[error(transparent)]
+    Event(#[from] serde_json::Error),
+    /// An object does not become as expected.
+    #[error("{collection}/{name} stays {last}")]
+    Stays {
+        /// The path of the list that has the object.
+        collection: String,
+        /// The name of the object.
+        name: String,
+        /// The object as it was seen last.
+        last: Value,
     },
     /// There is no answer in time.
     #[error("{method} {path}: no answer in time")]

@@ -15,5 +15,6 @@ mod handover;
 mod hostile;
 mod jobs;
 mod namespaces;
+mod owner_graphs;
 mod quotas;
 mod world;

@@ -1,7 +1,6 @@
 //! Definitions of custom resources: reads them, and waits until they are established.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use registry_core::codec::{Limits, yaml};
 use serde_json::Value;
@@ -9,8 +8,6 @@ use serde_json::Value;
 use crate::{StartError, TestServer};
 
 const PATH: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// Maximum time until definitions are established.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The definitions that a server begins with.
 #[derive(Default)]
@@ -52,32 +49,12 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, StartError> {
 
 /// Returns the definitions in a file.
 fn documents(path: &Path) -> Result<Vec<Value>, StartError> {
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
-    let mut found = Vec::new();
-    for document in separate(&text) {
-        let decoded = yaml::decode(document.as_bytes(), &Limits::default());
-        let value = decoded.map_err(|error| unreadable(path, &error))?.value;
-        if value.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition") {
-            found.push(value);
-        }
-    }
-    Ok(found)
-}
-
-/// Returns the documents of a file that are not empty.
-fn separate(text: &str) -> Vec<String> {
-    let mut documents = vec![String::new()];
-    for line in text.lines() {
-        if line == "---" || line.starts_with("--- ") {
-            documents.push(String::new());
-        } else if let Some(document) = documents.last_mut() {
-            document.push_str(line);
-            document.push('\n');
-        }
-    }
-    let is_content = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    documents.retain(|document| document.lines().any(is_content));
-    documents
+    let text = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let documents = yaml::decode_all(&text, &Limits::default()).map_err(|error| unreadable(path, &error))?;
+    let values = documents.into_iter().map(|document| document.value);
+    Ok(values
+        .filter(|value| value.get("kind").is_some_and(|kind| kind == "CustomResourceDefinition"))
+        .collect())
 }
 
 fn unreadable(path: &Path, error: &impl ToString) -> StartError {
@@ -97,25 +74,26 @@ pub(crate) async fn establish(server: &TestServer, definitions: &[Value]) -> Res
 }
 
 async fn wait_until_established(server: &TestServer, definition: &Value) -> Result<(), StartError> {
-    let path = format!("{PATH}/{}", name(definition));
-    let begun = Instant::now();
-    loop {
-        let present = server.request("GET", &path, &Value::Null).await?;
-        let all =
-            present.pointer("/status/conditions").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let is = |condition: &Value, kind: &str, status: &str| {
-            let has = |field: &str, wanted: &str| condition.get(field).is_some_and(|value| value == wanted);
-            has("type", kind) && has("status", status)
-        };
-        if all.iter().any(|condition| is(condition, "Established", "True")) {
-            return Ok(());
-        }
-        let is_refused = all.iter().any(|condition| is(condition, "NamesAccepted", "False"));
-        if is_refused || begun.elapsed() > PATIENCE {
-            return Err(refused(definition, Value::from(all).to_string()));
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
+    let decided = server.inner().until(PATH, name(definition), |present| {
+        has(present, "Established", "True") || has(present, "NamesAccepted", "False")
+    });
+    let decided = decided.await.map_err(|reason| refused(definition, reason))?;
+    if has(&decided, "Established", "True") {
+        return Ok(());
     }
+    Err(refused(definition, conditions(&decided).map(ToString::to_string).collect::<Vec<_>>().join(", ")))
+}
+
+/// Whether a definition has a condition.
+fn has(definition: &Value, kind: &str, status: &str) -> bool {
+    conditions(definition).any(|condition| {
+        let is = |field: &str, wanted: &str| condition.get(field).is_some_and(|value| value == wanted);
+        is("type", kind) && is("status", status)
+    })
+}
+
+fn conditions(definition: &Value) -> impl Iterator<Item = &Value> {
+    definition.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten()
 }
 
 fn refused(definition: &Value, reason: String) -> StartError {
@@ -124,16 +102,4 @@ fn refused(definition: &Value, reason: String) -> StartError {
 
 fn name(definition: &Value) -> &str {
     definition.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_separated_into_documents_with_content() {
-        let text = "# a comment\n---\nkind: A\n--- # second\nkind: B\ntext: |\n  ---\n---\n\n";
-        assert_eq!(separate(text), ["kind: A\n", "kind: B\ntext: |\n  ---\n"]);
-        assert_eq!(separate("\n---\n"), [] as [&str; 0]);
-    }
 }

@@ -25,7 +25,7 @@
 //! | [`TestServer::builder`] | definitions of custom resources, authored resources, flags, without controllers |
 //! | [`TestServer::user`] | a user, bound to roles |
 //! | [`TestServer::snapshot`], [`TestServer::restore`] | the state of all objects, and the way back to it, for a suite that is set up once |
-//! | [`TestServer::faults`] | conflicts, refusals, delays, interrupted watches and old lists, by rule |
+//! | [`TestServer::faults`] | conflicts, refusals, delays, interrupted watches and old states, by rule |
 //! | [`TestServer::advance`] | the time of leases, tokens and finished jobs |
 //!
 //! The feature `kube` adds `TestServer::client` and the like, for the version of kube that this crate depends on. Without it,

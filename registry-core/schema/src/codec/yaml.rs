@@ -1,8 +1,7 @@
 //! The YAML decoder: converts a document to JSON as Kubernetes does.
 //!
 //! Scalars follow YAML 1.1 (`yes` is true, `017` is fifteen); keys are converted to strings, and timestamps remain
-//! strings. The document is built from parser events without recursion; depth and alias expansion are limited. Only the
-//! first document is read.
+//! strings. A document is built from parser events without recursion; depth and alias expansion are limited.
 //!
 //! Kubernetes concept: `sigs.k8s.io/yaml`.
 
@@ -16,7 +15,7 @@ use registry_meta::budget::memory::{self, LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 mod scalar;
 
-/// Decodes a YAML body (one document) to JSON and records duplicate fields with their lines.
+/// Decodes a YAML body to JSON, and records duplicate fields with their lines. Documents after the first one are not read.
 ///
 /// # Errors
 /// Fails if the body is malformed, is not UTF-8, exceeds the depth or alias limit, or contains values that JSON cannot
@@ -30,22 +29,41 @@ pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError>
             _ => {}
         }
     }
+    let first = documents(bytes, limits, 1)?.pop();
+    Ok(first.unwrap_or_else(|| Builder::new(limits).decoded()))
+}
+
+/// Decodes all documents of a YAML text, as [`decode`] does. A document without content is `null`. The limit of alias expansions
+/// is that of each document.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_all(bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Decoded>, DecodeError> {
+    documents(bytes, limits, usize::MAX)
+}
+
+/// Returns the documents of a text, at most a number of them.
+fn documents(bytes: &[u8], limits: &Limits<'_>, at_most: usize) -> Result<Vec<Decoded>, DecodeError> {
     let text = std::str::from_utf8(bytes).map_err(|_| refusal("invalid UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains(is_forbidden) {
         return Err(refusal("control characters are not allowed"));
     }
+    let mut documents = Vec::new();
     let mut builder = Builder::new(limits);
     let mut parser = Parser::new_from_str(text);
-    while let Some(event) = parser.next_event() {
+    while documents.len() < at_most
+        && let Some(event) = parser.next_event()
+    {
         let (event, span) = event.map_err(|error| at_line(error.marker().line(), error.info()))?;
-        if matches!(event, Event::DocumentEnd | Event::StreamEnd) {
-            break;
+        if matches!(event, Event::DocumentEnd) {
+            documents.push(std::mem::replace(&mut builder, Builder::new(limits)).decoded());
+            continue;
         }
         builder.line = span.start.line();
         builder.event(event).map_err(|problem| at_line(span.start.line(), &problem))?;
     }
-    Ok(Decoded { value: builder.root, duplicates: repeated(&builder.repeated) })
+    Ok(documents)
 }
 
 /// Characters that YAML does not allow; the parser treats some of them as the end of the text.
@@ -152,6 +170,10 @@ impl<'l> Builder<'l> {
             anchors: HashMap::new(),
             expansions_left: limits.alias_expansions,
         }
+    }
+
+    fn decoded(self) -> Decoded {
+        Decoded { value: self.root, duplicates: repeated(&self.repeated) }
     }
 
     fn event(&mut self, event: Event<'_>) -> Result<(), Problem> {

@@ -11,7 +11,9 @@ use crate::context::RequestContext;
 use crate::registry::errors::Verb;
 use crate::resource::ResourceType;
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{ListPage, ListRequest, Predicate, Rest, WatchRequest, WatchStream};
+use crate::storage::{
+    ListPage, ListRequest, Predicate, Rest, Revision, StorageError, StoredObject, WatchRequest, WatchStream,
+};
 
 use super::Store;
 
@@ -27,7 +29,11 @@ impl Getter for Store {
         options: &GetOptions,
     ) -> Result<Answer, StatusError> {
         let key = self.key(context, name)?;
-        match self.storage.get(&key, options.resource_version).await {
+        let got = match context.read_revision {
+            None => self.storage.get(&key, options.resource_version).await,
+            Some(revision) => self.get_at(&key, revision).await,
+        };
+        match got {
             Ok(Some(entry)) => Ok(Answer::Stored(entry)),
             Ok(None) => Err(StatusError::not_found(self.named(context), name)),
             Err(error) => Err(self.operation(context, Verb::Get, name, &key).interpret(error)),
@@ -103,6 +109,16 @@ impl Store {
             return Ok(());
         }
         check_field_selector(&self.resource, &options.field_selector)
+    }
+
+    /// Returns an object in the state of a revision.
+    async fn get_at(&self, key: &str, revision: Revision) -> Result<Option<StoredObject>, StorageError> {
+        let request = ListRequest {
+            revision: Some(revision),
+            revision_match: Some(ResourceVersionMatch::Exact),
+            ..ListRequest::default()
+        };
+        Ok(self.storage.list(key, &request).await?.items.pop())
     }
 
     async fn list_page(

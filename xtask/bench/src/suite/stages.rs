@@ -9,6 +9,7 @@ mod gate;
 mod pods;
 mod requests;
 mod restart;
+mod testing;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub(super) enum Stage {
     Extension,
     /// A restart with many objects.
     Restart,
+    /// Servers for tests, in memory.
+    Testing,
 }
 
 /// The stages over one store.
@@ -119,6 +122,8 @@ impl<'a> Stages<'a> {
                 Stage::Aggregated => self.aggregated().await,
                 Stage::Extension => self.extension().await,
                 Stage::Restart => self.restart().await,
+                Stage::Testing if self.backend == Backend::Etcd => continue,
+                Stage::Testing => self.testing().await,
             };
             if let Err(error) = outcome {
                 self.failed(&format!("{stage:?}"), error);

@@ -48,6 +48,22 @@ fn scalars_mean_what_yaml_1_1_says() {
 }
 
 #[test]
+fn all_documents_of_a_text_are_read() {
+    let text =
+        "# first\n---\na: &x 1\ntext: |\n  ---\n  b\n--- # second\n{\"b\": 2}\n...\n---\n---\nc: 3\nc: 4\n";
+    let decoded = decode_all(text.as_bytes(), &Limits::default()).unwrap();
+    let values: Vec<_> = decoded.iter().map(|document| document.value.clone()).collect();
+    assert_eq!(values, [json!({"a": 1, "text": "---\nb\n"}), json!({"b": 2}), json!(null), json!({"c": 4})]);
+    let duplicates: Vec<_> = decoded.iter().map(|document| document.duplicates.len()).collect();
+    assert_eq!(duplicates, [0, 0, 0, 1]);
+    assert!(decode_all(b"# nothing\n", &Limits::default()).unwrap().is_empty());
+    // An anchor is that of its document.
+    for wrong in ["a: &x 1\n---\nb: *x\n", "a: 1\n---\nb: [\n"] {
+        assert!(decode_all(wrong.as_bytes(), &Limits::default()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn documents_become_json() {
     let table = [
         ("", json!(null)),

@@ -40,12 +40,7 @@ impl Stages<'_> {
         let memory_before = server.resident_mebibytes();
         let cpu_before = server.cpu_seconds()?;
         let begun = Instant::now();
-        for number in 0..count {
-            connection.exchange(Method::POST, DEFINITIONS, definition(number)).await?;
-        }
-        for number in 0..count {
-            await_established(&mut connection, number, begun).await?;
-        }
+        define(&mut connection, count).await?;
         let seconds = begun.elapsed().as_secs_f64();
         let cpu = server.cpu_seconds()? - cpu_before;
         tokio::time::sleep(QUIET).await;
@@ -101,6 +96,18 @@ impl Stages<'_> {
         self.measured(create.await?);
         Ok(())
     }
+}
+
+/// Creates definitions of 30 kB one after another, and waits until all are established.
+pub(super) async fn define(connection: &mut Connection, count: usize) -> Result<(), Failure> {
+    for number in 0..count {
+        connection.exchange(Method::POST, DEFINITIONS, definition(number)).await?;
+    }
+    let begun = Instant::now();
+    for number in 0..count {
+        await_established(connection, number, begun).await?;
+    }
+    Ok(())
 }
 
 fn group(number: usize) -> String {
