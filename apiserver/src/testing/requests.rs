@@ -21,6 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The time after which a watch that has ended is begun again.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// The outcome of a request, or the reason for which there is none.
+type Called<T> = Result<T, String>;
+
 // === impl TestServer ===
 
 impl TestServer {
@@ -28,7 +31,7 @@ impl TestServer {
     ///
     /// # Errors
     /// Fails with the status and the body of an answer that is no success.
-    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Called<Value> {
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let answered = async {
             let (is_success, status, body) = self.open(method, path, body).await?;
@@ -52,7 +55,7 @@ impl TestServer {
         collection: &str,
         name: &str,
         is_expected: impl Fn(&Value) -> bool,
-    ) -> Result<Value, String> {
+    ) -> Called<Value> {
         let deadline = Instant::now() + PATIENCE;
         let mut last = Value::Null;
         loop {
@@ -74,7 +77,7 @@ impl TestServer {
         name: &str,
         is_expected: &impl Fn(&Value) -> bool,
         last: &mut Value,
-    ) -> Result<bool, String> {
+    ) -> Called<bool> {
         let path = format!("{collection}?watch=true&fieldSelector=metadata.name%3D{name}");
         let (is_success, status, mut events) = self.open("GET", &path, Bytes::new()).await?;
         if !is_success {
@@ -99,7 +102,7 @@ impl TestServer {
     }
 
     /// Sends a request. Returns whether it succeeds, its status, and the body.
-    async fn open(&self, method: &str, path: &str, body: Bytes) -> Result<(bool, String, Incoming), String> {
+    async fn open(&self, method: &str, path: &str, body: Bytes) -> Called<(bool, String, Incoming)> {
         let request = Request::builder().method(method).uri(path).body(Full::new(body));
         let request = request.map_err(|error| error.to_string())?;
         let answer = self.client()?.open(request).await.map_err(|failure| failure.text)?;
@@ -107,7 +110,7 @@ impl TestServer {
         Ok((status.is_success(), status.to_string(), answer.into_body()))
     }
 
-    fn client(&self) -> Result<&Client, String> {
+    fn client(&self) -> Called<&Client> {
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
