@@ -13,6 +13,7 @@ mod model;
 mod random;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde_json::{Value, json};
 
@@ -20,9 +21,8 @@ use crate::world::World;
 use model::{Graph, Object, Target};
 use random::Random;
 
-const GRAPHS: usize = 1000;
 /// Number of graphs in the server at the same time.
-const BATCH: usize = 100;
+const BATCH: usize = 125;
 /// Number of deletions in a graph.
 const ROUNDS: usize = 3;
 
@@ -42,13 +42,35 @@ struct Placed {
     uids: Vec<String>,
 }
 
+// A thousand graphs, in tests that run at the same time.
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_random_graphs_end_as_the_model_says() {
+async fn random_graphs_end_as_the_model_says() {
+    check(0..250).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_random_graphs_end_as_the_model_says() {
+    check(250..500).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn still_more_random_graphs_end_as_the_model_says() {
+    check(500..750).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn further_random_graphs_end_as_the_model_says() {
+    check(750..1000).await;
+}
+
+/// Creates the graphs with these seeds, a batch at a time, and deletes objects of each.
+async fn check(seeds: Range<usize>) {
     let world = World::start().await;
     for namespace in NAMESPACES {
         world.create_namespace(namespace).await;
     }
-    for first in (0..GRAPHS).step_by(BATCH) {
+    for first in seeds.step_by(BATCH) {
         let mut batch = Vec::new();
         for seed in first..first + BATCH {
             batch.push(Placed::create(&world, seed).await);

@@ -77,7 +77,7 @@ async fn wait_until_established(server: &TestServer, definition: &Value) -> Resu
     let decided = server.inner().until(PATH, name(definition), |present| {
         has(present, "Established", "True") || has(present, "NamesAccepted", "False")
     });
-    let decided = decided.await.map_err(|reason| refused(definition, reason))?;
+    let decided = decided.await.map_err(|error| refused(definition, error.to_string()))?;
     if has(&decided, "Established", "True") {
         return Ok(());
     }
