@@ -21,22 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The time after which a watch that has ended is begun again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The outcome of a request, or the reason for which there is none.
-type Called<T> = Result<T, String>;
-
 // === impl TestServer ===
 
 impl TestServer {
     /// Sends a request with the rights of an administrator, with a JSON body unless it is `null`, and returns the answer.
     ///
     /// # Errors
-<<<<<<< HEAD
     /// Fails if there is no answer of success in time.
     pub async fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, CallError> {
-=======
-    /// Fails with the status and the body of an answer that is no success.
-    pub async fn call(&self, method: &str, path: &str, body: &Value) -> Called<Value> {
->>>>>>> testers
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let answered = async {
             let (status, body) = self.open(method, path, body).await?;
@@ -60,11 +52,7 @@ impl TestServer {
         collection: &str,
         name: &str,
         is_expected: impl Fn(&Value) -> bool,
-<<<<<<< HEAD
     ) -> Result<Value, CallError> {
-=======
-    ) -> Called<Value> {
->>>>>>> testers
         let deadline = Instant::now() + PATIENCE;
         let mut last = Value::Null;
         loop {
@@ -89,11 +77,7 @@ impl TestServer {
         name: &str,
         is_expected: &impl Fn(&Value) -> bool,
         last: &mut Value,
-<<<<<<< HEAD
     ) -> Result<bool, CallError> {
-=======
-    ) -> Called<bool> {
->>>>>>> testers
         let path = format!("{collection}?watch=true&fieldSelector=metadata.name%3D{name}");
         let (status, mut events) = self.open("GET", &path, Bytes::new()).await?;
         if !status.is_success() {
@@ -117,7 +101,6 @@ impl TestServer {
         Ok(false)
     }
 
-<<<<<<< HEAD
     /// Sends a request. Returns the status and the body of the answer.
     async fn open(&self, method: &str, path: &str, body: Bytes) -> Result<(StatusCode, Incoming), CallError> {
         let request = Request::builder().method(method).uri(path).body(Full::new(body))?;
@@ -126,18 +109,6 @@ impl TestServer {
     }
 
     fn client(&self) -> Result<&Client, CallError> {
-=======
-    /// Sends a request. Returns whether it succeeds, its status, and the body.
-    async fn open(&self, method: &str, path: &str, body: Bytes) -> Called<(bool, String, Incoming)> {
-        let request = Request::builder().method(method).uri(path).body(Full::new(body));
-        let request = request.map_err(|error| error.to_string())?;
-        let answer = self.client()?.open(request).await.map_err(|failure| failure.text)?;
-        let status = answer.status();
-        Ok((status.is_success(), status.to_string(), answer.into_body()))
-    }
-
-    fn client(&self) -> Called<&Client> {
->>>>>>> testers
         if let Some(client) = self.client.get() {
             return Ok(client);
         }
