@@ -14,6 +14,7 @@ use registry_core::api::{
 };
 use registry_core::codec::stored;
 use registry_core::registry::{Store, SubresourceStore};
+use registry_core::release::Lifecycle;
 use registry_core::resource::{NoStrategy, ResourceDescription, SelectableField, Versions};
 use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,
@@ -29,6 +30,7 @@ use serde_json::{Value, json};
 const KIND: GroupVersionKind = GroupVersionKind { group: "zoo.example.dev", version: "v1", kind: "Animal" };
 
 static ANIMALS: ResourceDescription = ResourceDescription {
+    lifecycle: Lifecycle { introduced: None, removed: None },
     kind: KIND,
     list_kind: "AnimalList",
     plural: "animals",
