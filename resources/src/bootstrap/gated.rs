@@ -136,7 +136,9 @@ fn rules() -> Vec<GatedRule> {
 pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
     let mut roles = bootstrap_objects::<ClusterRoles>();
     roles.retain(|role| withheld::exists(role.name(), features));
-    roles.iter_mut().for_each(|role| withheld::withhold(role, features));
+    for role in &mut roles {
+        withheld::withhold(role, features);
+    }
     roles.extend(enabled(features).map(|role| named::<ClusterRoles>(role.name)));
     for rule in rules().into_iter().filter(|rule| features.contains(&rule.feature)) {
         let Some(role) = roles.iter_mut().find(|role| role.name() == rule.role) else { continue };
