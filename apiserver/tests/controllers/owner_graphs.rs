@@ -125,7 +125,7 @@ impl Placed {
         for index in 0..placed.graph.objects.len() {
             let object = placed.graph.objects[index].as_ref().unwrap();
             let owners = placed.references(object, |target| target < index);
-            let created = world.create(&collection(object), &placed.manifest(index, object, owners)).await;
+            let created = world.create(&collection(object), &placed.manifest(index, object, &owners)).await;
             placed.uids.push(created["metadata"]["uid"].as_str().unwrap().to_owned());
         }
         // The references that close a cycle.
@@ -204,7 +204,7 @@ impl Placed {
         references
     }
 
-    fn manifest(&self, index: usize, object: &Object, owners: Vec<Value>) -> Value {
+    fn manifest(&self, index: usize, object: &Object, owners: &[Value]) -> Value {
         let (api_version, kind) = type_of(object.namespace.is_none());
         let mut finalizers = Vec::new();
         if object.has_finalizer {

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use futures::stream::{self, BoxStream};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, WatchParams};
-use orlop_test::TestServer;
+use orlop_test::{TestServer, TestServerBuilder};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -40,7 +40,7 @@ async fn measure<T>(what: &str, rounds: u32, prepare: impl AsyncFn() -> T, opera
         let (before, begun) = (processor_clock(), Instant::now());
         operate(prepared).await;
         times.push(begun.elapsed());
-        processor_time += processor_clock() - before;
+        processor_time += processor_clock().saturating_sub(before);
     }
     times.sort_unstable();
     let median = times.get(times.len() / 2).copied().unwrap_or_default();
@@ -58,7 +58,7 @@ async fn starts() {
     let definitions = async || (0..20).map(definition).collect::<Vec<_>>();
     let start = async |definitions: Vec<Value>| {
         let builder = TestServer::builder();
-        let builder = definitions.into_iter().fold(builder, |builder, value| builder.crd_object(value));
+        let builder = definitions.into_iter().fold(builder, TestServerBuilder::crd_object);
         drop(Box::pin(builder.start()).await.unwrap());
     };
     measure("start with 20 definitions", 8, definitions, start).await;
@@ -88,7 +88,7 @@ async fn ends() {
         (server, open)
     };
     let stop = async |(server, _open): (TestServer, Vec<BoxStream<'static, _>>)| server.stop().await;
-    measure("stop with 100 open watches", 5, watched, stop).await;
+    Box::pin(measure("stop with 100 open watches", 5, watched, stop)).await;
 }
 
 async fn snapshots() {

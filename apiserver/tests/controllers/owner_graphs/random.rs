@@ -98,11 +98,11 @@ impl Random {
             }
             owners.push(Owner { target, blocks: self.percent(60) });
         }
-        self.simplify(graph, index, owners)
+        Self::simplify(graph, index, owners)
     }
 
     /// Lets a cluster-scoped object have an owner in a namespace only as its single one, which does not wait for it for ever.
-    fn simplify(&self, graph: &Graph, index: usize, owners: Vec<Owner>) -> Vec<Owner> {
+    fn simplify(graph: &Graph, index: usize, owners: Vec<Owner>) -> Vec<Owner> {
         let is_in_namespace = |owner: &Owner| match owner.target {
             Target::Object(target) | Target::Mistaken(target) => graph.namespaces[target].is_some(),
             Target::Absent => true,
@@ -126,7 +126,7 @@ impl Random {
             let owners = std::mem::take(&mut object.owners);
             let closing = Owner { target: Target::Object(last), blocks };
             let owners = owners.into_iter().chain([closing]).collect();
-            let owners = self.simplify(graph, first, owners);
+            let owners = Self::simplify(graph, first, owners);
             if let Some(object) = &mut graph.objects[first] {
                 object.owners = owners;
             }
