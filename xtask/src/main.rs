@@ -7,6 +7,7 @@ mod codegen;
 mod components;
 mod explain;
 mod facts;
+mod integration;
 mod new;
 mod provision;
 mod release;
@@ -44,6 +45,7 @@ enum Command {
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
     Components(components::Options),
+    Integration(integration::Options),
     Clients(clients::Options),
     Release(release::Options),
 }
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Chaos(options) => chaos::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Components(options) => components::run(&options),
+        Command::Integration(options) => integration::run(&options),
         Command::Clients(options) => clients::run(&options),
         Command::Release(options) => release::run(&options),
     };
