@@ -253,7 +253,12 @@ async fn rules_of_services_are_those_of_the_emulated_release() {
     new.stop().await;
 
     let old = start_over(&etcd, &["--emulated-version=1.33"]).await;
-    let error = old.call("POST", SERVICES, &service("9-second", None)).await.unwrap_err().to_string().replace('\\', "");
+    let error = old
+        .call("POST", SERVICES, &service("9-second", None))
+        .await
+        .unwrap_err()
+        .to_string()
+        .replace('\\', "");
     assert!(
         error.contains("metadata.name: Invalid value: \"9-second\": a DNS-1035 label must consist of"),
         "{error}"
@@ -315,8 +320,12 @@ async fn addresses_come_from_the_flag_without_service_cidrs() {
         for number in 0..5 {
             server.call("POST", SERVICES, &service(&format!("s{number}"))).await.unwrap();
         }
-        let error =
-            server.call("POST", SERVICES, &service("one-too-many")).await.unwrap_err().to_string().replace('\\', "");
+        let error = server
+            .call("POST", SERVICES, &service("one-too-many"))
+            .await
+            .unwrap_err()
+            .to_string()
+            .replace('\\', "");
         assert!(error.contains("range is full"), "{error}");
         let second = json!({ "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
                              "metadata": { "name": "second" }, "spec": { "cidrs": ["10.1.0.0/24"] } });

@@ -113,3 +113,80 @@ structs! {
     }
 }
 
+kinds! {
+    ValidatingAdmissionPolicy ValidatingAdmissionPolicyMut {
+        api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
+        kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
+        metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
+        spec = "spec": ValidatingAdmissionPolicySpec<'v, 'p>, ValidatingAdmissionPolicySpecMut<'m>;
+        status = "status": ValidatingAdmissionPolicyStatus<'v, 'p>, ValidatingAdmissionPolicyStatusMut<'m>;
+    }
+}
+
+structs! {
+    ValidatingAdmissionPolicySpec ValidatingAdmissionPolicySpecMut {
+        audit_annotations = "auditAnnotations": List<AuditAnnotation<'v, 'p>>, List<AuditAnnotationMut<'m>>;
+        failure_policy = "failurePolicy": Text<'v, 'p>, Text<'static, 'static>;
+        match_conditions = "matchConditions": List<MatchCondition<'v, 'p>>, List<MatchConditionMut<'m>>;
+        match_constraints = "matchConstraints": MatchResources<'v, 'p>, MatchResourcesMut<'m>;
+        param_kind = "paramKind": ParamKind<'v, 'p>, ParamKindMut<'m>;
+        validations = "validations": List<Validation<'v, 'p>>, List<ValidationMut<'m>>;
+        variables = "variables": List<Variable<'v, 'p>>, List<VariableMut<'m>>;
+    }
+}
+
+structs! {
+    Validation ValidationMut {
+        expression = "expression": Text<'v, 'p>, Text<'static, 'static>;
+        message = "message": Text<'v, 'p>, Text<'static, 'static>;
+        message_expression = "messageExpression": Text<'v, 'p>, Text<'static, 'static>;
+        reason = "reason": Text<'v, 'p>, Text<'static, 'static>;
+    }
+}
+
+structs! {
+    AuditAnnotation AuditAnnotationMut {
+        key = "key": Text<'v, 'p>, Text<'static, 'static>;
+        value_expression = "valueExpression": Text<'v, 'p>, Text<'static, 'static>;
+    }
+}
+
+structs! {
+    ValidatingAdmissionPolicyStatus ValidatingAdmissionPolicyStatusMut {
+        conditions = "conditions": List<crate::meta::v1::Condition<'v, 'p>>, List<crate::meta::v1::ConditionMut<'m>>;
+        observed_generation = "observedGeneration": Integer<'v, 'p>, Integer<'static, 'static>;
+        type_checking = "typeChecking": TypeChecking<'v, 'p>, TypeCheckingMut<'m>;
+    }
+}
+
+structs! {
+    TypeChecking TypeCheckingMut {
+        expression_warnings = "expressionWarnings": List<ExpressionWarning<'v, 'p>>, List<ExpressionWarningMut<'m>>;
+    }
+}
+
+structs! {
+    ExpressionWarning ExpressionWarningMut {
+        field_ref = "fieldRef": Text<'v, 'p>, Text<'static, 'static>;
+        warning = "warning": Text<'v, 'p>, Text<'static, 'static>;
+    }
+}
+
+kinds! {
+    ValidatingAdmissionPolicyBinding ValidatingAdmissionPolicyBindingMut {
+        api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
+        kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
+        metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
+        spec = "spec": ValidatingAdmissionPolicyBindingSpec<'v, 'p>, ValidatingAdmissionPolicyBindingSpecMut<'m>;
+    }
+}
+
+structs! {
+    ValidatingAdmissionPolicyBindingSpec ValidatingAdmissionPolicyBindingSpecMut {
+        match_resources = "matchResources": MatchResources<'v, 'p>, MatchResourcesMut<'m>;
+        param_ref = "paramRef": ParamRef<'v, 'p>, ParamRefMut<'m>;
+        policy_name = "policyName": Text<'v, 'p>, Text<'static, 'static>;
+        validation_actions = "validationActions": List<Text<'v, 'p>>, List<Text<'static, 'static>>;
+    }
+}
+
