@@ -2,7 +2,6 @@
 //!
 //! Kubernetes concept: `RESTOptionsGetter` in `k8s.io/apiserver/pkg/server/options`.
 
-use async_trait::async_trait;
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -32,7 +31,6 @@ use tokio::runtime::Handle;
 
 use crate::clients::egress::Route;
 use crate::encryption::Encryption;
-use crate::metrics::ReadStorageMetrics;
 #[cfg(feature = "etcd3")]
 use crate::options::EtcdConnection;
 use crate::options::{StorageChoice, StorageOptions};
@@ -42,6 +40,7 @@ mod backends;
 #[cfg(feature = "etcd3")]
 mod etcd_proxy;
 mod overrides;
+mod reader;
 #[cfg(feature = "embedded")]
 mod snapshots;
 #[cfg(all(test, feature = "embedded", feature = "etcd3"))]
@@ -52,6 +51,7 @@ pub(crate) use backends::Backends;
 #[cfg(feature = "etcd3")]
 use etcd_proxy::ProxiedEndpoints;
 pub(crate) use overrides::Overrides;
+pub use reader::StorageReader;
 
 /// Default maximum number of events that one watch cache keeps (`--watch-cache-sizes`).
 const HISTORY_EVENTS: usize = 100_000;
@@ -101,12 +101,6 @@ struct Uncached {
     /// The prefix of its keys.
     prefix: String,
     store: Arc<dyn Interface>,
-}
-
-/// Reads the metrics of storage at a scrape.
-pub struct StorageReader {
-    engines: Vec<Engine>,
-    uncached: Vec<Uncached>,
 }
 
 /// The parts that engines are opened with.
@@ -265,28 +259,6 @@ fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Et
         key_file,
         compaction_interval,
         ..Etcd3Options::default()
-    }
-}
-
-// === impl StorageReader ===
-
-#[async_trait]
-impl ReadStorageMetrics for StorageReader {
-    async fn refresh(&self, metrics: &StorageMetrics) {
-        for (index, engine) in self.engines.iter().enumerate() {
-            let (cluster, size_bytes) = match engine {
-                #[cfg(feature = "embedded")]
-                Engine::Embedded(engine) => ("embedded".to_owned(), Some(engine.statistics().disk_bytes)),
-                #[cfg(feature = "etcd3")]
-                Engine::Etcd3(engine) => (format!("etcd-{index}"), engine.size_bytes().await),
-            };
-            if let Some(size_bytes) = size_bytes {
-                metrics.set_size_bytes(&cluster, size_bytes);
-            }
-        }
-        for uncached in &self.uncached {
-            metrics.set_objects(uncached.resource, uncached.store.count(&uncached.prefix).await.ok());
-        }
     }
 }
 

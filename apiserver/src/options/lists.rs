@@ -43,9 +43,9 @@ pub struct EtcdOverride {
 // === impl EtcdOverride ===
 
 impl FromStr for EtcdOverride {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let parts: Vec<&str> = text.split('#').collect();
         if let [name, servers] = *parts
             && let [group, resource] = *name.split('/').collect::<Vec<_>>()
@@ -54,9 +54,7 @@ impl FromStr for EtcdOverride {
             let servers = servers.split(';').map(str::to_owned).collect();
             return Ok(Self { group: group.to_owned(), resource: resource.to_owned(), servers });
         }
-        Err("--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, \
-             semicolon separated"
-            .to_owned())
+        Err(ValueError::NoOverride)
     }
 }
 

@@ -36,6 +36,11 @@ pub enum ValueError {
     /// `--watch-cache-sizes`
     #[error("\"{0}\" names no resource")]
     NoResource(String),
+    /// `--etcd-servers-overrides`
+    #[error(
+        "--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated"
+    )]
+    NoOverride,
     /// `--storage-backend`
     #[error("etcd2 was retired long ago: migrate to etcd3")]
     Etcd2,

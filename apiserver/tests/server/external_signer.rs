@@ -261,7 +261,7 @@ async fn a_key_that_is_not_known_is_fetched_and_one_that_is_gone_verifies_nothin
 }
 
 #[tokio::test]
-async fn what_no_token_can_have_is_not_issued() {
+async fn tokens_with_claims_that_no_token_can_have_are_not_issued() {
     let signer = Signer::start();
     let server = start(&signer).await;
     let hidden = Key { is_hidden: true, ..key("hidden", &signer.pair) };

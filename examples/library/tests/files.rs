@@ -39,7 +39,7 @@ async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_clients_write_is_a_file_and_outlives_the_server() {
+async fn books_of_clients_are_files_and_outlive_the_server() {
     let books = tempfile::tempdir().unwrap();
     let server = start(books.path()).await;
     let kubectl = server.kubectl();
@@ -61,7 +61,7 @@ async fn what_clients_write_is_a_file_and_outlives_the_server() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_people_write_is_an_object() {
+async fn files_of_people_are_books() {
     let books = tempfile::tempdir().unwrap();
     let server = start(books.path()).await;
     let kubectl = server.kubectl();

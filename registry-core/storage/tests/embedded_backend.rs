@@ -115,8 +115,8 @@ async fn objects_are_loaded_written_and_deleted() {
     let stale = store.delete_if(&format!("{PREFIX}b/two"), two).await.unwrap();
     assert!(matches!(stale, Committed::ConditionFailed(_)), "a stale write reached the backend: {stale:?}");
 
-    let one = store.get(&format!("{PREFIX}a/one")).await.unwrap().key_value.unwrap();
-    revision(store.delete_if(&one.key, one.mod_revision).await.unwrap());
+    let first = store.get(&format!("{PREFIX}a/one")).await.unwrap().key_value.unwrap();
+    revision(store.delete_if(&first.key, first.mod_revision).await.unwrap());
     assert_eq!(table.rows.lock().keys().collect::<Vec<_>>(), ["b/two"]);
 }
 

@@ -112,13 +112,32 @@ pub(super) enum SignError {
     #[error("while signing jwt: {0}")]
     Call(#[source] GrpcError),
     #[error("while validating header: {0}")]
-    Header(String),
+    Header(#[source] HeaderError),
     #[error("empty signature returned")]
     NoSignature,
     #[error("the signature is not in base64url")]
     SignatureEncoding,
     #[error("the token is larger than {MAX_TOKEN_BYTES} bytes")]
     TooLarge,
+}
+
+/// Error of the header of a token. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HeaderError {
+    #[error("while unwrapping header: {0}")]
+    Encoding(#[from] base64::DecodeError),
+    #[error("while parsing header JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("bad type")]
+    Type,
+    #[error("key id missing")]
+    NoKeyId,
+    #[error("key id longer than 1 kb")]
+    LongKeyId,
+    #[error("bad signing algorithm {0:?}")]
+    Algorithm(String),
+    #[error("key used for signing JWT (kid: {0}) is excluded from OIDC discovery docs")]
+    Unpublished(String),
 }
 
 /// Error of keys that cannot be fetched or used.
@@ -208,9 +227,7 @@ impl ExternalSigner {
         let key_id = check_header(&answer.header).map_err(SignError::Header)?;
         let named = self.named(&key_id).await;
         if named.keys.iter().any(|known| known.key.id() == key_id && !known.is_published) {
-            let text =
-                format!("key used for signing JWT (kid: {key_id}) is excluded from OIDC discovery docs");
-            return Err(SignError::Header(text));
+            return Err(SignError::Header(HeaderError::Unpublished(key_id)));
         }
         if answer.signature.is_empty() {
             return Err(SignError::NoSignature);
@@ -245,22 +262,19 @@ impl ExternalSigner {
 }
 
 /// Checks the header of a token, and returns the id of its key.
-fn check_header(header: &str) -> Result<String, String> {
-    let header =
-        BASE64_URL_SAFE_NO_PAD.decode(header).map_err(|error| format!("while unwrapping header: {error}"))?;
-    let header: Header =
-        serde_json::from_slice(&header).map_err(|error| format!("while parsing header JSON: {error}"))?;
+fn check_header(header: &str) -> Result<String, HeaderError> {
+    let header: Header = serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(header)?)?;
     if header.typ != "JWT" {
-        return Err("bad type".to_owned());
+        return Err(HeaderError::Type);
     }
     if header.kid.is_empty() {
-        return Err("key id missing".to_owned());
+        return Err(HeaderError::NoKeyId);
     }
     if header.kid.len() > MAX_ID_BYTES {
-        return Err("key id longer than 1 kb".to_owned());
+        return Err(HeaderError::LongKeyId);
     }
     if !ALGORITHMS.contains(&&*header.alg) {
-        return Err(format!("bad signing algorithm {:?}", header.alg));
+        return Err(HeaderError::Algorithm(header.alg));
     }
     Ok(header.kid)
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::Uri;
 use registry_core::api::FieldPath;
 use registry_core::api::validation::{ErrorList, FieldError};
-use registry_core::codec::{Limits, yaml};
+use registry_core::codec::{DecodeError, Limits, yaml};
 use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 use serde::Deserialize;
@@ -39,7 +39,7 @@ pub enum EgressError {
     },
     /// It is no configuration.
     #[error("failed to read egress selector config: {0}")]
-    Decoding(String),
+    Decoding(#[from] DecodingError),
     /// A field is invalid.
     #[error("failed to validate egress selector configuration: {0}")]
     Invalid(ErrorList),
@@ -51,8 +51,54 @@ pub enum EgressError {
         /// The network.
         network: String,
         /// The reason.
-        reason: String,
+        reason: ProxyError,
     },
+}
+
+/// Error of a file that is no configuration of egress.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodingError {
+    /// It is no YAML.
+    #[error("{0}")]
+    Yaml(#[from] DecodeError),
+    /// Fields stand twice.
+    #[error("strict decoding error: {}", .0.join(", "))]
+    Duplicates(Vec<String>),
+    /// It is another kind.
+    #[error("no kind {kind:?} is registered for version {api_version:?}")]
+    OtherKind {
+        /// Its version.
+        api_version: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// A field is unknown, or has another type.
+    #[error("strict decoding error: {0}")]
+    Fields(#[from] serde_json::Error),
+}
+
+/// Error of a proxy that cannot be connected to as the configuration says.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyError {
+    /// The address is no URL.
+    #[error("invalid proxy server url {url:?}: {source}")]
+    Url {
+        /// The address.
+        url: String,
+        /// The reason.
+        source: http::uri::InvalidUri,
+    },
+    /// The address lacks a part.
+    #[error("invalid proxy server url {url:?}: it names no {part}")]
+    Incomplete {
+        /// The address.
+        url: String,
+        /// The part.
+        part: &'static str,
+    },
+    /// A certificate or a key cannot be used.
+    #[error(transparent)]
+    Tls(#[from] SettingsError),
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -117,7 +163,7 @@ pub(super) fn read(path: &Path) -> Result<Egress, EgressError> {
 }
 
 pub(super) fn parse(content: &[u8]) -> Result<Egress, EgressError> {
-    let configuration = decode(content).map_err(EgressError::Decoding)?;
+    let configuration = decode(content)?;
     let errors = validate(&configuration);
     if !errors.is_empty() {
         return Err(EgressError::Invalid(errors));
@@ -142,17 +188,17 @@ pub(super) fn parse(content: &[u8]) -> Result<Egress, EgressError> {
 }
 
 /// Decodes the file. Unknown and duplicate fields are errors: a connection would take another way than the file says.
-fn decode(content: &[u8]) -> Result<Configuration, String> {
-    let decoded = yaml::decode(content, &Limits::default()).map_err(|error| error.0)?;
+fn decode(content: &[u8]) -> Result<Configuration, DecodingError> {
+    let decoded = yaml::decode(content, &Limits::default())?;
     if !decoded.duplicates.is_empty() {
-        return Err(format!("strict decoding error: {}", decoded.duplicates.join(", ")));
+        return Err(DecodingError::Duplicates(decoded.duplicates));
     }
     let text = |field: &str| decoded.value.get(field).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if !VERSIONS.contains(&api_version) || kind != KIND {
-        return Err(format!("no kind {kind:?} is registered for version {api_version:?}"));
+        return Err(DecodingError::OtherKind { api_version: api_version.to_owned(), kind: kind.to_owned() });
     }
-    serde_json::from_value(decoded.value).map_err(|error| format!("strict decoding error: {error}"))
+    Ok(serde_json::from_value(decoded.value)?)
 }
 
 fn validate(configuration: &Configuration) -> ErrorList {
@@ -220,23 +266,23 @@ impl TransportConfiguration {
     }
 
     /// Returns the proxy of a valid configuration.
-    fn proxy(&self) -> Result<ConnectProxy, String> {
+    fn proxy(&self) -> Result<ConnectProxy, ProxyError> {
         let Some(tcp) = &self.tcp else {
             let name = self.uds.as_ref().map(|socket| socket.uds_name.clone()).unwrap_or_default();
             return Ok(ConnectProxy { transport: Transport::Socket(PathBuf::from(&name)), name });
         };
-        let invalid = |reason: &str| format!("invalid proxy server url {:?}: {reason}", tcp.url);
-        let uri: Uri = tcp.url.parse().map_err(|error: http::uri::InvalidUri| invalid(&error.to_string()))?;
-        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| invalid("it names no host"))?;
+        let incomplete = |part| ProxyError::Incomplete { url: tcp.url.clone(), part };
+        let uri: Uri = tcp.url.parse().map_err(|source| ProxyError::Url { url: tcp.url.clone(), source })?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(|| incomplete("host"))?;
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = uri.port_u16().ok_or_else(|| invalid("it names no port"))?;
+        let port = uri.port_u16().ok_or_else(|| incomplete("port"))?;
         let name = uri.authority().map(ToString::to_string).unwrap_or_default();
         let tls = match &tcp.tls_config {
             None => None,
             Some(tls) => {
                 let server_name =
                     Some(&tls.tls_server_name).filter(|name| !name.is_empty()).unwrap_or(&host).clone();
-                Some((tls.client().map_err(|error| error.to_string())?, server_name))
+                Some((tls.client()?, server_name))
             }
         };
         Ok(ConnectProxy { transport: Transport::Tcp { host, port, tls }, name })

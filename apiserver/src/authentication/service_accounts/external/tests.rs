@@ -4,7 +4,7 @@ use super::messages::{Key, Timestamp};
 use super::*;
 
 fn header(json: &str) -> Result<String, String> {
-    check_header(&BASE64_URL_SAFE_NO_PAD.encode(json))
+    check_header(&BASE64_URL_SAFE_NO_PAD.encode(json)).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_header_has_a_type_a_key_and_an_algorithm_and_nothing_else() {
         let refused = header(json).unwrap_err();
         assert!(refused.contains(reason), "{refused}");
     }
-    assert!(check_header("{}").unwrap_err().contains("while unwrapping header"));
+    assert!(check_header("{}").unwrap_err().to_string().contains("while unwrapping header"));
 }
 
 fn answer(keys: Vec<Key>) -> FetchKeysResponse {
