@@ -383,20 +383,20 @@ impl KeySet {
         let data = data.ok_or(KeysError::Timestamp)?;
         let mut keys = Vec::new();
         for key in answer.keys {
-            if key.key_id.is_empty() || key.key_id.len() > MAX_ID_BYTES {
-                return Err(KeysError::Id(key.key_id));
+            if key.id.is_empty() || key.id.len() > MAX_ID_BYTES {
+                return Err(KeysError::Id(key.id));
             }
-            if key.key.is_empty() {
+            if key.public.is_empty() {
                 return Err(KeysError::Empty);
             }
-            match VerifyingKey::from_spki(&key.key) {
+            match VerifyingKey::from_spki(&key.public) {
                 Ok(verifying) => keys.push(ExternalKey {
-                    key: verifying.with_id(&key.key_id),
+                    key: verifying.with_id(&key.id),
                     is_published: !key.exclude_from_oidc_discovery,
                 }),
                 Err(reason) => {
                     tracing::warn!(
-                        key = key.key_id,
+                        key = key.id,
                         "a key of the program that signs tokens is not used: {reason}"
                     );
                 }

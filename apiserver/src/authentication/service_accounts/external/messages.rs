@@ -41,10 +41,10 @@ pub(super) struct FetchKeysResponse {
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub(super) struct Key {
     #[prost(string, tag = "1")]
-    pub(super) key_id: String,
+    pub(super) id: String,
     /// The `SubjectPublicKeyInfo`.
     #[prost(bytes = "vec", tag = "2")]
-    pub(super) key: Vec<u8>,
+    pub(super) public: Vec<u8>,
     #[prost(bool, tag = "3")]
     pub(super) exclude_from_oidc_discovery: bool,
 }

@@ -36,7 +36,7 @@ fn answer(keys: Vec<Key>) -> FetchKeysResponse {
 
 fn key(id: &str, algorithm: &'static rcgen::SignatureAlgorithm) -> Key {
     let pair = rcgen::KeyPair::generate_for(algorithm).unwrap();
-    Key { key_id: id.to_owned(), key: pair.subject_public_key_info(), exclude_from_oidc_discovery: false }
+    Key { id: id.to_owned(), public: pair.subject_public_key_info(), exclude_from_oidc_discovery: false }
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn an_answer_that_is_no_set_of_keys_is_refused() {
     let refused = |answer: FetchKeysResponse| KeySet::new(answer).err().unwrap().to_string();
     assert_eq!(refused(answer(Vec::new())), "found no keys");
     assert_eq!(refused(answer(vec![Key::default()])), "found invalid public key id \"\"");
-    let long = Key { key_id: "a".repeat(1025), ..good().remove(0) };
+    let long = Key { id: "a".repeat(1025), ..good().remove(0) };
     assert!(refused(answer(vec![long])).starts_with("found invalid public key id"));
-    let empty = Key { key: Vec::new(), ..good().remove(0) };
+    let empty = Key { public: Vec::new(), ..good().remove(0) };
     assert_eq!(refused(answer(vec![empty])), "found empty public key");
     assert_eq!(refused(answer(vec![good().remove(0); MAX_KEYS + 1])), "found more than 1024 keys");
     for seconds in [0, -1, i64::MIN] {
