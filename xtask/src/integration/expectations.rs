@@ -137,7 +137,7 @@ impl Package {
         let mut name = name;
         loop {
             if let Some((name, expectation)) = self.tests.get_key_value(name) {
-                return Some((name, expectation));
+                return Some((name.as_str(), expectation));
             }
             name = name.rsplit_once('/')?.0;
         }
@@ -197,7 +197,12 @@ impl Package {
             match outcomes.first() {
                 Some((_, outcome)) if outcomes.len() > MANY => {
                     let mut line = Expectation::observed(outcome);
-                    let _ = write!(line.reason, "{}{} subtests", if line.reason.is_empty() { "" } else { ": " }, outcomes.len());
+                    let _ = write!(
+                        line.reason,
+                        "{}{} subtests",
+                        if line.reason.is_empty() { "" } else { ": " },
+                        outcomes.len()
+                    );
                     kept.insert(test.to_owned(), line);
                 }
                 _ => kept.extend(
@@ -235,7 +240,8 @@ impl FromStr for Expectations {
             let (word, rest) = line.split_once(' ').ok_or_else(|| wrong("no test"))?;
             let rest = rest.trim_start();
             let (name, reason) = rest.split_once(' ').unwrap_or((rest, ""));
-            let status = STATUSES.iter().find(|(_, known)| *known == word).ok_or_else(|| wrong("no status"))?.0;
+            let status =
+                STATUSES.iter().find(|(_, known)| *known == word).ok_or_else(|| wrong("no status"))?.0;
             let expectation = Expectation { status, reason: reason.trim().to_owned() };
             let package = package.as_deref_mut().ok_or_else(|| wrong("no [package] before"))?;
             if package.tests.insert(name.to_owned(), expectation).is_some() {

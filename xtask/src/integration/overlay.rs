@@ -119,10 +119,7 @@ const ADDITIONS: [Addition; 7] = [
         file: "cmd/kube-apiserver/app/testing/orlop.go",
         content: include_str!("overlay/kube_testing.go"),
     },
-    Addition {
-        file: "test/integration/framework/orlop.go",
-        content: include_str!("overlay/framework.go"),
-    },
+    Addition { file: "test/integration/framework/orlop.go", content: include_str!("overlay/framework.go") },
     Addition { file: "test/integration/etcd/orlop.go", content: include_str!("overlay/etcd.go") },
 ];
 
@@ -207,6 +204,9 @@ mod tests {
     #[test]
     fn a_missing_anchor_names_the_file_and_the_line() {
         let error = HOOK.insert("func a() {}\n").expect_err("no anchor").to_string();
-        assert!(error.starts_with("a.go: the line `config, err := s.Config()` occurs 0 times, not once"), "{error}");
+        assert!(
+            error.starts_with("a.go: the line `config, err := s.Config()` occurs 0 times, not once"),
+            "{error}"
+        );
     }
 }

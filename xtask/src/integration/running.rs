@@ -87,7 +87,12 @@ impl Runner {
         go.current_dir(&self.tree).args(["test", "-c", "-vet=off", "-ldflags", &link]);
         go.arg("-overlay").arg(&self.overlay).arg("-o").arg(program).arg(format!("./{folder}"));
         // Nothing is fetched: the tree has all its dependencies.
-        go.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("GOFLAGS", "-mod=vendor"), ("CGO_ENABLED", "0")]);
+        go.envs([
+            ("GOTOOLCHAIN", "local"),
+            ("GOPROXY", "off"),
+            ("GOFLAGS", "-mod=vendor"),
+            ("CGO_ENABLED", "0"),
+        ]);
         let output = go.output().map_err(|error| format!("{}: {error}", self.go.display()))?;
         if !output.status.success() {
             return Err(format!("the tests do not compile:\n{}", last_lines(&output)).into());
@@ -144,7 +149,8 @@ fn folder(package: &str) -> String {
 
 /// Returns the end of what a program printed.
 fn last_lines(output: &Output) -> String {
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let lines: Vec<&str> = text.lines().collect();
     let skipped = lines.len().saturating_sub(20);
     lines.into_iter().skip(skipped).collect::<Vec<_>>().join("\n")
