@@ -202,7 +202,8 @@ impl Comparison {
                 println!("  {word} {line}");
             }
         }
-        if !written && !(self.better.is_empty() && self.new.is_empty()) {
+        let is_news = !self.better.is_empty() || !self.new.is_empty();
+        if is_news && !written {
             println!("  `--write` notes what is better or new");
         }
     }
