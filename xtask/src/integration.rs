@@ -23,22 +23,23 @@ const WORK: &str = "target/integration";
 
 /// Run Kubernetes' own integration tests against the built server.
 ///
-/// The tests start servers inside their own process. Go's compiler is given files in the place of those that do
-/// (`-overlay`; see `xtask/src/integration/overlay.rs`), which start this server instead, with every option that the test
-/// has changed as a flag. The tree with the sources is only read.
+/// The tests start servers inside their own process. Go's compiler is given files in the place
+/// of those that do (`-overlay`; see `xtask/src/integration/overlay.rs`), which start this server
+/// instead, with every option that the test has changed as a flag. The tree is only read.
 ///
-/// TREE is a checkout of <https://github.com/kubernetes/kubernetes> at v1.36 with its `vendor` directory, DIR has the
-/// program `go` in a version that builds it, FILE is etcd. Without `--go` and `--etcd`, both are found or else installed.
-/// The server is built first:
+/// TREE is a checkout of <https://github.com/kubernetes/kubernetes> at v1.36 with its `vendor`
+/// directory, DIR has the program `go` in a version that builds it, FILE is etcd. Without `--go`
+/// and `--etcd`, both are found or else installed. The server is built first:
 ///
 ///     cargo build --release --package apiserver
 ///
-/// A PACKAGE is a directory below `test/integration`, or `apiextensions-apiserver` or one below that. Compiling the first
-/// takes some ten minutes, then each a minute. Each test runs in a process of its own; its output and the log of its
-/// servers are in `target/integration/PACKAGE/TEST`.
+/// A PACKAGE is a directory below `test/integration`, or `apiextensions-apiserver` or one below
+/// that. Compiling the first takes some ten minutes, then each a minute. Each test runs in a
+/// process of its own; its output and the logs of its servers are in
+/// `target/integration/PACKAGE/TEST`.
 ///
-/// The results are compared with `xtask/src/integration/expectations.txt`. The command fails if something is worse than
-/// there; what is better is reported.
+/// The results are compared with `xtask/src/integration/expectations.txt`. The command fails if
+/// something is worse than there; what is better is reported.
 #[derive(Debug, Args)]
 #[command(
     verbatim_doc_comment,
@@ -201,7 +202,8 @@ impl Comparison {
                 println!("  {word} {line}");
             }
         }
-        if !written && !(self.better.is_empty() && self.new.is_empty()) {
+        let is_news = !self.better.is_empty() || !self.new.is_empty();
+        if is_news && !written {
             println!("  `--write` notes what is better or new");
         }
     }

@@ -137,7 +137,7 @@ impl Package {
         let mut name = name;
         loop {
             if let Some((name, expectation)) = self.tests.get_key_value(name) {
-                return Some((name, expectation));
+                return Some((name.as_str(), expectation));
             }
             name = name.rsplit_once('/')?.0;
         }

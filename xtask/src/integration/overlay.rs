@@ -165,13 +165,10 @@ impl Hook {
         }
         let mut result = String::with_capacity(text.len() + self.lines.len());
         for line in text.lines() {
-            let lines = if line.trim() != self.anchor {
-                [line, ""]
-            } else {
-                match self.side {
-                    Side::Before => [self.lines, line],
-                    Side::After => [line, self.lines],
-                }
+            let lines = match self.side {
+                _ if line.trim() != self.anchor => [line, ""],
+                Side::Before => [self.lines, line],
+                Side::After => [line, self.lines],
             };
             for line in lines.iter().filter(|line| !line.is_empty()) {
                 result.push_str(line);
