@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use registry_core::api::clock::Clock;
 use registry_core::registry::StorageMap;
 #[cfg(feature = "embedded")]
@@ -314,8 +315,11 @@ impl TestServerBuilder {
         flags.extend(self.flags);
         let options = Options::from_arguments(flags)
             .map_err(|error| crate::options::OptionsError(error.to_string()))?;
-        // The future is large, and tests hold several.
-        let server = Box::pin(self.server.options(options).build()).await?;
+        // A large future, of which tests hold several; a trait object, so that the compiler does not look at all types of a server
+        // again where a test is spawned.
+        let building: BoxFuture<'_, Result<Server, ServerError>> =
+            Box::pin(self.server.options(options).build());
+        let server = building.await?;
         let readiness = server.readiness();
         let started = TestServer {
             address: server.address(),

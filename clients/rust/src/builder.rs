@@ -79,7 +79,9 @@ impl TestServerBuilder {
     /// Fails if the server does not start, or refuses a definition.
     pub async fn start(self) -> Result<TestServer, StartError> {
         let wanted = self.definitions.read()?;
-        let server = TestServer::over(self.inner.start().await?, self.faults, self.clock).await?;
+        // The future is large, and tests hold several.
+        let started = Box::pin(self.inner.start()).await?;
+        let server = TestServer::over(started, self.faults, self.clock).await?;
         definitions::establish(&server, &wanted).await?;
         Ok(server)
     }

@@ -149,7 +149,7 @@ impl Entry {
     /// Returns the JSON of `metadata`, a part of [`json`](Self::json), located once. `None` if the JSON is not
     /// canonical.
     pub fn metadata(&self) -> Option<&[u8]> {
-        let rest = self.from_metadata()?;
+        let rest = self.metadata_onward()?;
         let known = usize::try_from(self.metadata_len.load(Ordering::Relaxed)).unwrap_or_default();
         if known > 0 {
             return rest.get(..known);
@@ -162,12 +162,12 @@ impl Entry {
 
     /// Decodes `metadata`, and nothing behind it. `None` if the JSON is not canonical, or the metadata is no `T`.
     pub fn decode_metadata<T: DeserializeOwned>(&self) -> Option<T> {
-        let mut json = serde_json::Deserializer::from_slice(self.from_metadata()?);
+        let mut json = serde_json::Deserializer::from_slice(self.metadata_onward()?);
         T::deserialize(&mut json).ok()
     }
 
     /// Returns the JSON from the value of `metadata` on.
-    fn from_metadata(&self) -> Option<&[u8]> {
+    fn metadata_onward(&self) -> Option<&[u8]> {
         match self.tail() {
             [] => self.json().get(stored::metadata_opening(self.json())? - 1..),
             tail => tail.strip_prefix(stored::METADATA_KEY),

@@ -59,7 +59,7 @@ fn every_gate_of_every_release_has_its_default_and_is_switched_only_if_that_has_
     assert!(names.len() > 240 && names.is_sorted(), "{}", names.len());
     assert!(switched(&names.join(",")).is_ok(), "all of them at once");
     for feature in Feature::ALL {
-        let gate = Gate::named(feature.name()).expect(feature.name());
+        let gate = Gate::named(feature.name()).unwrap();
         let state = gate.state(BINARY_RELEASE).expect("a state");
         assert_eq!(feature.is_enabled_by_default(), state.default, "{feature:?}");
     }
