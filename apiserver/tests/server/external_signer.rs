@@ -49,7 +49,7 @@ struct Signed {
 #[derive(Clone, PartialEq, Message)]
 struct Keys {
     #[prost(message, repeated, tag = "1")]
-    keys: Vec<Key>,
+    all: Vec<Key>,
     #[prost(message, optional, tag = "2")]
     data_timestamp: Option<Number>,
     #[prost(int64, tag = "3")]
@@ -61,7 +61,7 @@ struct Key {
     #[prost(string, tag = "1")]
     id: String,
     #[prost(bytes = "vec", tag = "2")]
-    key: Vec<u8>,
+    der: Vec<u8>,
     #[prost(bool, tag = "3")]
     is_hidden: bool,
 }
