@@ -15,9 +15,9 @@ use super::{Issuer, validation};
 
 /// Time between two looks at the file.
 const PERIOD: Duration = Duration::from_secs(5);
-/// Time in which the keys of all issuers must be found before a new configuration takes effect.
+/// Time in which all issuers must tell where their keys are before a new configuration takes effect.
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
-/// Time between two looks for the keys.
+/// Time between two looks at the issuers.
 const READY_PERIOD: Duration = Duration::from_millis(100);
 
 /// Applies changes of a configuration file.
@@ -96,7 +96,7 @@ impl Reload {
         let begun = Instant::now();
         while let Some(late) = issuers.iter().find(|issuer| !issuer.is_ready()) {
             if begun.elapsed() > READY_TIMEOUT {
-                return Err(format!("the keys of {:?} cannot be fetched", late.rules.url));
+                return Err(format!("{:?} does not tell where its keys are", late.rules.url));
             }
             tokio::time::sleep(READY_PERIOD).await;
         }
