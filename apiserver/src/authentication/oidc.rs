@@ -78,7 +78,7 @@ pub(super) struct Issuer {
 // === impl Issuer ===
 
 impl Issuer {
-    /// Prepares an issuer, whose keys are fetched from now on.
+    /// Prepares an issuer, which is asked from now on where its keys are.
     ///
     /// # Errors
     /// Fails if its certificate authority cannot be used.
@@ -93,9 +93,9 @@ impl Issuer {
         Ok(Self { rules, algorithms, provider, metrics })
     }
 
-    /// Whether its keys are known.
+    /// Whether it has told where its keys are.
     pub(super) fn is_ready(&self) -> bool {
-        self.provider.keys().is_some()
+        self.provider.is_found()
     }
 
     async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> TokenOutcome {

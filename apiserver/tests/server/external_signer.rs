@@ -142,7 +142,7 @@ impl Signer {
 
 fn key(id: &str, pair: &EcdsaKeyPair) -> Key {
     let key = [&P256_HEADER[..], pair.public_key().as_ref()].concat();
-    Key { id: id.to_owned(), key, is_hidden: false }
+    Key { id: id.to_owned(), der: key, is_hidden: false }
 }
 
 type Frames = StreamBody<futures::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
@@ -170,7 +170,7 @@ async fn answer(
             Signed { header, signature }.encode_to_vec()
         }
         "/v1.ExternalJWTSigner/FetchKeys" => Keys {
-            keys: answers.keys.clone(),
+            all: answers.keys.clone(),
             data_timestamp: Some(Number { number: 1_700_000_000 }),
             refresh_hint_seconds: 3600,
         }

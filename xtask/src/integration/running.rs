@@ -51,13 +51,15 @@ impl Runner {
         let program = work.join("tests");
         self.compile(&folder, &program)?;
         let pattern = if pattern.is_empty() { "." } else { pattern };
-        let listed = Command::new(&program).arg(format!("-test.list={pattern}")).output()?;
+        let etcd = Etcd::start(&self.etcd)?;
+        let mut list = Command::new(&program);
+        self.surround(&mut list, &folder, &etcd)?;
+        let listed = list.arg(format!("-test.list={pattern}")).output()?;
         let names = String::from_utf8_lossy(&listed.stdout).into_owned();
         let names: Vec<&str> = names.lines().filter(|name| name.starts_with("Test")).collect();
         if names.is_empty() {
             return Err(format!("no test matches {pattern}: {}", last_lines(&listed)).into());
         }
-        let etcd = Etcd::start(&self.etcd)?;
         let mut all = Results::new();
         for (position, name) in names.iter().enumerate() {
             let start = Instant::now();
@@ -101,6 +103,17 @@ impl Runner {
         Ok(())
     }
 
+    /// Sets the directory and the environment that the tests of a package need.
+    fn surround(&self, command: &mut Command, folder: &str, etcd: &Etcd) -> Result<(), Failure> {
+        command.current_dir(self.tree.join(folder)).stdin(Stdio::null());
+        command.env("KUBE_INTEGRATION_ETCD_URL", &etcd.url);
+        // Some tests start an etcd of their own.
+        let mut paths: Vec<PathBuf> = self.etcd.parent().map(Path::to_owned).into_iter().collect();
+        paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+        command.env("PATH", std::env::join_paths(paths)?);
+        Ok(())
+    }
+
     /// Runs one test.
     fn run_test(
         &self,
@@ -120,16 +133,12 @@ impl Runner {
         test.arg((self.limit_seconds + 20).to_string()).arg(program);
         test.args(["-test.v=test2json".to_owned(), format!("-test.run=^{name}$")]);
         test.arg(format!("-test.timeout={}s", self.limit_seconds));
-        test.current_dir(self.tree.join(folder)).stdin(Stdio::null());
-        test.env("KUBE_INTEGRATION_ETCD_URL", &etcd.url).env("TMPDIR", &temporary).env("ORLOP_LOGS", work);
+        self.surround(&mut test, folder, etcd)?;
+        test.env("TMPDIR", &temporary).env("ORLOP_LOGS", work);
         test.envs([("GOTOOLCHAIN", "local"), ("GOPROXY", "off"), ("GOFLAGS", "")]);
         if let Some(server) = &self.server {
             test.env("ORLOP_SERVER", server);
         }
-        // Some tests start an etcd of their own.
-        let mut paths: Vec<PathBuf> = self.etcd.parent().map(Path::to_owned).into_iter().collect();
-        paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
-        test.env("PATH", std::env::join_paths(paths)?);
         let output = test.output().map_err(|error| format!("{}: {error}", self.go.display()))?;
         let (results, mut text) = results::read(&String::from_utf8_lossy(&output.stdout));
         text.push_str(&String::from_utf8_lossy(&output.stderr));

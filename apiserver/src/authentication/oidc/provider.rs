@@ -1,9 +1,9 @@
 //! An issuer on the network: where its keys are, and the keys.
 //!
-//! The issuer may start later than this server, or run in its cluster: while its keys are not known, a token of it makes the
-//! server fetch them, at most once in [`MIN_FIRST_INTERVAL`]. Keys are fetched again every [`REFRESH`], and when a token is
-//! signed with an unknown one, at most once in [`MIN_INTERVAL`]: whoever sends tokens cannot make the server send many
-//! requests.
+//! The issuer may start later than this server, or run in its cluster: the server asks it where its keys are until it answers,
+//! and fetches them with the first token of it, at most once in [`MIN_FIRST_INTERVAL`]. Keys are fetched again every
+//! [`REFRESH`], and when a token is signed with an unknown one, at most once in [`MIN_INTERVAL`]: whoever sends tokens cannot
+//! make the server send many requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +42,10 @@ struct Inner {
     issuer: String,
     configuration_url: String,
     trust: TrustSource,
+    /// The URL of the keys, as far as it is known.
+    keys_url: ArcSwapOption<String>,
     keys: ArcSwapOption<Keys>,
-    /// Where the keys are, and when they were last fetched for a token; held while they are fetched.
+    /// When the keys were last fetched for a token; held while they are fetched.
     fetched: Mutex<Fetched>,
     metrics: IssuerMetrics,
     /// The hash of the keys, for metrics.
@@ -52,7 +54,6 @@ struct Inner {
 
 #[derive(Default)]
 struct Fetched {
-    keys_url: Option<String>,
     for_token: Option<Instant>,
     for_first_token: Option<Instant>,
 }
@@ -85,7 +86,7 @@ enum FetchError {
 // === impl Provider ===
 
 impl Provider {
-    /// Starts to fetch the keys of an issuer.
+    /// Starts to look for the keys of an issuer.
     pub(super) fn start(
         issuer: &str,
         discovery_url: Option<&str>,
@@ -103,6 +104,7 @@ impl Provider {
             issuer: issuer.to_owned(),
             configuration_url: discovery_url.map_or_else(own, str::to_owned),
             trust,
+            keys_url: ArcSwapOption::empty(),
             keys: ArcSwapOption::empty(),
             fetched: Mutex::default(),
             metrics,
@@ -117,8 +119,13 @@ impl Provider {
         self.inner.metrics.forget(&self.inner.key_set.lock());
     }
 
+    /// Whether the issuer has told where its keys are.
+    pub(super) fn is_found(&self) -> bool {
+        self.inner.keys_url.load().is_some() || self.keys().is_some()
+    }
+
     /// Returns the keys, if they are known.
-    pub(super) fn keys(&self) -> Option<Arc<Keys>> {
+    fn keys(&self) -> Option<Arc<Keys>> {
         self.inner.keys.load_full()
     }
 
@@ -133,7 +140,7 @@ impl Provider {
         let mut fetched = self.inner.fetched.lock().await;
         let is_due = fetched.for_first_token.is_none_or(|last| last.elapsed() >= MIN_FIRST_INTERVAL);
         if self.keys().is_none() && is_due {
-            if let Err(error) = self.inner.fetch(&mut fetched).await {
+            if let Err(error) = self.inner.fetch().await {
                 tracing::warn!(issuer = self.inner.issuer, "cannot fetch the keys of an issuer: {error}");
             }
             // Tokens that waited for this fetch are not followed by others.
@@ -153,7 +160,7 @@ impl Provider {
             return None;
         }
         fetched.for_token = Some(Instant::now());
-        match self.inner.fetch(&mut fetched).await {
+        match self.inner.fetch().await {
             Ok(()) => self.keys(),
             Err(error) => {
                 tracing::warn!(issuer = self.inner.issuer, "cannot fetch the keys of an issuer: {error}");
@@ -168,7 +175,10 @@ impl Provider {
 impl Inner {
     async fn refresh(self: Arc<Self>) {
         loop {
-            let outcome = self.fetch(&mut *self.fetched.lock().await).await;
+            let fetched = self.fetched.lock().await;
+            let outcome =
+                if self.keys.load().is_some() { self.fetch().await } else { self.keys_url().await.map(drop) };
+            drop(fetched);
             let pause = match outcome {
                 Ok(()) => REFRESH,
                 Err(error) => {
@@ -180,9 +190,9 @@ impl Inner {
         }
     }
 
-    /// Fetches the keys, and counts it.
-    async fn fetch(&self, fetched: &mut Fetched) -> Result<(), FetchError> {
-        let outcome = self.try_fetch(fetched).await;
+    /// Fetches the keys, and counts it. [`fetched`](Self::fetched) is held.
+    async fn fetch(&self) -> Result<(), FetchError> {
+        let outcome = self.try_fetch().await;
         match &outcome {
             Ok(body) => self.metrics.fetched(body, &mut self.key_set.lock()),
             Err(_) => self.metrics.not_fetched(),
@@ -191,33 +201,34 @@ impl Inner {
     }
 
     /// Fetches the keys, and returns them as the issuer writes them.
-    async fn try_fetch(&self, fetched: &mut Fetched) -> Result<bytes::Bytes, FetchError> {
-        let url = match &fetched.keys_url {
-            Some(url) => url.clone(),
-            None => self.discover().await?,
-        };
+    async fn try_fetch(&self) -> Result<bytes::Bytes, FetchError> {
+        let url = self.keys_url().await?;
         let parsed = self.get(&url).await.and_then(|body| Ok((Keys::parse(&body)?, body)));
         let (keys, body) = match parsed {
             Ok(parsed) => parsed,
             Err(error) => {
                 // The issuer may have moved them.
-                fetched.keys_url = None;
+                self.keys_url.store(None);
                 return Err(error);
             }
         };
-        fetched.keys_url = Some(url);
         self.keys.store(Some(Arc::new(keys)));
         Ok(body)
     }
 
-    /// Returns the URL of the keys.
-    async fn discover(&self) -> Result<String, FetchError> {
+    /// Returns the URL of the keys, for which the issuer is asked if it is not known.
+    async fn keys_url(&self) -> Result<Arc<String>, FetchError> {
+        if let Some(url) = self.keys_url.load_full() {
+            return Ok(url);
+        }
         let body = self.get(&self.configuration_url).await?;
         let found: Configuration = serde_json::from_slice(&body)?;
         if found.issuer != self.issuer {
             return Err(FetchError::OtherIssuer { expected: self.issuer.clone(), found: found.issuer });
         }
-        Ok(found.jwks_uri)
+        let url = Arc::new(found.jwks_uri);
+        self.keys_url.store(Some(url.clone()));
+        Ok(url)
     }
 
     async fn get(&self, url: &str) -> Result<bytes::Bytes, FetchError> {

@@ -17,9 +17,9 @@ use super::{Issuer, validation};
 
 /// Time between two looks at the file.
 const PERIOD: Duration = Duration::from_secs(5);
-/// Time in which the keys of all issuers must be found before a new configuration takes effect.
+/// Time in which all issuers must tell where their keys are before a new configuration takes effect.
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
-/// Time between two looks for the keys.
+/// Time between two looks at the issuers.
 const READY_PERIOD: Duration = Duration::from_millis(100);
 
 /// Applies changes of a configuration file.
@@ -65,7 +65,7 @@ enum ReloadError {
     /// The task that reads the file was stopped.
     #[error(transparent)]
     Stopped(#[from] JoinError),
-    #[error("the keys of {0:?} cannot be fetched")]
+    #[error("{0:?} does not tell where its keys are")]
     NoKeys(String),
 }
 

@@ -11,6 +11,7 @@ async fn start(directory: &std::path::Path, issuer: &TokenIssuer, jwt: &Value) -
     let server = builder.start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let good = issuer.elliptic.token(&issuer.claims());
+    assert_eq!(issuer.fetches(), 0, "keys are not fetched before the first token");
     user_of(&mut connection, &good).await.expect("the first token waits for the issuer's keys");
     (server, connection)
 }
