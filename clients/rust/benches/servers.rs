@@ -3,7 +3,6 @@
 
 // The types of a server that starts are nested deeper than the compiler looks by default.
 #![recursion_limit = "256"]
-
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench ends at what is missing")]
 
 use std::time::{Duration, Instant};
