@@ -54,7 +54,9 @@ pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome
 pub use aggregator::AggregatorMetrics;
 pub use audit::AuditMetrics;
 pub use authorization::AuthorizationMetrics;
-pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics, hash, now_seconds};
+#[cfg(feature = "encryption")]
+pub(crate) use authorization::now_seconds;
+pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics, hash};
 pub use external_signer::ExternalSignerMetrics;
 pub(crate) use flow_control::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource};
 pub use health::HealthMetrics;

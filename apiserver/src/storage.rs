@@ -112,6 +112,7 @@ pub struct EngineOpening<'o> {
     /// The time of day that leases end by.
     pub clock: Clock,
     /// The way to etcd.
+    #[cfg_attr(not(feature = "etcd3"), expect(dead_code, reason = "nothing leads to etcd"))]
     pub(crate) route: Route,
 }
 

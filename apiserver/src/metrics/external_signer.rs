@@ -22,6 +22,7 @@ pub struct ExternalSignerMetrics {
 
 // === impl ExternalSignerMetrics ===
 
+#[cfg_attr(not(feature = "external-signer"), expect(dead_code, reason = "no program signs tokens"))]
 impl ExternalSignerMetrics {
     pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
         Ok(Self {

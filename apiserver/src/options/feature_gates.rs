@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use registry_core::features::{Feature, Features};
 
-use super::OptionsError;
 use super::arguments::truth;
+use super::{OptionsError, ValueError};
 use crate::version::{BINARY_RELEASE, EffectiveReleases};
 
 mod table;
@@ -42,21 +42,19 @@ pub struct FeatureGates {
 // === impl FeatureSwitch ===
 
 impl FromStr for FeatureSwitch {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
         let text = text.trim();
         let (name, value) = text
             .strip_prefix(COMPONENT)
             .unwrap_or(text)
             .split_once('=')
-            .ok_or_else(|| format!("missing bool value for {text}: write Feature=true"))?;
+            .ok_or_else(|| ValueError::NoTruth(text.to_owned()))?;
         let (name, value) = (name.trim(), value.trim());
-        let gate = Gate::named(name).ok_or_else(|| {
-            let names = switchable();
-            format!("unrecognized feature gate: {name}; those that can be switched are {names}")
-        })?;
-        let enabled = truth(value).ok_or_else(|| format!("\"{value}\" is neither true nor false"))?;
+        let unknown = || ValueError::UnknownGate { name: name.to_owned(), switchable: switchable() };
+        let gate = Gate::named(name).ok_or_else(unknown)?;
+        let enabled = truth(value).ok_or_else(|| ValueError::NeitherTrueNorFalse(value.to_owned()))?;
         Ok(Self { gate, enabled })
     }
 }

@@ -41,6 +41,20 @@ pub enum ValueError {
         "--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated"
     )]
     NoOverride,
+    /// `--feature-gates`
+    #[error("missing bool value for {0}: write Feature=true")]
+    NoTruth(String),
+    /// `--feature-gates`
+    #[error("unrecognized feature gate: {name}; those that can be switched are {switchable}")]
+    UnknownGate {
+        /// The name.
+        name: String,
+        /// The names of the gates that can be switched.
+        switchable: String,
+    },
+    /// `--feature-gates`
+    #[error("\"{0}\" is neither true nor false")]
+    NeitherTrueNorFalse(String),
     /// `--storage-backend`
     #[error("etcd2 was retired long ago: migrate to etcd3")]
     Etcd2,

@@ -17,6 +17,7 @@ pub struct StorageReader {
 
 #[async_trait]
 impl ReadStorageMetrics for StorageReader {
+    #[cfg_attr(not(feature = "etcd3"), expect(unused_variables, reason = "there is one engine"))]
     async fn refresh(&self, metrics: &StorageMetrics) {
         for (index, engine) in self.engines.iter().enumerate() {
             let (cluster, size_bytes) = match engine {

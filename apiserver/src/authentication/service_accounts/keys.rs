@@ -190,7 +190,8 @@ impl VerifyingKey {
         SigningKey::from_der(&private).map(|key| Some(key.public))
     }
 
-    /// Returns the key with another id, as the one who signs with it names it.
+    /// Returns the key with another id, as the program that signs with it names it.
+    #[cfg(feature = "external-signer")]
     pub(super) fn with_id(mut self, id: &str) -> Self {
         crate::json_fields::put(&mut self.jwk, "kid", id);
         Self { id: id.to_owned(), ..self }

@@ -12,7 +12,8 @@ fn switched(gates: &str) -> Result<FeatureGates, String> {
 
 fn emulated(gates: &str, release: &str) -> Result<FeatureGates, String> {
     let switches = gates.split(',').filter(|switch| !switch.is_empty()).map(str::parse);
-    let switches = switches.collect::<Result<Vec<FeatureSwitch>, _>>()?;
+    let switches = switches.collect::<Result<Vec<FeatureSwitch>, ValueError>>();
+    let switches = switches.map_err(|error| error.to_string())?;
     let gates = FeatureGates::new(&switches, EffectiveReleases::emulating(release.parse().unwrap()));
     gates.check().map_err(|error| error.to_string())?;
     Ok(gates)
