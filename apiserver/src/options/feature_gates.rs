@@ -60,7 +60,7 @@ impl FromStr for FeatureSwitch {
 }
 
 impl FeatureSwitch {
-    /// Returns the feature; `None` for one of Kubernetes that cannot be switched here.
+    /// Returns the feature; `None` if the gate cannot be switched in this server.
     fn feature(self) -> Option<Feature> {
         Feature::ALL.iter().copied().find(|feature| feature.name() == self.gate.name())
     }

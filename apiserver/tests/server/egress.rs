@@ -115,7 +115,7 @@ async fn pods_and_nodes_are_reached_through_the_proxy_by_addresses_that_have_no_
     let answer = server.call("GET", &format!("{pods}/a:8080/proxy/x"), &Value::Null).await.unwrap();
     assert_eq!(answer["path"], "/x");
     assert!(proxy.has_seen("192.0.2.77:8080"), "{:?}", proxy.targets.lock());
-    // What the proxy must not reach is refused before it is asked.
+    // An address that must not be reached is refused, and the proxy gets no request.
     pod = server.call("GET", &format!("{pods}/a"), &Value::Null).await.unwrap();
     pod["status"]["podIP"] = "127.0.0.1".into();
     pod["status"]["podIPs"] = json!([{ "ip": "127.0.0.1" }]);

@@ -17,7 +17,7 @@ pub struct Release {
 /// Kubernetes concept: the tags `prerelease-lifecycle-gen` of API types.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lifecycle {
-    /// The first release that serves it; `None` for one that all supported releases serve.
+    /// The first release that serves it; `None` if all supported releases do.
     pub introduced: Option<Release>,
     /// The first release that no longer serves it; `None` if it is not known.
     pub removed: Option<Release>,

@@ -50,7 +50,7 @@ pub struct ResourceModel {
     pub is_off_by_default: bool,
     /// The feature that the resource belongs to; `None` if it belongs to none.
     pub feature_gate: Option<Path>,
-    /// The first release of Kubernetes that serves the version; `None` for one that all supported releases serve.
+    /// The first release of Kubernetes that serves the version; `None` if all supported releases do.
     pub introduced: Option<Release>,
     /// The first release of Kubernetes that no longer serves the version.
     pub removed: Option<Release>,
