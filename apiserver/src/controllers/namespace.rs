@@ -107,11 +107,10 @@ impl NamespaceController {
         }
         // Before anything is listed, so that no later change is missed.
         self.observed.waiting().insert(name.to_owned());
-        let kinds = self.objects.kinds();
-        let mut pass = self.pass(&namespace, &kinds).await;
+        let mut pass = self.pass(&namespace, &self.objects.served_kinds()).await;
         if pass.findings.is_clean() {
             tokio::time::sleep(SETTLING).await;
-            pass = self.pass(&namespace, &kinds).await;
+            pass = self.pass(&namespace, &self.objects.served_kinds()).await;
         }
         self.change(&namespace, &Change::Report(&pass.findings)).await?;
         if let Some(error) = pass.findings.error() {

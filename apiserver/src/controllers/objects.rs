@@ -104,6 +104,12 @@ impl AllObjects {
         self.kinds.load_full()
     }
 
+    /// Reads the kinds that are served now. They may be more than those that are followed: something that was served a moment
+    /// ago is followed a little later.
+    pub(super) fn served_kinds(&self) -> Kinds {
+        Kinds::new(self.served.collections())
+    }
+
     /// Waits until the observers have seen all objects. Extension servers that do not respond are not waited for.
     pub(super) async fn synced(&self) {
         // The sender lives as long as this borrow.
@@ -138,7 +144,7 @@ impl AllObjects {
 
     /// Reads which kinds are served, and follows exactly those.
     fn follow_kinds(&self) {
-        let kinds = Arc::new(Kinds::new(self.served.collections()));
+        let kinds = Arc::new(self.served_kinds());
         let wanted: Vec<_> = kinds.preferred.iter().filter(|kind| is_followed(kind)).cloned().collect();
         self.kinds.store(kinds);
         let mut ended = Vec::new();

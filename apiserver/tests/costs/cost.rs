@@ -19,7 +19,9 @@ const FLOOR: Duration = Duration::from_millis(60);
 /// Factor above which the measurement is repeated with larger bodies, where constant costs matter less.
 const SUSPICIOUS_GROWTH: f64 = 5.0;
 /// Maximum size of a body.
-const MAX_BYTES: usize = 1024 * 1024;
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// Maximum size of a URL: `http::Uri` refuses longer ones.
+const MAX_URL_BYTES: usize = 65_534;
 /// Maximum time per byte of a body, relative to decoding plain JSON. Lists of errors take longest.
 const MAX_TIMES_DECODING: f64 = 300.0;
 /// Maximum number of measurements of a suspicious time, of which one has to be within the bounds.
@@ -63,13 +65,29 @@ impl<F: FnMut(usize) -> (usize, Duration)> Work for F {
 impl Findings {
     /// Compares the work on a body with that on one of [`GROWTH`] times the size.
     pub(crate) fn compare(&mut self, name: impl fmt::Display, bytes: usize, work: &mut impl Work) {
+        self.compare_within(name, bytes, MAX_BODY_BYTES, work);
+    }
+
+    /// Compares the work on a URL with that on one of [`GROWTH`] times the size.
+    pub(crate) fn compare_urls(&mut self, name: impl fmt::Display, bytes: usize, work: &mut impl Work) {
+        self.compare_within(name, bytes, MAX_URL_BYTES, work);
+    }
+
+    /// Compares work on at most this number of bytes.
+    fn compare_within(
+        &mut self,
+        name: impl fmt::Display,
+        bytes: usize,
+        max_bytes: usize,
+        work: &mut impl Work,
+    ) {
         let mut attempts = Vec::new();
         for _ in 0..ATTEMPTS {
             let (_, small) = work.run(bytes);
             let (size, large) = work.run(bytes * GROWTH);
             let is_suspicious = large.as_secs_f64() > small.as_secs_f64() * SUSPICIOUS_GROWTH;
-            if is_suspicious && bytes * GROWTH * GROWTH <= MAX_BYTES && large <= FLOOR {
-                return self.compare(name, bytes * GROWTH, work);
+            if is_suspicious && bytes * GROWTH * GROWTH <= max_bytes && large <= FLOOR {
+                return self.compare_within(name, bytes * GROWTH, max_bytes, work);
             }
             if large <= FLOOR {
                 return;

@@ -239,12 +239,12 @@ fn selectors_and_answers_take_linear_time() {
     for name in ["a", "b"] {
         server.post(CONFIG_MAPS, json!({"metadata": {"name": name, "labels": {"x": "y"}}}).to_string());
     }
-    findings.compare("a selector of many values", BYTES / 4, &mut |bytes| {
+    findings.compare_urls("a selector of many values", BYTES / 4, &mut |bytes| {
         let values: Vec<String> = (0..bytes / 8).map(|number| format!("v{number}")).collect();
         let url = format!("{CONFIG_MAPS}?labelSelector=x+in+({})", values.join(","));
         (url.len(), server.get(&url, "application/json").time)
     });
-    findings.compare("a selector of many requirements", BYTES / 4, &mut |bytes| {
+    findings.compare_urls("a selector of many requirements", BYTES / 4, &mut |bytes| {
         let all: Vec<String> = (0..bytes / 8).map(|number| format!("x!=v{number}")).collect();
         let url = format!("{CONFIG_MAPS}?labelSelector={}", all.join(","));
         (url.len(), server.get(&url, "application/json").time)
