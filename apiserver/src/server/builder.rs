@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+#[cfg(feature = "embedded")]
+use registry_core::api::GroupResource;
 use registry_core::api::clock::Clock;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
@@ -15,6 +17,8 @@ use crate::authorization::{Authorization, Authorizer};
 use crate::faults::Faults;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts, ServedApi};
+#[cfg(feature = "embedded")]
+use crate::options::StorageChoice;
 use crate::options::{Options, ServedResources};
 use crate::server::error::ServerError;
 #[cfg(feature = "embedded")]
@@ -141,6 +145,8 @@ impl ServerBuilder {
         let (authorizer, has_plugins) = (self.authorizer.clone(), self.authored.has_plugins());
         let checked = Checked::new(&self.options, authorizer, self.is_extension, has_plugins)?;
         self.check_runtime_config()?;
+        #[cfg(feature = "embedded")]
+        self.check_backends(&checked.storage_choice)?;
         let clock = self.clock.clone();
         let declared = self.declared();
         let opening = Opened::new(&mut self.options, checked, self.is_extension, clock, &declared);
@@ -154,6 +160,20 @@ impl ServerBuilder {
         let mut stores = self.open_stores(&opened, authorization, main_server.as_ref())?;
         stores.following.extend(main_server.and_then(MainServer::follow));
         self.assemble(opened, stores)
+    }
+
+    /// Checks that the flags leave the objects of a backend to it.
+    #[cfg(feature = "embedded")]
+    fn check_backends(&self, choice: &StorageChoice) -> Result<(), ServerError> {
+        let StorageChoice::Etcd3(etcd) = choice else { return Ok(()) };
+        let is_overridden = |resource: &&GroupResource| {
+            let mut overrides = etcd.overrides.iter();
+            overrides.any(|given| given.group == resource.group && given.resource == resource.resource)
+        };
+        match self.authored.backends.keys().find(is_overridden) {
+            Some(resource) => Err(ServerError::OverriddenBackend(*resource)),
+            None => Ok(()),
+        }
     }
 
     /// Returns the resources of every map, enabled or not.

@@ -49,6 +49,10 @@ pub enum ServerError {
     /// The author gave a backend for a resource that no storage map has. Not retryable.
     #[error("there is a backend for {0}, but no storage map of this server has that resource")]
     UnservedBackend(GroupResource),
+    /// The author gave a backend for a resource, and the flags give it an etcd. Not retryable.
+    #[cfg(feature = "embedded")]
+    #[error("a backend of this program keeps the objects of {0}: --etcd-servers-overrides must not name it")]
+    OverriddenBackend(GroupResource),
     /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),

@@ -31,7 +31,7 @@ use crate::pki;
 
 /// The flags and the files that they name, checked.
 pub(super) struct Checked {
-    storage_choice: StorageChoice,
+    pub(super) storage_choice: StorageChoice,
     sampler: Option<Sampler>,
     metrics: Arc<ServerMetrics>,
     authorization: Option<Authorization>,

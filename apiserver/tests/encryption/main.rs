@@ -14,6 +14,8 @@
 #[path = "../server/client.rs"]
 mod client;
 mod damaged;
+#[path = "../support/grpc_server.rs"]
+mod grpc_server;
 mod plugin;
 
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 
-use crate::service_addresses::until;
+use crate::servers::until;
 use crate::tls_server::TlsServer;
 
 /// A proxy on a Unix socket. Every target is one server, whatever its name.

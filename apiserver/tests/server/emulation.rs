@@ -6,6 +6,7 @@ use registry_core::storage::testing::etcd::Etcd;
 use serde_json::{Value, json};
 
 use crate::client::{Connection, Protocol};
+use crate::servers::{refusal, start, start_over};
 
 const ADMISSION: &str = "/apis/admissionregistration.k8s.io";
 const BETA_POLICIES: &str = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
@@ -14,26 +15,8 @@ const DEVICES: &str = "/apis/resource.k8s.io";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 
-async fn start(flags: &[&str]) -> TestServer {
-    let builder = TestServer::builder().memory().without_controllers();
-    flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await.unwrap()
-}
-
-/// Starts a server over an etcd.
-async fn start_over(etcd: &Etcd, flags: &[&str]) -> TestServer {
-    let endpoint = etcd.options().endpoints[0].clone();
-    let builder = TestServer::builder().etcd(&endpoint, "/registry").without_controllers();
-    flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await.unwrap()
-}
-
 async fn status(server: &TestServer, path: &str) -> u16 {
     Connection::open(server, Protocol::Http2).await.get(path, Some("admin-token")).await.status
-}
-
-async fn refusal(flags: &[&str]) -> String {
-    let builder = TestServer::builder().memory().without_controllers();
-    let started = flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await;
-    started.map(drop).expect_err("flags that contradict each other").to_string()
 }
 
 fn pod(name: &str, spec: &Value) -> Value {

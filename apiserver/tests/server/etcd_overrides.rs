@@ -5,7 +5,7 @@ use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::{Value, json};
 
-use crate::service_addresses::until;
+use crate::servers::until;
 
 const EVENTS: &str = "/api/v1/namespaces/default/events";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";

@@ -1,29 +1,22 @@
 //! Tokens of service accounts that another program signs (`--service-account-signing-endpoint`).
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use apiserver::testing::TestServer;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response};
-use http_body_util::{BodyExt as _, StreamBody};
-use hyper::body::{Frame, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
 use prost::Message;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::net::UnixListener;
-use tokio::task::JoinHandle;
 
 use crate::client::{Connection, Protocol};
+use crate::grpc_server::GrpcServer;
 use crate::metrics::Page;
-use crate::service_addresses::until;
+use crate::servers::until;
 
 /// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [
@@ -89,13 +82,7 @@ struct Signer {
     directory: TempDir,
     answers: Arc<Mutex<Answers>>,
     pair: Arc<EcdsaKeyPair>,
-    serving: JoinHandle<()>,
-}
-
-impl Drop for Signer {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
+    _server: GrpcServer,
 }
 
 impl Signer {
@@ -109,7 +96,6 @@ impl Signer {
         );
         let pair = Arc::new(pair.unwrap());
         let directory = tempfile::tempdir().unwrap();
-        let listener = UnixListener::bind(directory.path().join("signer.sock")).unwrap();
         let answers = Arc::new(Mutex::new(Answers {
             header: json!({ "alg": "ES256", "kid": "own", "typ": "JWT" }),
             signature: None,
@@ -119,15 +105,10 @@ impl Signer {
             claims: String::new(),
         }));
         let (shared, signing) = (answers.clone(), pair.clone());
-        let serving = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let (shared, signing) = (shared.clone(), signing.clone());
-                let service = service_fn(move |request| answer(shared.clone(), signing.clone(), request));
-                let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                tokio::spawn(builder.serve_connection(TokioIo::new(stream), service));
-            }
+        let server = GrpcServer::start(&directory.path().join("signer.sock"), move |method, message| {
+            answer(shared.clone(), signing.clone(), method, message)
         });
-        Self { directory, answers, pair, serving }
+        Self { directory, answers, pair, _server: server }
     }
 
     fn flag(&self) -> String {
@@ -145,23 +126,19 @@ fn key(id: &str, pair: &EcdsaKeyPair) -> Key {
     Key { id: id.to_owned(), der: key, is_hidden: false }
 }
 
-type Frames = StreamBody<futures::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, Infallible>>>>;
-
 async fn answer(
     answers: Arc<Mutex<Answers>>,
     pair: Arc<EcdsaKeyPair>,
-    request: Request<Incoming>,
-) -> Result<Response<Frames>, Infallible> {
-    let method = request.uri().path().to_owned();
-    let body = request.into_body().collect().await.unwrap().to_bytes();
+    method: String,
+    message: Bytes,
+) -> Vec<u8> {
     if answers.lock().hangs {
         std::future::pending::<()>().await;
     }
     let mut answers = answers.lock();
-    let message = match method.as_str() {
+    match method.as_str() {
         "/v1.ExternalJWTSigner/Sign" => {
-            // A message of gRPC has five bytes before it.
-            let claims = Text::decode(&body[5..]).unwrap().text;
+            let claims = Text::decode(message).unwrap().text;
             let header = BASE64_URL_SAFE_NO_PAD.encode(answers.header.to_string());
             let signature = pair.sign(&SystemRandom::new(), format!("{header}.{claims}").as_bytes()).unwrap();
             let signature =
@@ -177,16 +154,7 @@ async fn answer(
         .encode_to_vec(),
         "/v1.ExternalJWTSigner/Metadata" => Number { number: answers.max_seconds }.encode_to_vec(),
         other => panic!("{other}"),
-    };
-    let mut framed = vec![0];
-    framed.extend_from_slice(&u32::try_from(message.len()).unwrap().to_be_bytes());
-    framed.extend_from_slice(&message);
-    let mut trailers = HeaderMap::new();
-    trailers.insert("grpc-status", HeaderValue::from_static("0"));
-    let frames = vec![Ok(Frame::data(Bytes::from(framed))), Ok(Frame::trailers(trailers))];
-    let mut response = Response::new(StreamBody::new(futures::stream::iter(frames)));
-    response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
-    Ok(response)
+    }
 }
 
 async fn start(signer: &Signer) -> TestServer {

@@ -1,7 +1,7 @@
 //! Effects of single flags, as clients see them. The list of all flags and their tests is in `rows.txt`
 //! in `apiserver/src/options/upstream/tests`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use apiserver::testing::TestServer;
 use base64::Engine as _;
@@ -13,28 +13,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client::{self, Connection, Protocol};
+use crate::servers::{start, until};
 use crate::tls_server::{ClientCertificate, TlsServer};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const PODS: &str = "/api/v1/namespaces/default/pods";
-
-async fn start(flags: &[&str]) -> TestServer {
-    let builder = TestServer::builder().memory().without_controllers();
-    flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await.unwrap()
-}
-
-/// Repeats a question until its answer is as wanted.
-async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(started.elapsed() < TIMEOUT, "{what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
 
 async fn create(server: &TestServer, path: &str, object: &Value) -> Value {
     server.call("POST", path, object).await.unwrap()

@@ -34,6 +34,8 @@ mod external_signer;
 mod extremes;
 mod fairness;
 mod flags;
+#[path = "../support/grpc_server.rs"]
+mod grpc_server;
 mod head;
 mod hostile;
 mod identities;
@@ -51,6 +53,7 @@ mod refused_bodies;
 mod rights;
 mod rule_metrics;
 mod selectable_fields;
+mod servers;
 mod service_accounts;
 mod service_addresses;
 mod shutdown;

@@ -1,13 +1,14 @@
 //! Addresses and node ports of services, as clients of one or several servers see them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use apiserver::testing::TestServer;
 use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::{Value, json};
 
-const TIMEOUT: Duration = Duration::from_secs(30);
+use crate::servers::{start, start_over, until};
+
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const RANGES: &str = "/apis/networking.k8s.io/v1/servicecidrs";
 const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
@@ -16,30 +17,6 @@ const SLICE: &str = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices
 /// A time before which leases have expired.
 const OLD: &str = "2020-01-01T00:00:00.000000Z";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
-
-async fn start(flags: &[&str]) -> TestServer {
-    let builder = TestServer::builder().memory().without_controllers();
-    flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await.unwrap()
-}
-
-/// Starts a server over an etcd.
-async fn start_over(etcd: &Etcd, flags: &[&str]) -> TestServer {
-    let endpoint = etcd.options().endpoints[0].clone();
-    let builder = TestServer::builder().etcd(&endpoint, "/registry").without_controllers();
-    flags.iter().fold(builder, |builder, flag| builder.flag(*flag)).start().await.unwrap()
-}
-
-/// Repeats a question until its answer is as wanted.
-pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let started = Instant::now();
-    loop {
-        if let Some(answer) = ask().await {
-            return answer;
-        }
-        assert!(started.elapsed() < TIMEOUT, "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
 
 fn service(name: &str, spec: &Value) -> Value {
     let mut whole = json!({ "ports": [{ "port": 80 }], "selector": { "app": "a" } });

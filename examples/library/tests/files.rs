@@ -93,3 +93,14 @@ async fn a_file_that_cannot_be_read_stops_writes_and_says_why() {
     until(&kubectl, "apply -f -", &second, "second").await;
     server.stop().await;
 }
+
+#[tokio::test]
+async fn the_flags_cannot_give_books_an_etcd() {
+    let builder = TestServer::builder().etcd("http://127.0.0.1:1", "/registry").storage_map(&STORAGE_MAP);
+    let builder = builder.flag("--etcd-servers-overrides=library.example.dev/books#http://127.0.0.1:1");
+    let started = builder.customize(|server| server.backend::<Book>(Directory::new("books"))).start().await;
+    let refusal = started.map(drop).unwrap_err().to_string();
+    let wanted = "a backend of this program keeps the objects of books.library.example.dev: \
+                  --etcd-servers-overrides must not name it";
+    assert!(refusal.contains(wanted), "{refusal}");
+}

@@ -75,7 +75,7 @@ async fn connect(
 #[async_trait]
 impl ConnectEndpoint for Sockets {
     async fn connect(&self, endpoint: &str) -> io::Result<Box<dyn EndpointStream>> {
-        let path = path(endpoint).unwrap_or_default();
+        let path = path(endpoint).ok_or(io::ErrorKind::InvalidInput)?;
         match UnixStream::connect(&path).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) => Err(io::Error::new(error.kind(), format!("dial unix {}: {error}", path.display()))),
