@@ -96,7 +96,10 @@ impl Api {
             Verb::Get if has_name => get::get(&call).await,
             // Boxed: all others are larger, and more work.
             Verb::List => Box::pin(list::list(&call)).await,
-            Verb::Watch => Box::pin(watch::watch(&call)).await,
+            // The prefix `/watch/` names the verb, whatever the method.
+            Verb::Watch if matches!(parts.method, Method::GET | Method::HEAD) => {
+                Box::pin(watch::watch(&call)).await
+            }
             Verb::Create => Box::pin(create::create(&call, body)).await,
             Verb::Update if has_name => Box::pin(update::update(&call, body)).await,
             Verb::Patch if has_name => Box::pin(patch::patch(&call, body)).await,

@@ -37,15 +37,22 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response, StatusError> {
     list_answer(call, &output, page).await
 }
 
-/// Returns the list options of a request.
+/// Returns the list options of a request. A name in the path (`/watch/…/{name}`), which is what the request was authorised for, is
+/// always one of the requirements.
+///
+/// # Errors
+/// 400 if a field selector does not require the name in the path.
 pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOptions, StatusError> {
     let mut options = list_options(call.query, purpose)?;
-    // A name in the path (`/watch/…/{name}`) selects as a field selector does.
-    let has_name = call.name.is_empty() || options.field_selector.required_value("metadata.name").is_some();
-    if !has_name {
-        let path = "metadata.name".to_owned();
-        let value = call.name.to_owned();
-        options.field_selector.requirements.push(FieldRequirement { path, value, equal: true });
+    if call.name.is_empty() {
+        return Ok(options);
+    }
+    let selector = &mut options.field_selector;
+    if selector.requirements.is_empty() {
+        let (path, value) = ("metadata.name".to_owned(), call.name.to_owned());
+        selector.requirements.push(FieldRequirement { path, value, equal: true });
+    } else if selector.required_value("metadata.name") != Some(call.name) {
+        return Err(StatusError::bad_request("fieldSelector metadata.name doesn't match requested name"));
     }
     Ok(options)
 }

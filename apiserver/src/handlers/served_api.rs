@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use registry_core::registry::{InstalledApi, ServeResources, ServedChange};
+use resources::api::admissionregistration::ResourceResolver;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -58,6 +59,14 @@ impl ServedApi {
     /// Returns what is notified when something else is served.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+}
+
+impl ResourceResolver for ServedApi {
+    fn resource_of_kind(&self, group: &str, version: &str, kind: &str) -> Option<String> {
+        let mut collections = self.collections().collections.into_iter();
+        let found = collections.find(|own| own.group == group && own.version == version && own.kind == kind);
+        found.map(|own| own.resource)
     }
 }
 

@@ -9,6 +9,7 @@ use registry_core::api::clock::Clock;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
+use resources::api::admissionregistration::{ResourceResolver, protect_parameters};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
@@ -263,6 +264,11 @@ impl ServerBuilder {
         let kubelet_certificate = dependencies.kubelet_certificate();
         let config = api_config(options, &storages, &metrics, &lifecycle);
         let served = ServedApi::new(&installed, &config, lifecycle.draining.clone());
+        protect_parameters(
+            &installed,
+            &dependencies.services,
+            &(served.clone() as Arc<dyn ResourceResolver>),
+        );
         let descriptors = Descriptors::for_process().reported();
         let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
         let (local, clock) = (self.reaches_local_workloads, self.clock.clone());

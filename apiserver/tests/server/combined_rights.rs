@@ -41,6 +41,20 @@ impl Fixture {
         self.call("PUT", &format!("{RBAC}/namespaces/default/rolebindings/r"), &binding).await;
     }
 
+    /// Gives alice exactly these rules in the whole cluster.
+    async fn grant_everywhere(&self, rules: Value) {
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "r" }, "rules": rules,
+        });
+        self.call("PUT", &format!("{RBAC}/clusterroles/r"), &role).await;
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "r" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r" },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice" }],
+        });
+        self.call("PUT", &format!("{RBAC}/clusterrolebindings/r"), &binding).await;
+    }
+
     /// Sends a request of an administrator, which succeeds.
     async fn call(&self, method: &str, path: &str, body: &Value) -> Value {
         self.server.call(method, path, body).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
@@ -233,6 +247,170 @@ async fn a_websocket_into_a_pod_needs_the_right_to_create() {
     for path in ["proxy", "log"] {
         let answer = fixture.websocket(&format!("/api/v1/namespaces/default/pods/web/{path}")).await;
         assert_ne!(answer.status, 403, "{path}: {}", answer.text());
+    }
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn a_watch_of_a_name_shows_no_other_object() {
+    let mut fixture = Fixture::start().await;
+    let mut named = rule("", &["secrets"], &["list", "watch"]);
+    named["resourceNames"] = json!(["own"]);
+    fixture.grant(json!([named])).await;
+    for name in ["own", "other"] {
+        let secret = json!({ "metadata": { "name": name }, "stringData": { "a": "b" } });
+        fixture.call("POST", "/api/v1/namespaces/default/secrets", &secret).await;
+    }
+    let path = "/api/v1/watch/namespaces/default/secrets";
+    for selector in
+        ["", "&fieldSelector=metadata.name%3Down", "&fieldSelector=metadata.name%3Down%2Ctype%3DOpaque"]
+    {
+        let url = format!("{path}/own?timeoutSeconds=1{selector}");
+        let answer = fixture.alice("GET", &url, JSON, &Value::Null).await;
+        assert_eq!(answer.status, 200, "{selector}: {}", answer.text());
+        let shown = [r#""name":"own""#, r#""name":"other""#].map(|name| answer.text().contains(name));
+        assert_eq!(shown, [true, false], "{selector}: {}", answer.text());
+    }
+    for selector in [
+        "metadata.name%3Dother",
+        "metadata.name%3D%3Dother",
+        "metadata.name%21%3Down",
+        "metadata.name%3Dother%2Cmetadata.name%3Down",
+        "type%3DOpaque",
+        "metadata.namespace%3Ddefault",
+        "metadata.name%3Dother&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+    ] {
+        let url = format!("{path}/own?timeoutSeconds=1&fieldSelector={selector}");
+        let answer = fixture.alice("GET", &url, JSON, &Value::Null).await;
+        assert_eq!(answer.status, 400, "{selector}: {}", answer.text());
+        assert_eq!(answer.json()["message"], "fieldSelector metadata.name doesn't match requested name");
+    }
+    let refused = fixture.alice("GET", &format!("{path}/other?timeoutSeconds=1"), JSON, &Value::Null).await;
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    fixture.server.stop().await;
+}
+
+#[tokio::test]
+async fn the_prefix_of_watches_is_for_get() {
+    let mut fixture = Fixture::start().await;
+    fixture.grant(json!([rule("", &["configmaps"], &["watch"])])).await;
+    fixture.call("POST", MAPS, &map("a")).await;
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        let path = "/api/v1/watch/namespaces/default/configmaps/a?timeoutSeconds=1";
+        let answer = fixture.alice(method, path, JSON, &map("a")).await;
+        assert_eq!(answer.status, 405, "{method}: {}", answer.text());
+    }
+    fixture.server.stop().await;
+}
+
+/// Returns a policy whose expressions see secrets, or a binding of it.
+fn about_secrets(kind: &str, name: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": { "name": name }, "spec": spec,
+    })
+}
+
+#[tokio::test]
+async fn the_parameters_of_a_policy_need_the_right_to_read_them() {
+    const POLICIES: &str = "/apis/admissionregistration.k8s.io/v1";
+    let mut fixture = Fixture::start().await;
+    let resources = [
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    ];
+    let all = rule("admissionregistration.k8s.io", &resources, &["*"]);
+    let secrets = |verbs: &[&str]| rule("", &["secrets"], verbs);
+    let constraints = json!({ "resourceRules": [{
+        "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+    }] });
+    let secret_kind = json!({ "apiVersion": "v1", "kind": "Secret" });
+    let mutation =
+        json!([{ "patchType": "ApplyConfiguration", "applyConfiguration": { "expression": "Object{}" } }]);
+    let one = json!({ "name": "s", "namespace": "default", "parameterNotFoundAction": "Deny" });
+    let some = json!({ "selector": {}, "namespace": "default", "parameterNotFoundAction": "Deny" });
+    for (family, spec, actions) in [
+        (
+            "Validating",
+            json!({ "matchConstraints": constraints, "validations": [{ "expression": "true" }] }),
+            json!({ "validationActions": ["Deny"] }),
+        ),
+        (
+            "Mutating",
+            json!({ "matchConstraints": constraints, "mutations": mutation, "reinvocationPolicy": "Never" }),
+            json!({}),
+        ),
+    ] {
+        let (policies, bindings) = (
+            format!("{POLICIES}/{}admissionpolicies", family.to_lowercase()),
+            format!("{POLICIES}/{}admissionpolicybindings", family.to_lowercase()),
+        );
+        let policy = |name: &str, param_kind: &Value| {
+            let mut spec = spec.clone();
+            spec["paramKind"] = param_kind.clone();
+            about_secrets(&format!("{family}AdmissionPolicy"), name, &spec)
+        };
+        let binding = |name: &str, policy: &str, reference: &Value| {
+            let mut spec = actions.clone();
+            spec["policyName"] = policy.into();
+            spec["paramRef"] = reference.clone();
+            about_secrets(&format!("{family}AdmissionPolicyBinding"), name, &spec)
+        };
+        fixture.grant_everywhere(json!([all])).await;
+
+        // A policy needs `get` on all objects of the kind, however it is written.
+        let refused = fixture.alice("POST", &policies, JSON, &policy("p", &secret_kind)).await;
+        assert_eq!(refused.status, 422, "{}", refused.text());
+        let user = "&{alice alice [system:authenticated] map[]}";
+        let text = format!(
+            "{family}AdmissionPolicy.admissionregistration.k8s.io \"p\" is invalid: spec.paramKind: Forbidden: user {user} \
+             must have \"get\" permission on all objects of the referenced paramKind (kind=Secret, apiVersion=v1)"
+        );
+        assert_eq!(refused.json()["message"], text);
+        let path = format!("{policies}/p");
+        assert_eq!(fixture.apply(&path, &policy("p", &secret_kind)).await.status, 422);
+        assert_eq!(fixture.alice("POST", &policies, JSON, &policy("p", &Value::Null)).await.status, 201);
+        let patch = json!({ "spec": { "paramKind": secret_kind } });
+        let merge = "application/merge-patch+json";
+        assert_eq!(fixture.alice("PATCH", &path, merge, &patch).await.status, 422);
+        assert_eq!(fixture.alice("PATCH", &format!("{path}?dryRun=All"), merge, &patch).await.status, 422);
+        fixture.grant_everywhere(json!([all, secrets(&["get"])])).await;
+        assert_eq!(fixture.alice("PATCH", &path, merge, &patch).await.status, 200);
+
+        // A binding needs `get` on the object, or `list` on those that it selects, by the policy that it names.
+        fixture.grant_everywhere(json!([all])).await;
+        let relabel = json!({ "metadata": { "labels": { "a": "b" } } });
+        assert_eq!(fixture.alice("PATCH", &path, merge, &relabel).await.status, 200, "the kind is as before");
+        for (reference, verb) in [(&one, "get"), (&some, "list")] {
+            let refused = fixture.alice("POST", &bindings, JSON, &binding(verb, "p", reference)).await;
+            assert_eq!(refused.status, 422, "{}", refused.text());
+            // Kubernetes passes the arguments of this text in the other order for mutating policies.
+            let (subject, permission) = match family {
+                "Mutating" => (verb.to_owned(), format!("\"{user}\"")),
+                _ => (user.to_owned(), format!("\"{verb}\"")),
+            };
+            let text = format!(
+                "spec.paramRef: Forbidden: user {subject} does not have {permission} permission on the object referenced by paramRef"
+            );
+            assert!(refused.text().contains(&text.replace('"', "\\\"")), "{}", refused.text());
+            fixture.grant_everywhere(json!([all, secrets(&[verb])])).await;
+            let created = fixture.alice("POST", &bindings, JSON, &binding(verb, "p", reference)).await;
+            assert_eq!(created.status, 201, "{}", created.text());
+            fixture.grant_everywhere(json!([all])).await;
+        }
+        // Of a policy that is not there, everything may be the parameters.
+        fixture.grant_everywhere(json!([all, secrets(&["get"])])).await;
+        let refused = fixture.alice("POST", &bindings, JSON, &binding("b", "later", &one)).await;
+        assert_eq!(refused.status, 422, "{}", refused.text());
+        assert!(
+            refused.text().contains("unable to get policy later to determine minimum required permissions")
+        );
+        let patch = json!({ "spec": { "policyName": "later" } });
+        let moved = fixture.alice("PATCH", &format!("{bindings}/get"), merge, &patch).await;
+        assert_ne!(moved.status, 200, "{}", moved.text());
+        // The administrator is not asked.
+        fixture.call("POST", &bindings, &binding("b", "later", &one)).await;
     }
     fixture.server.stop().await;
 }

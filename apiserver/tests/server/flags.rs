@@ -1,8 +1,6 @@
 //! Effects of single flags, as clients see them. The list of all flags and their tests is in `rows.txt`
 //! in `apiserver/src/options/upstream/tests`.
 
-use std::time::Duration;
-
 use apiserver::testing::TestServer;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

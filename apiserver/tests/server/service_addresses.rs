@@ -1,7 +1,5 @@
 //! Addresses and node ports of services, as clients of one or several servers see them.
 
-use std::time::Duration;
-
 use apiserver::testing::TestServer;
 use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;

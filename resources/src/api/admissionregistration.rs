@@ -5,8 +5,11 @@ mod matching;
 pub mod mutatingadmissionpolicies;
 pub mod mutatingadmissionpolicybindings;
 pub mod mutatingwebhookconfigurations;
+mod parameter_access;
 mod policy_printers;
 pub mod policy_status;
 pub mod validatingadmissionpolicies;
 pub mod validatingadmissionpolicybindings;
 pub mod validatingwebhookconfigurations;
+
+pub use parameter_access::{ResourceResolver, protect_parameters};

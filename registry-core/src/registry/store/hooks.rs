@@ -63,6 +63,18 @@ pub trait StoreHooks: Send + Sync + 'static {
         Ok(ErrorList::default())
     }
 
+    /// Called for a prepared object that is valid by all other rules: for questions that only a complete object answers.
+    ///
+    /// # Errors
+    /// Fails if the write cannot be checked.
+    async fn check_valid(
+        &self,
+        _context: &RequestContext,
+        _write: PreparedWrite<'_>,
+    ) -> Result<ErrorList, StatusError> {
+        Ok(ErrorList::default())
+    }
+
     /// Called after an object was created.
     fn after_create(&self, _object: &StoredObject) {}
 
@@ -167,6 +179,19 @@ impl Store {
         let mut errors = ErrorList::default();
         for hooks in self.hooks.load_full().iter() {
             errors.append(hooks.check(context, write).await?);
+        }
+        Ok(errors)
+    }
+
+    /// Returns the errors that the hooks have for a write that is valid by all other rules.
+    pub(super) async fn check_valid_by_hooks(
+        &self,
+        context: &RequestContext,
+        write: PreparedWrite<'_>,
+    ) -> Result<ErrorList, StatusError> {
+        let mut errors = ErrorList::default();
+        for hooks in self.hooks.load_full().iter() {
+            errors.append(hooks.check_valid(context, write).await?);
         }
         Ok(errors)
     }

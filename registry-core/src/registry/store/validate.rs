@@ -145,6 +145,10 @@ impl Store {
             errors.0.truncate(before);
         }
         context.budget.check_complete()?;
+        if errors.0.is_empty() {
+            let prepared = PreparedWrite { new: write.new, old: write.old.as_deref(), is_status };
+            errors.append(self.check_valid_by_hooks(context, prepared).await?);
+        }
         write.refuse(&errors)?;
         write.warn(sent.as_ref());
         self.strategy().canonicalize(write.new);
