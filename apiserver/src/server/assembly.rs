@@ -8,6 +8,7 @@ use registry_core::api::clock::Clock;
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
+use resources::api::admissionregistration::{ResourceResolver, protect_parameters};
 use resources::api::apiextensions::CustomResourceController;
 use resources::api::apiregistration::CustomRegistration;
 use resources::api::certificates::certificatesigningrequests::count_durations;
@@ -51,6 +52,19 @@ pub(super) fn custom_resources(
         tasks.background.push(Box::pin(registration.run()));
     }
     Some(controller)
+}
+
+/// Returns what is served, and attaches the rules that ask for it to the stores.
+pub(super) fn served_api(
+    installed: &InstalledApi,
+    config: &ApiConfig,
+    lifecycle: &Lifecycle,
+    dependencies: &ServerDependencies,
+) -> Arc<ServedApi> {
+    let served = ServedApi::new(installed, config, lifecycle.draining.clone());
+    let resolver: Arc<dyn ResourceResolver> = served.clone();
+    protect_parameters(installed, &dependencies.services, &resolver);
+    served
 }
 
 /// Attaches the rules of single resources to their stores. Returns what they do after the start. Only servers that share

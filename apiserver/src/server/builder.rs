@@ -9,7 +9,6 @@ use registry_core::api::clock::Clock;
 use registry_core::registry::storage_map::{check_declarations, check_together};
 use registry_core::registry::{InstalledApi, LateResources, StorageMap};
 use registry_core::resource::ResourceDescription;
-use resources::api::admissionregistration::{ResourceResolver, protect_parameters};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::AdmissionChain;
@@ -17,7 +16,7 @@ use crate::aggregator::{Aggregator, Transports};
 use crate::authorization::{Authorization, Authorizer};
 use crate::faults::Faults;
 use crate::filters::Filters;
-use crate::handlers::{Api, ApiParts, ServedApi};
+use crate::handlers::{Api, ApiParts};
 #[cfg(feature = "embedded")]
 use crate::options::StorageChoice;
 use crate::options::{Options, ServedResources};
@@ -28,7 +27,7 @@ use crate::storage::Storages;
 
 use super::assembly::{
     add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
-    follow_flows, follow_policy, health_checks, remote_apis, run_controllers,
+    follow_flows, follow_policy, health_checks, remote_apis, run_controllers, served_api,
 };
 use super::authored::Authored;
 use super::dependencies::{Clients, ServerDependencies};
@@ -263,12 +262,7 @@ impl ServerBuilder {
         let authenticator = dependencies.authenticator.clone();
         let kubelet_certificate = dependencies.kubelet_certificate();
         let config = api_config(options, &storages, &metrics, &lifecycle);
-        let served = ServedApi::new(&installed, &config, lifecycle.draining.clone());
-        protect_parameters(
-            &installed,
-            &dependencies.services,
-            &(served.clone() as Arc<dyn ResourceResolver>),
-        );
+        let served = served_api(&installed, &config, &lifecycle, &dependencies);
         let descriptors = Descriptors::for_process().reported();
         let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
         let (local, clock) = (self.reaches_local_workloads, self.clock.clone());

@@ -328,8 +328,8 @@ async fn the_parameters_of_a_policy_need_the_right_to_read_them() {
     let secret_kind = json!({ "apiVersion": "v1", "kind": "Secret" });
     let mutation =
         json!([{ "patchType": "ApplyConfiguration", "applyConfiguration": { "expression": "Object{}" } }]);
-    let one = json!({ "name": "s", "namespace": "default", "parameterNotFoundAction": "Deny" });
-    let some = json!({ "selector": {}, "namespace": "default", "parameterNotFoundAction": "Deny" });
+    let named = json!({ "name": "s", "namespace": "default", "parameterNotFoundAction": "Deny" });
+    let selected = json!({ "selector": {}, "namespace": "default", "parameterNotFoundAction": "Deny" });
     for (family, spec, actions) in [
         (
             "Validating",
@@ -382,7 +382,7 @@ async fn the_parameters_of_a_policy_need_the_right_to_read_them() {
         fixture.grant_everywhere(json!([all])).await;
         let relabel = json!({ "metadata": { "labels": { "a": "b" } } });
         assert_eq!(fixture.alice("PATCH", &path, merge, &relabel).await.status, 200, "the kind is as before");
-        for (reference, verb) in [(&one, "get"), (&some, "list")] {
+        for (reference, verb) in [(&named, "get"), (&selected, "list")] {
             let refused = fixture.alice("POST", &bindings, JSON, &binding(verb, "p", reference)).await;
             assert_eq!(refused.status, 422, "{}", refused.text());
             // Kubernetes passes the arguments of this text in the other order for mutating policies.
@@ -401,7 +401,7 @@ async fn the_parameters_of_a_policy_need_the_right_to_read_them() {
         }
         // Of a policy that is not there, everything may be the parameters.
         fixture.grant_everywhere(json!([all, secrets(&["get"])])).await;
-        let refused = fixture.alice("POST", &bindings, JSON, &binding("b", "later", &one)).await;
+        let refused = fixture.alice("POST", &bindings, JSON, &binding("b", "later", &named)).await;
         assert_eq!(refused.status, 422, "{}", refused.text());
         assert!(
             refused.text().contains("unable to get policy later to determine minimum required permissions")
@@ -410,7 +410,7 @@ async fn the_parameters_of_a_policy_need_the_right_to_read_them() {
         let moved = fixture.alice("PATCH", &format!("{bindings}/get"), merge, &patch).await;
         assert_ne!(moved.status, 200, "{}", moved.text());
         // The administrator is not asked.
-        fixture.call("POST", &bindings, &binding("b", "later", &one)).await;
+        fixture.call("POST", &bindings, &binding("b", "later", &named)).await;
     }
     fixture.server.stop().await;
 }

@@ -100,8 +100,8 @@ impl StoreHooks for PolicyCheck {
         context: &RequestContext,
         write: PreparedWrite<'_>,
     ) -> Result<ErrorList, StatusError> {
-        let Some(kind) = ParameterKind::of_policy(write.new) else { return Ok(ErrorList::default()) };
-        let is_unchanged = write.old.and_then(ParameterKind::of_policy).is_some_and(|old| old == kind);
+        let Some(kind) = ParameterKind::read(write.new) else { return Ok(ErrorList::default()) };
+        let is_unchanged = write.old.and_then(ParameterKind::read).is_some_and(|old| old == kind);
         if is_unchanged || may_read_everything(context) {
             return Ok(ErrorList::default());
         }
@@ -171,7 +171,7 @@ impl BindingCheck {
         let Ok(policy) = self.policies.newest("", name).await else {
             return (ParameterResource::all(), Some(format!("unable to get policy {name}")));
         };
-        let Some(kind) = ParameterKind::of_policy(&policy) else { return (ParameterResource::all(), None) };
+        let Some(kind) = ParameterKind::read(&policy) else { return (ParameterResource::all(), None) };
         let Some((group, version)) = kind.parsed() else {
             return (ParameterResource::all(), Some(format!("unable to parse paramKind {}", kind.shown())));
         };
@@ -215,7 +215,7 @@ impl ParameterResource {
 
 impl<'o> ParameterKind<'o> {
     /// Returns the kind of a policy's parameters; `None` if it has none.
-    fn of_policy(policy: &'o Object) -> Option<Self> {
+    fn read(policy: &'o Object) -> Option<Self> {
         policy.get(&["spec", "paramKind"])?;
         let text = |field| policy.get_str(&["spec", "paramKind", field]).unwrap_or_default();
         Some(Self { api_version: text("apiVersion"), kind: text("kind") })
