@@ -63,7 +63,9 @@ impl Session {
         let session = Self { home, ports };
         session.provide("kubectl", std::env::var_os(KUBECTL_VARIABLE));
         session.provide("etcd", std::env::var_os(ETCD_VARIABLE));
-        programs.iter().for_each(|program| session.provide_server(*program));
+        for program in programs {
+            session.provide_server(*program);
+        }
         for file in files {
             let content = session.with_free_ports(&file.content);
             std::fs::write(session.work().join(&file.name), content).unwrap();
