@@ -297,8 +297,18 @@ impl TestServerBuilder {
         self
     }
 
-    /// Starts the server; it is ready when this returns.
-    pub async fn start(self) -> Result<TestServer, ServerError> {
+    /// Starts the server; it is ready when the future ends.
+    ///
+    /// The future is a trait object, because its type would contain all types of a server: tests hold several, and where one
+    /// is spawned, the compiler would look at all of them again.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be started, or is not ready in time.
+    pub fn start(self) -> BoxFuture<'static, Result<TestServer, ServerError>> {
+        Box::pin(self.start_unboxed())
+    }
+
+    async fn start_unboxed(self) -> Result<TestServer, ServerError> {
         let directory = match self.directory {
             Some(directory) => directory,
             None => Arc::new(TestDirectory::create()?),
@@ -315,11 +325,7 @@ impl TestServerBuilder {
         flags.extend(self.flags);
         let options = Options::from_arguments(flags)
             .map_err(|error| crate::options::OptionsError(error.to_string()))?;
-        // A large future, of which tests hold several; a trait object, so that the compiler does not look at all types of a server
-        // again where a test is spawned.
-        let building: BoxFuture<'_, Result<Server, ServerError>> =
-            Box::pin(self.server.options(options).build());
-        let server = building.await?;
+        let server = self.server.options(options).build().await?;
         let readiness = server.readiness();
         let started = TestServer {
             address: server.address(),

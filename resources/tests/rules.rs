@@ -9,7 +9,7 @@
 //! message. `answer` is the returned object; its times are left out.
 //!
 //! Each table is a test of its own, `rules::GROUP::KIND`, and so is each line of the tables of [fields], so that a filter
-//! selects the tests of a kind: `cargo test -p resources --test rules configmap`.
+//! selects the tests of a kind: `cargo test -p orlop-resources --test rules configmap`.
 
 #![allow(
     clippy::unwrap_used,

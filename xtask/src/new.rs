@@ -29,7 +29,7 @@ pub(crate) struct Options {
     #[arg(value_name = "KIND")]
     kind: String,
     /// The workspace package the file goes to
-    #[arg(long, default_value = "resources")]
+    #[arg(long, default_value = "orlop-resources")]
     package: String,
     /// The folder of a new project, whose name is that of its package
     #[arg(long = "crate", value_name = "FOLDER", conflicts_with = "package")]

@@ -85,7 +85,7 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     let [new, codegen, start] = commands.as_slice() else { panic!("three steps: {commands:?}") };
     run(&mut shell(new));
     // A struct that is in no storage map does not compile, and the message says what to do.
-    let forgotten = shell("cargo check --quiet -p resources").output().unwrap();
+    let forgotten = shell("cargo check --quiet -p orlop-resources").output().unwrap();
     let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
     assert!(
         told.contains("has no `Main<…::Enclosure>`") && told.contains("run `cargo xtask codegen`"),

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
@@ -12,6 +12,12 @@ pub const KUBECTL_VARIABLE: &str = "ORLOP_KUBECTL";
 
 /// Maximum time for a watching kubectl to print its next line.
 const LINE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Maximum time until the output of a repeated command is as expected.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// The time between two runs of a repeated command.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Maximum number of lines that a watching kubectl may be ahead of its reader.
 const LINES_AHEAD: usize = 1_000;
@@ -101,6 +107,24 @@ impl Kubectl {
             Ok(Ok(output)) => output,
             Ok(Err(error)) => panic!("{}", missing(&error)),
             Err(error) => panic!("kubectl: {error}"),
+        }
+    }
+
+    /// Repeats it with standard input until its standard output or standard error contains a text, and returns both: changes
+    /// reach caches and controllers later than the answer of the write.
+    ///
+    /// # Panics
+    /// Panics if it does not print the text within 40 seconds, or there is no kubectl.
+    pub async fn until(&self, arguments: &str, input: &str, wanted: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let (stdout, stderr) = texts(&self.output(arguments, input).await);
+            let text = stdout + &stderr;
+            if text.contains(wanted) {
+                return text;
+            }
+            assert!(begun.elapsed() < PATIENCE, "`kubectl {arguments}` never prints {wanted:?}: {text}");
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

@@ -1,150 +1,24 @@
-//! The pages of the guide. Each block of the language `console` consists of commands, which begin with `$ `, and of their
-//! output. In the output `…` stands for any text within a line, and alone for any lines; the number of spaces does not
-//! matter. A block of the language `yaml` whose first line is `# NAME` is the file of that name.
+//! The pages of the guide whose commands are run with `apiserver`, and what holds of all pages.
 
 use std::collections::BTreeSet;
 
-use crate::session::{File, Session, Step};
+use crate::page::{PAGES, files, fits, steps};
+use crate::session::{File, Program, Step};
 use crate::{read, workspace};
 
-/// The pages whose commands are run.
-const PAGES: [&str; 9] = [
-    "operate/start.md",
-    "operate/kubectl.md",
-    "operate/users.md",
-    "operate/audit.md",
-    "operate/encryption.md",
-    "operate/etcd.md",
-    "operate/backup.md",
-    "operate/monitoring.md",
-    "test/servers.md",
-];
+const APISERVER: Program = Program { name: "apiserver", path: env!("CARGO_BIN_EXE_apiserver") };
 
-/// Returns the blocks of a page with their languages.
-fn blocks(page: &str) -> Vec<(&str, &str)> {
-    let parts = page.split("```").skip(1).step_by(2);
-    parts.map(|block| block.split_once('\n').unwrap_or((block, ""))).collect()
-}
-
-/// Returns the commands of a page.
-fn steps(page: &str) -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
-    for (_, block) in blocks(page).into_iter().filter(|(language, _)| *language == "console") {
-        let mut continues = false;
-        for line in block.lines() {
-            match (line.strip_prefix("$ "), steps.last_mut()) {
-                (Some(command), _) => steps.push(Step { command: command.to_owned(), shown: Vec::new() }),
-                (None, Some(step)) if continues => {
-                    step.command.push('\n');
-                    step.command.push_str(line);
-                }
-                (None, Some(step)) => step.shown.push(line.to_owned()),
-                (None, None) => panic!("a block begins with output: {line}"),
-            }
-            continues = line.ends_with('\\');
-        }
-    }
-    steps
-}
-
-/// Returns the files that a page shows.
-fn files(page: &str) -> Vec<File> {
-    let of_files = blocks(page).into_iter().filter(|(language, _)| *language == "yaml");
-    let named = of_files.filter_map(|(_, content)| {
-        let (first, _) = content.split_once('\n')?;
-        let name = first.strip_prefix("# ").filter(|name| !name.contains(' '))?;
-        Some(File { name: name.to_owned(), content: content.to_owned() })
-    });
-    named.collect()
-}
-
-/// Whether a line of output is as shown.
-fn line_fits(shown: &str, line: &str) -> bool {
-    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (shown, line) = (plain(shown), plain(line));
-    let mut parts = shown.split('…');
-    let Some(mut rest) = parts.next().and_then(|first| line.strip_prefix(first)) else { return false };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some((_, after)) = rest.split_once(part) else { return false };
-        rest = after;
-    }
-    rest.ends_with(last)
-}
-
-/// Whether an output is as shown.
-fn fits(shown: &[String], lines: &[&str]) -> bool {
-    match shown.split_first() {
-        None => lines.is_empty(),
-        Some((first, others)) if first.trim() == "…" => {
-            (0..=lines.len()).any(|skipped| fits(others, &lines[skipped..]))
-        }
-        Some((first, others)) => {
-            lines.split_first().is_some_and(|(line, rest)| line_fits(first, line) && fits(others, rest))
-        }
-    }
-}
-
-/// Runs the commands of a page, and compares their output with what the page shows.
-fn follow(name: &str) {
-    let page = read(&format!("docs/guide/src/{name}"));
-    let steps = steps(&page);
-    assert!(!steps.is_empty(), "{name} has no commands");
-    let results = Session::new(&files(&page)).run(&steps);
-    let mut wrong = Vec::new();
-    for (step, output) in steps.iter().zip(results) {
-        let lines: Vec<&str> = output.lines().collect();
-        if !fits(&step.shown, &lines) {
-            wrong.push(format!("$ {}\n{output}", step.command));
-        }
-    }
-    assert!(wrong.is_empty(), "{name} shows another output than there is:\n{}", wrong.join("\n\n"));
-}
-
-#[test]
-fn the_page_on_start_shows_the_output_that_there_is() {
-    follow("operate/start.md");
-}
-
-#[test]
-fn the_page_on_kubectl_shows_the_output_that_there_is() {
-    follow("operate/kubectl.md");
-}
-
-#[test]
-fn the_page_on_users_shows_the_output_that_there_is() {
-    follow("operate/users.md");
-}
-
-#[test]
-fn the_page_on_audit_shows_the_output_that_there_is() {
-    follow("operate/audit.md");
-}
-
-#[test]
-fn the_page_on_encryption_shows_the_output_that_there_is() {
-    follow("operate/encryption.md");
-}
-
-#[test]
-fn the_page_on_etcd_shows_the_output_that_there_is() {
-    follow("operate/etcd.md");
-}
-
-#[test]
-fn the_page_on_backup_shows_the_output_that_there_is() {
-    follow("operate/backup.md");
-}
-
-#[test]
-fn the_page_on_monitoring_shows_the_output_that_there_is() {
-    follow("operate/monitoring.md");
-}
-
-#[test]
-fn the_page_on_test_servers_shows_the_output_that_there_is() {
-    follow("test/servers.md");
+follow_pages! {
+    "apiserver", &[APISERVER];
+    the_page_on_start_shows_the_output_that_there_is => "operate/start.md",
+    the_page_on_kubectl_shows_the_output_that_there_is => "operate/kubectl.md",
+    the_page_on_users_shows_the_output_that_there_is => "operate/users.md",
+    the_page_on_audit_shows_the_output_that_there_is => "operate/audit.md",
+    the_page_on_encryption_shows_the_output_that_there_is => "operate/encryption.md",
+    the_page_on_etcd_shows_the_output_that_there_is => "operate/etcd.md",
+    the_page_on_backup_shows_the_output_that_there_is => "operate/backup.md",
+    the_page_on_monitoring_shows_the_output_that_there_is => "operate/monitoring.md",
+    the_page_on_test_servers_shows_the_output_that_there_is => "test/servers.md",
 }
 
 /// Returns the pages that the table of contents links.
@@ -160,7 +34,7 @@ fn every_page_with_commands_is_followed() {
         .into_iter()
         .filter(|name| !steps(&read(&format!("docs/guide/src/{name}"))).is_empty())
         .collect();
-    assert_eq!(with_commands, PAGES.map(str::to_owned).into());
+    assert_eq!(with_commands, PAGES.map(|(page, _)| page.to_owned()).into());
 }
 
 #[test]

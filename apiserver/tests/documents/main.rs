@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
+#[macro_use]
+mod page;
+
 mod command_line;
 mod deployment;
 mod expressions;
@@ -9,19 +12,10 @@ mod guide;
 mod monitoring;
 mod session;
 
-use std::path::{Path, PathBuf};
-
 use registry_core::codec::{Limits, yaml};
 use serde_json::Value;
 
-/// Returns the path of a file of the workspace.
-fn workspace(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)
-}
-
-fn read(path: &str) -> String {
-    std::fs::read_to_string(workspace(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+use page::{read, workspace};
 
 /// Returns the documents of a YAML file of the workspace.
 fn yaml_documents(path: &str) -> Vec<Value> {

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use apiserver::testing::KUBECTL_VARIABLE;
-use registry_core::storage::testing::etcd::ETCD_VARIABLE;
 use tempfile::TempDir;
+
+/// Environment variable with the path of etcd, as in `registry_core::storage::testing`, which not every program is built with.
+const ETCD_VARIABLE: &str = "ORLOP_ETCD";
 
 /// Seconds after which the commands of a page are ended.
 const TIMEOUT_SECONDS: &str = "180";
@@ -31,6 +33,15 @@ pub(crate) struct File {
     pub(crate) content: String,
 }
 
+/// A server that pages start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    /// Its name in the commands.
+    pub(crate) name: &'static str,
+    /// The built file.
+    pub(crate) path: &'static str,
+}
+
 /// The place in which the commands run.
 pub(crate) struct Session {
     home: TempDir,
@@ -42,7 +53,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// Prepares an empty directory, and programs of the names that pages use.
-    pub(crate) fn new(files: &[File]) -> Self {
+    pub(crate) fn new(files: &[File], programs: &[Program]) -> Self {
         let home = TempDir::new().unwrap();
         for directory in ["work", "programs"] {
             std::fs::create_dir(home.path().join(directory)).unwrap();
@@ -52,7 +63,9 @@ impl Session {
         let session = Self { home, ports };
         session.provide("kubectl", std::env::var_os(KUBECTL_VARIABLE));
         session.provide("etcd", std::env::var_os(ETCD_VARIABLE));
-        session.provide_server();
+        for program in programs {
+            session.provide_server(*program);
+        }
         for file in files {
             let content = session.with_free_ports(&file.content);
             std::fs::write(session.work().join(&file.name), content).unwrap();
@@ -75,14 +88,14 @@ impl Session {
     }
 
     /// Provides a server whose default port is free.
-    fn provide_server(&self) {
+    fn provide_server(&self, program: Program) {
         let script = format!(
-            "#!/bin/sh\nfor argument; do\n  case $argument in\n    storage|kubeconfig|token|test|help|--help|--version|--secure-port=*) \
+            "#!/bin/sh\nfor argument; do\n  case $argument in\n    storage|kubeconfig|token|test|manifests|help|--help|--version|--secure-port=*) \
              exec '{server}' \"$@\";;\n  esac\ndone\nexec '{server}' --secure-port={port} \"$@\"\n",
-            server = env!("CARGO_BIN_EXE_apiserver"),
+            server = program.path,
             port = self.ports[0],
         );
-        let path = self.programs().join("apiserver");
+        let path = self.programs().join(program.name);
         std::fs::write(&path, script).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     }

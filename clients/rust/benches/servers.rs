@@ -1,8 +1,6 @@
 //! The start and the end of servers in the process of a test, their snapshots, and the controllers that tests wait for: the median
 //! of the time, and the mean of the processor time of the whole process, client included. Run with `cargo bench -p orlop-test`.
 
-// The types of a server that starts are nested deeper than the compiler looks by default.
-#![recursion_limit = "256"]
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench ends at what is missing")]
 
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Configures a server.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use registry_core::api::clock::Clock;
@@ -73,14 +74,19 @@ impl TestServerBuilder {
         self
     }
 
-    /// Starts the server. It is ready, and all definitions are established, when this returns.
+    /// Starts the server. It is ready, and all definitions are established, when the future ends.
+    ///
+    /// The future is a trait object, so that a test that is spawned has none of the types of a server in its own.
     ///
     /// # Errors
     /// Fails if the server does not start, or refuses a definition.
-    pub async fn start(self) -> Result<TestServer, StartError> {
+    pub fn start(self) -> Pin<Box<dyn Future<Output = Result<TestServer, StartError>> + Send>> {
+        Box::pin(self.start_unboxed())
+    }
+
+    async fn start_unboxed(self) -> Result<TestServer, StartError> {
         let wanted = self.definitions.read()?;
-        // The future is large, and tests hold several.
-        let started = Box::pin(self.inner.start()).await?;
+        let started = self.inner.start().await?;
         let server = TestServer::over(started, self.faults, self.clock).await?;
         definitions::establish(&server, &wanted).await?;
         Ok(server)

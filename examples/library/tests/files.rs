@@ -4,9 +4,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use apiserver::testing::{Kubectl, TestServer};
+use apiserver::testing::TestServer;
 use library::STORAGE_MAP;
 use library::book::Book;
 use library::directory::Directory;
@@ -24,20 +23,6 @@ async fn start(books: &Path) -> TestServer {
     builder.customize(move |server| server.backend::<Book>(Directory::new(books))).start().await.unwrap()
 }
 
-/// Repeats a command until its output contains a text.
-async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) {
-    let begun = Instant::now();
-    loop {
-        let output = kubectl.output(command, input).await;
-        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        if text.contains(wanted) {
-            return;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(40), "`{command}` never shows {wanted:?}: {text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn books_of_clients_are_files_and_outlive_the_server() {
     let books = tempfile::tempdir().unwrap();
@@ -48,7 +33,7 @@ async fn books_of_clients_are_files_and_outlive_the_server() {
     assert!(fs::read_to_string(&file).unwrap().contains(r#""title":"Emma""#));
     kubectl.run("patch book emma --type=merge -p {\"spec\":{\"title\":\"Emma.\"}}").await;
     assert!(fs::read_to_string(&file).unwrap().contains(r#""title":"Emma.""#));
-    until(&kubectl, "patch book emma --type=merge -p {\"spec\":{\"title\":\"\"}}", "", "spec.title").await;
+    kubectl.until("patch book emma --type=merge -p {\"spec\":{\"title\":\"\"}}", "", "spec.title").await;
     server.stop().await;
 
     let server = start(books.path()).await;
@@ -86,11 +71,11 @@ async fn a_file_that_cannot_be_read_stops_writes_and_says_why() {
     let broken = books.path().join("default/broken.json");
     fs::write(&broken, "{").unwrap();
     let second = EMMA.replace("emma", "second");
-    until(&kubectl, "create -f -", &second, "could not be completed at this time").await;
+    kubectl.until("create -f -", &second, "could not be completed at this time").await;
     assert!(kubectl.run("get books -o name").await.contains("emma"), "reads go on");
-    until(&kubectl, "get --raw /readyz?verbose", "", "[-]backend-books.library.example.dev failed").await;
+    kubectl.until("get --raw /readyz?verbose", "", "[-]backend-books.library.example.dev failed").await;
     fs::remove_file(&broken).unwrap();
-    until(&kubectl, "apply -f -", &second, "second").await;
+    kubectl.until("apply -f -", &second, "second").await;
     server.stop().await;
 }
 

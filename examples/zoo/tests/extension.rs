@@ -17,29 +17,11 @@ metadata: {name: north}
 spec: {species: Penguin, animals: 2, keeper: ada}
 ";
 
-/// Repeats a command until its standard output or standard error contains a text: changes reach caches and informers later.
-async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) -> String {
-    let begun = Instant::now();
-    loop {
-        let output = kubectl.output(command, input).await;
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text).into_owned();
-        if text.contains(wanted) {
-            return text;
-        }
-        assert!(
-            begun.elapsed() < Duration::from_secs(40),
-            "`kubectl {command}` never shows {wanted:?}: {text}"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_finds_no_difference() {
     let cluster = TestCluster::start(&[&zoo::STORAGE_MAP]).await.unwrap();
     let kubectl = cluster.kubectl();
-    until(&kubectl, "explain enclosure.spec", "", "The desired state").await;
+    kubectl.until("explain enclosure.spec", "", "The desired state").await;
     assert_eq!(
         kubectl.run_with_input("apply -f -", NORTH).await,
         "enclosure.zoo.example.dev/north created\n"
@@ -91,9 +73,9 @@ async fn the_main_server_decides_who_may_do_what() {
 
     kubectl.run("create role keeper --verb=get,list,watch --resource=enclosures.zoo.example.dev").await;
     kubectl.run("create rolebinding keeper --role=keeper --serviceaccount=default:keeper --user=jane").await;
-    until(&kubectl, "auth can-i get enclosures --as=jane", "", "yes").await;
-    until(&kubectl, "get enc north --as=jane --output=name", "", "enclosure.zoo.example.dev/north\n").await;
-    until(&kubectl, &direct_get, "", "enclosure.zoo.example.dev/north\n").await;
+    kubectl.until("auth can-i get enclosures --as=jane", "", "yes").await;
+    kubectl.until("get enc north --as=jane --output=name", "", "enclosure.zoo.example.dev/north\n").await;
+    kubectl.until(&direct_get, "", "enclosure.zoo.example.dev/north\n").await;
     let refused = kubectl.fail("delete enc north --as=jane").await;
     assert!(refused.contains("cannot delete resource"), "{refused}");
     let unknown =
@@ -130,7 +112,7 @@ spec: {policyName: few, validationActions: [Deny]}
     kubectl.run_with_input("apply -f -", policy).await;
     let many = NORTH.replace("animals: 2", "animals: 20");
     let many = many.replace("north", "many");
-    until(&kubectl, "create -n africa --dry-run=server -f -", &many, "too many animals").await;
+    kubectl.until("create -n africa --dry-run=server -f -", &many, "too many animals").await;
 
     let webhook = r#"
 apiVersion: admissionregistration.k8s.io/v1
@@ -146,9 +128,9 @@ webhooks:
 "#;
     kubectl.run_with_input("apply -f -", webhook).await;
     let south = NORTH.replace("north", "south");
-    until(&kubectl, "create -n africa --dry-run=server -f -", &south, "nobody.example.dev").await;
+    kubectl.until("create -n africa --dry-run=server -f -", &south, "nobody.example.dev").await;
     kubectl.run("delete validatingwebhookconfiguration nobody").await;
-    until(&kubectl, "create -n africa -f -", &south, "created").await;
+    kubectl.until("create -n africa -f -", &south, "created").await;
     cluster.stop().await;
 }
 
@@ -195,15 +177,15 @@ async fn policies_have_parameters_of_built_in_kinds_of_the_main_server() {
     kubectl.run_with_input("apply -f -", &policy).await;
     let create = "create --dry-run=server -f -";
     // The permission to read them is the operator's decision.
-    until(&kubectl, create, NORTH, "configmaps is forbidden").await;
+    kubectl.until(create, NORTH, "configmaps is forbidden").await;
     let_it_read(&kubectl, "configmaps").await;
-    until(&kubectl, create, NORTH, "no params found for policy binding").await;
+    kubectl.until(create, NORTH, "no params found for policy binding").await;
     kubectl.run("create configmap limit --from-literal=most=1").await;
-    until(&kubectl, create, NORTH, "at most 1").await;
+    kubectl.until(create, NORTH, "at most 1").await;
     kubectl.run(r#"patch configmap limit --type=merge -p {"data":{"most":"2"}}"#).await;
-    until(&kubectl, create, NORTH, "created").await;
+    kubectl.until(create, NORTH, "created").await;
     kubectl.run("delete configmap limit").await;
-    until(&kubectl, create, NORTH, "no params found for policy binding").await;
+    kubectl.until(create, NORTH, "no params found for policy binding").await;
     cluster.stop().await;
 }
 
@@ -214,7 +196,7 @@ async fn policies_have_parameters_of_custom_kinds_of_the_main_server() {
     let policy = limited_by("{apiVersion: rules.example.dev/v1, kind: Limit}", "params.spec.most");
     kubectl.run_with_input("apply -f -", &policy).await;
     let create = "create --dry-run=server -f -";
-    until(&kubectl, create, NORTH, "failed to find resource referenced by paramKind").await;
+    kubectl.until(create, NORTH, "failed to find resource referenced by paramKind").await;
     let definition = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -239,14 +221,14 @@ kind: Limit
 metadata: {name: limit, namespace: default}
 spec: {most: 1}
 ";
-    until(&kubectl, "apply -f -", limit, "limit.rules.example.dev/limit").await;
+    kubectl.until("apply -f -", limit, "limit.rules.example.dev/limit").await;
     let_it_read(&kubectl, "limits.rules.example.dev").await;
-    until(&kubectl, create, NORTH, "at most 1").await;
+    kubectl.until(create, NORTH, "at most 1").await;
     kubectl.run_with_input("apply -f -", &limit.replace("most: 1", "most: 5")).await;
-    until(&kubectl, create, NORTH, "created").await;
+    kubectl.until(create, NORTH, "created").await;
     // With the definition the parameters are gone: the policy fails, as its failurePolicy says.
     kubectl.run("delete crd limits.rules.example.dev").await;
-    until(&kubectl, create, NORTH, "denied request").await;
+    kubectl.until(create, NORTH, "denied request").await;
     cluster.stop().await;
 }
 
@@ -275,7 +257,7 @@ spec:
 ";
     kubectl.run_with_input("apply -f -", schema).await;
     let own = cluster.extension().unwrap().kubectl();
-    until(&own, "get --raw /debug/api_priority_and_fairness/dump_priority_levels", "", "keepers").await;
+    own.until("get --raw /debug/api_priority_and_fairness/dump_priority_levels", "", "keepers").await;
     // A refused request has passed it too.
     kubectl.fail("get enc --as=jane").await;
     let counted =
@@ -292,9 +274,9 @@ async fn the_serving_certificate_is_replaced_while_it_serves() {
     let kubectl = cluster.kubectl();
     kubectl.run_with_input("apply -f -", NORTH).await;
     trust(&kubectl, &cluster.renew_certificate().unwrap()).await;
-    until(&kubectl, "get apiservice v1.zoo.example.dev -o yaml", "", "FailedDiscoveryCheck").await;
+    kubectl.until("get apiservice v1.zoo.example.dev -o yaml", "", "FailedDiscoveryCheck").await;
     cluster.wait_until_available().await.unwrap();
-    until(&kubectl, "get enc north -o jsonpath={.spec.species}", "", "penguin").await;
+    kubectl.until("get enc north -o jsonpath={.spec.species}", "", "penguin").await;
     let metrics = kubectl.run("get --raw /metrics").await;
     let failed = r#"aggregator_unavailable_apiservice_total{name="v1.zoo.example.dev",reason="FailedDiscoveryCheck"} "#;
     assert!(metrics.lines().any(|line| line.starts_with(failed)), "the failure is not counted");
@@ -313,14 +295,14 @@ async fn a_serving_certificate_that_ends_is_reported_until_it_is_renewed() {
     kubectl.run_with_input("apply -f -", NORTH).await;
     trust(&kubectl, &cluster.expire_certificate().unwrap()).await;
     let condition = "get apiservice v1.zoo.example.dev -o jsonpath={.status.conditions[0].message}";
-    until(&kubectl, condition, "", "certificate has expired").await;
+    kubectl.until(condition, "", "certificate has expired").await;
     assert!(
         kubectl.fail("get enc north").await.contains("the server is currently unable to handle the request")
     );
     // Others are served, and so is the zoo's own health.
     kubectl.run("get namespaces").await;
     trust(&kubectl, &cluster.renew_certificate().unwrap()).await;
-    until(&kubectl, "get enc north -o name", "", "enclosure.zoo.example.dev/north").await;
+    kubectl.until("get enc north -o name", "", "enclosure.zoo.example.dev/north").await;
     cluster.stop().await;
 }
 
@@ -475,7 +457,7 @@ async fn a_request_passes_a_server_once() {
     point(&second, &first).await;
     let kubectl = first.kubectl();
     // Each waits for the other, so that neither becomes available.
-    until(&kubectl, "get apiservice v1.loop.example.com -o yaml", "", "bad status").await;
+    kubectl.until("get apiservice v1.loop.example.com -o yaml", "", "bad status").await;
     // If both are said to be, a request ends where it began.
     let claim = r#"patch apiservice v1.loop.example.com --subresource=status --type=merge -p {"status":{"conditions":[{"type":"Available","status":"True"}]}}"#;
     let begun = Instant::now();
@@ -509,7 +491,7 @@ async fn an_extension_server_goes_and_comes_back_with_another_certificate() {
     let kubectl = cluster.kubectl();
     kubectl.run_with_input("apply -f -", NORTH).await;
     cluster.stop_extension().await;
-    until(&kubectl, "get apiservice v1.zoo.example.dev", "", "False").await;
+    kubectl.until("get apiservice v1.zoo.example.dev", "", "False").await;
     let unavailable = kubectl.fail("get --raw /apis/zoo.example.dev/v1/enclosures").await;
     assert!(unavailable.contains("Error from server (ServiceUnavailable)"), "{unavailable}");
     assert_eq!(kubectl.run("get namespace default -o name").await, "namespace/default\n");
@@ -518,7 +500,7 @@ async fn an_extension_server_goes_and_comes_back_with_another_certificate() {
     cluster.start_extension().await.unwrap();
     trust(&kubectl, &ca_pem).await;
     cluster.wait_until_available().await.unwrap();
-    until(&kubectl, "get enc north -o jsonpath={.spec.species}", "", "penguin").await;
+    kubectl.until("get enc north -o jsonpath={.spec.species}", "", "penguin").await;
     cluster.stop().await;
 }
 

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
-use std::time::{Duration, Instant};
-
 use apiserver::ServerContext;
 use apiserver::testing::{Kubectl, TestCluster, TestServer};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -18,33 +16,19 @@ metadata: {name: north}
 spec: {species: penguin, animals: 2}
 ";
 
-/// Repeats a command until its standard output or standard error contains a text.
-async fn until(kubectl: &Kubectl, command: &str, input: &str, wanted: &str) {
-    let begun = Instant::now();
-    loop {
-        let output = kubectl.output(command, input).await;
-        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-        if text.contains(wanted) {
-            return;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(40), "`{command}` never shows {wanted:?}: {text}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 /// Checks the plug-in, the hook and the controller.
 async fn check(kubectl: &Kubectl, server: &Kubectl) {
     assert!(server.run("get --raw /readyz?verbose").await.contains("[+]poststarthook/zoo/greet ok"));
     kubectl.run_with_input("apply -f -", NORTH).await;
-    until(kubectl, "get enc north -o jsonpath={.status}", "", r#"{"animals":2,"phase":"Open"}"#).await;
+    kubectl.until("get enc north -o jsonpath={.status}", "", r#"{"animals":2,"phase":"Open"}"#).await;
     kubectl.run("scale enc north --replicas=0").await;
-    until(kubectl, "get enc north -o jsonpath={.status.phase}", "", "Closed").await;
+    kubectl.until("get enc north -o jsonpath={.status.phase}", "", "Closed").await;
     kubectl.run("label namespace default zoo.example.dev/closed=true").await;
     let south = NORTH.replace("north", "south");
     let reason = r#"enclosures.zoo.example.dev "south" is forbidden: the zoo in namespace default is closed"#;
-    until(kubectl, "create --dry-run=server -f -", &south, reason).await;
+    kubectl.until("create --dry-run=server -f -", &south, reason).await;
     kubectl.run("label namespace default zoo.example.dev/closed-").await;
-    until(kubectl, "create --dry-run=server -f -", &south, "created").await;
+    kubectl.until("create --dry-run=server -f -", &south, "created").await;
 }
 
 const HOLDER: &str = "get lease zoo-keeper -o jsonpath={.spec.holderIdentity}{'/'}{.spec.leaseTransitions}";
@@ -61,7 +45,7 @@ async fn behind_a_main_server() {
     cluster.stop_extension().await;
     assert_eq!(kubectl.run(HOLDER).await, "/0");
     cluster.start_extension().await.unwrap();
-    until(&kubectl, HOLDER, "", "/1").await;
+    kubectl.until(HOLDER, "", "/1").await;
     cluster.stop().await;
 }
 
@@ -160,9 +144,9 @@ async fn signs_are_owned_by_their_enclosures() {
     let server = builder.customize(|server| server.background(make_signs)).start().await.unwrap();
     let kubectl = server.kubectl();
     kubectl.run_with_input("apply -f -", NORTH).await;
-    until(&kubectl, "get configmap north-sign -o jsonpath={.data.species}", "", "penguin").await;
+    kubectl.until("get configmap north-sign -o jsonpath={.data.species}", "", "penguin").await;
     kubectl.run("delete enclosure north").await;
-    until(&kubectl, "get configmap north-sign", "", "not found").await;
+    kubectl.until("get configmap north-sign", "", "not found").await;
     server.stop().await;
 }
 // ANCHOR_END: test

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
-use registry_meta::GroupVersion;
+use registry_meta::{GroupVersion, Object};
+use registry_schema::FieldOrder;
 use registry_schema::codec::protobuf::MAGIC;
 use registry_schema::codec::stored;
 use serde::de::DeserializeOwned;
@@ -120,6 +121,13 @@ impl Entry {
         let metadata_len = AtomicU32::new(0);
         let encodings = Encodings::default();
         Self { key, revision, line, item_offset, attributes, metadata_len, encodings }
+    }
+
+    /// Creates an entry of an object that is not stored, as the lists of virtual resources have them. It has no revision, and
+    /// no labels or fields: who makes the list has selected the objects already.
+    pub fn unstored(object: &Object) -> Self {
+        let line = stored::encode(object, FieldOrder::Usual);
+        Self::new(object.name().into(), 0, line, u32::MAX, Attributes::default())
     }
 
     /// Creates an entry of the same object at another revision; `line` has the same fields at the same places up to

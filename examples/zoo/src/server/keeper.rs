@@ -30,6 +30,7 @@ pub(crate) async fn run(context: ServerContext) {
 }
 // ANCHOR_END: run
 
+// ANCHOR: report
 /// Writes the status of an enclosure, unless it is up to date.
 async fn report(context: &ServerContext, enclosure: &Enclosure) -> Result<(), ()> {
     let animals = enclosure.spec.animals;
@@ -46,3 +47,4 @@ async fn report(context: &ServerContext, enclosure: &Enclosure) -> Result<(), ()
     let written = context.own().in_namespace::<Enclosure>(namespace).merge_status(name, &status).await;
     written.map(drop).map_err(|failure| tracing::warn!("cannot report {namespace}/{name}: {failure}"))
 }
+// ANCHOR_END: report

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::handover::Handover;
 
+// ANCHOR: struct
 /// An enclosure for animals of one species.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
 // JSON names follow Kubernetes' camelCase; the paths below use the Rust names and are translated by the same rule.
@@ -61,6 +62,7 @@ pub struct Enclosure {
     pub status: Option<EnclosureStatus>,
     // ANCHOR_END: status
 }
+// ANCHOR_END: struct
 
 /// The desired state of an enclosure.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]

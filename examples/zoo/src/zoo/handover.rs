@@ -32,6 +32,7 @@ impl Subresource for Handover {
 }
 // ANCHOR_END: subresource
 
+// ANCHOR: rules
 /// The rules of writes through the subresource.
 struct HandoverRules;
 
@@ -71,3 +72,4 @@ impl UpdateRules for HandoverRules {
         FieldError::required(FieldPath::new("spec").child("keeper"), "somebody has to take it over").into()
     }
 }
+// ANCHOR_END: rules
