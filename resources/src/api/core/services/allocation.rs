@@ -203,7 +203,7 @@ impl Allocator {
         };
         let is_free = objects.system_writer.get_newest("", &address.to_string()).await?.is_none();
         if is_free {
-            self.taken().removed(&Uses { addresses: [address].into(), ..Uses::default() });
+            self.taken().address_removed(address);
         }
         Ok(is_free)
     }
@@ -214,7 +214,7 @@ impl Allocator {
         let service = SystemWriter::new(store).get_newest(&holder.namespace, &holder.name).await?;
         let is_free = !service.is_some_and(|service| Uses::from_service(&service).node_ports.contains(&port));
         if is_free {
-            self.taken().removed(&Uses { node_ports: [port].into(), ..Uses::default() });
+            self.taken().removed(&Uses { node_ports: [port].into(), ..Uses::default() }, &holder);
         }
         Ok(is_free)
     }
@@ -344,7 +344,8 @@ impl StoreHooks for Allocation {
     fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(object.json()) else { return };
         let uses = Uses::from_service(&service);
-        self.0.release(&uses, &Holder::from_service(&service));
-        self.0.taken().removed(&uses);
+        let holder = Holder::from_service(&service);
+        self.0.release(&uses, &holder);
+        self.0.taken().removed(&uses, &holder);
     }
 }

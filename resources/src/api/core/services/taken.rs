@@ -32,8 +32,9 @@ pub(super) struct Taken {
     read_at: Option<Instant>,
     /// The allocations of stored services.
     stored: Uses,
-    /// The services that have the stored node ports.
-    port_holders: HashMap<NodePort, Holder>,
+    /// The services that have the stored node ports. Two servers can give one port to two services in the same moment, and the
+    /// port is in use until the last of them is gone.
+    port_holders: HashMap<NodePort, HashSet<Holder>>,
     /// The claims of pending writes.
     claimed: Uses,
     /// Addresses whose IPAddress objects do not belong to a known service.
@@ -45,7 +46,8 @@ pub(super) struct Taken {
 /// A committed change of what stored services use.
 enum Change {
     Added(Uses, Holder),
-    Removed(Uses),
+    Removed(Uses, Holder),
+    AddressRemoved(IpAddr),
 }
 
 // === impl Uses ===
@@ -145,7 +147,7 @@ impl Taken {
     /// Records a committed write: its claims are stored, and what it gave up is no longer in use.
     pub(super) fn commit(&mut self, claimed: &Uses, given_up: &Uses, holder: &Holder) {
         self.claimed.remove(claimed);
-        self.removed(given_up);
+        self.removed(given_up, holder);
         self.added(claimed, holder);
     }
 
@@ -159,15 +161,39 @@ impl Taken {
 
     fn store(&mut self, uses: &Uses, holder: &Holder) {
         self.stored.add(uses);
-        self.port_holders.extend(uses.node_ports.iter().map(|port| (*port, holder.clone())));
+        for port in &uses.node_ports {
+            self.port_holders.entry(*port).or_default().insert(holder.clone());
+        }
     }
 
-    /// Records what no stored service uses any more.
-    pub(super) fn removed(&mut self, uses: &Uses) {
-        self.stored.remove(uses);
+    /// Records what a stored service does not use any more.
+    pub(super) fn removed(&mut self, uses: &Uses, holder: &Holder) {
+        self.forget(uses, holder);
         if let Some(journal) = &mut self.journal {
-            journal.push(Change::Removed(uses.clone()));
+            journal.push(Change::Removed(uses.clone(), holder.clone()));
         }
+    }
+
+    /// Records that no stored service has an address any more.
+    pub(super) fn address_removed(&mut self, address: IpAddr) {
+        self.stored.addresses.remove(&address);
+        if let Some(journal) = &mut self.journal {
+            journal.push(Change::AddressRemoved(address));
+        }
+    }
+
+    fn forget(&mut self, uses: &Uses, holder: &Holder) {
+        let mut released = uses.clone();
+        released.node_ports.retain(|port| {
+            let Some(holders) = self.port_holders.get_mut(port) else { return true };
+            holders.remove(holder);
+            let is_last = holders.is_empty();
+            if is_last {
+                self.port_holders.remove(port);
+            }
+            is_last
+        });
+        self.stored.remove(&released);
     }
 
     /// Records what a stored service uses that another server may have written. This server has not seen the objects of its
@@ -183,9 +209,11 @@ impl Taken {
     /// Records that a service is gone, which may have happened before another one took over what it used.
     pub(super) fn gone(&mut self, uses: &Uses, holder: &Holder) {
         let mut released = uses.clone();
-        released.node_ports.retain(|port| self.port_holders.get(port) == Some(holder));
+        let has_port =
+            |port: &NodePort| self.port_holders.get(port).is_some_and(|holders| holders.contains(holder));
+        released.node_ports.retain(has_port);
         self.foreign.retain(|address| !released.addresses.contains(address));
-        self.removed(&released);
+        self.removed(&released, holder);
     }
 
     /// Records that an IPAddress object of that name does not belong to a known service.
@@ -217,7 +245,10 @@ impl Taken {
         for change in self.journal.take().unwrap_or_default() {
             match change {
                 Change::Added(uses, holder) => self.store(&uses, &holder),
-                Change::Removed(uses) => self.stored.remove(&uses),
+                Change::Removed(uses, holder) => self.forget(&uses, &holder),
+                Change::AddressRemoved(address) => {
+                    self.stored.addresses.remove(&address);
+                }
             }
         }
         foreign.retain(|address| !self.stored.addresses.contains(address));
@@ -230,9 +261,10 @@ impl Taken {
         self.stored.addresses.contains(&address)
     }
 
-    /// Returns the stored service that has a node port; `None` if a pending write has claimed it.
+    /// Returns a stored service that has a node port; `None` if a pending write has claimed it.
     pub(super) fn port_holder(&self, port: NodePort) -> Option<Holder> {
-        self.port_holders.get(&port).filter(|_| self.stored.node_ports.contains(&port)).cloned()
+        let holders = self.port_holders.get(&port).filter(|_| self.stored.node_ports.contains(&port))?;
+        holders.iter().next().cloned()
     }
 
     /// Whether a pending write has claimed this address.
@@ -278,4 +310,26 @@ fn random() -> u64 {
     ];
     let bytes = names.iter().flat_map(|name| name.bytes());
     bytes.fold(0, |sum: u64, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_of_two_services_is_in_use_until_both_are_gone() {
+        let holder = |name: &str| Holder { namespace: "default".to_owned(), name: name.to_owned() };
+        let port = Uses { node_ports: [30_005].into(), ..Uses::default() };
+        let mut taken = Taken::default();
+        taken.added(&port, &holder("a"));
+        taken.seen(&port, &holder("b"));
+        taken.removed(&port, &holder("a"));
+        assert!(!taken.claim_node_port(30_005));
+        assert_eq!(taken.port_holder(30_005), Some(holder("b")));
+        // The watch shows the removal as well.
+        taken.gone(&port, &holder("a"));
+        assert!(!taken.claim_node_port(30_005));
+        taken.gone(&port, &holder("b"));
+        assert!(taken.claim_node_port(30_005));
+    }
 }
