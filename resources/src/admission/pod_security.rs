@@ -20,6 +20,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use super::concerns;
@@ -27,7 +28,6 @@ use super::refusal::forbidden;
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
 use crate::metrics::{Evaluation, PodSecurityRequest, ResourceMetrics};
-use crate::support::field::Field;
 use crate::support::lookup::Lookup;
 use checks::PodView;
 use evaluator::{Violations, evaluate};
@@ -299,8 +299,8 @@ impl ValidatingAdmission for PodSecurity {
 
 /// Returns the violations of a level by a pod, or by a pod template.
 fn pod_violations(pod: &Object, bar: Bar) -> Violations {
-    let metadata = Field::top_level(pod, "metadata");
-    let spec = Field::top_level(pod, "spec");
+    let metadata = Pod(pod).metadata();
+    let spec = Pod(pod).spec();
     evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
 }
 

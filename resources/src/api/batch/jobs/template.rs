@@ -2,9 +2,10 @@
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldPath};
+use resource_views::batch::v1::Job;
 use serde_json::{Map, Value};
 
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::go_text;
 use crate::support::semantic;
 
@@ -12,8 +13,8 @@ const NODE_AFFINITY: &str = "nodeAffinity";
 
 /// Checks that the template is the same, apart from what a suspended job may change.
 pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let spec = Field::top_level(new, "spec");
-    let template = spec.get("template");
+    let spec = Job(new).spec();
+    let template = spec.template();
     let Some(before) = old.get(&["spec", "template"]) else { return };
     let is_suspended = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true));
     if !is_suspended || !is_mutable(old) {

@@ -18,6 +18,7 @@ use registry_core::features::{Feature, Features};
 use registry_core::registry::{FinishHook, InstalledApi, Store, StoreHooks};
 use registry_core::resource::Resource;
 use registry_core::storage::StoredObject;
+use resource_views::core::v1::Service;
 use serde_json::{Value, json};
 
 use super::Services;
@@ -34,7 +35,6 @@ use super::{cluster_ips, families, node_ports};
 use crate::api::networking::ipaddresses::IPAddresses;
 use crate::api::networking::servicecidrs::ServiceCIDRs;
 use crate::support::defaulting::is_empty_at;
-use crate::support::field::Field;
 use crate::support::semantic;
 use crate::support::system_writer::SystemWriter;
 
@@ -243,7 +243,7 @@ impl Allocator {
 /// Returns the places of the families for which a service needs another address.
 fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
     const NONE: Range<usize> = 0..0;
-    let is_headless = |service: &Object| cluster_ips::is_headless(&Field::top_level(service, "spec"));
+    let is_headless = |service: &Object| cluster_ips::is_headless(&Service(service).spec());
     let count =
         |service: &Object| service.get(&["spec", "ipFamilies"]).and_then(Value::as_array).map_or(0, Vec::len);
     if !has_cluster_ip(service) || is_headless(service) {
