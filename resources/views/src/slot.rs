@@ -84,6 +84,14 @@ impl<'m, T> Slot<'m, T> {
         self.fields.remove(self.name)
     }
 
+    /// Sets the field to the value of another, or removes it if that is absent.
+    pub fn copy_from(self, other: &View<'_, '_>) {
+        match other.value() {
+            Some(value) => self.set_value(value.clone()),
+            None => drop(self.remove()),
+        }
+    }
+
     /// Sets the field to a JSON value.
     pub fn set_value(self, value: Value) {
         self.fields.insert(self.name.to_owned(), value);
