@@ -67,12 +67,12 @@ impl ValidatingAdmission for AlwaysPull {
             return Ok(());
         }
         let spec = Pod(pod).spec();
-        let check = |policy: Text<'_, '_>| match policy.text() {
-            ALWAYS => Ok(()),
-            _ => {
-                let value = policy.value().cloned().unwrap_or_default();
-                Err(forbidden(attributes, object, FieldError::not_supported(policy.path(), value, &[ALWAYS])))
+        let check = |policy: Text<'_, '_>| {
+            if policy.text() == ALWAYS {
+                return Ok(());
             }
+            let value = policy.value().cloned().unwrap_or_default();
+            Err(forbidden(attributes, object, FieldError::not_supported(policy.path(), value, &[ALWAYS])))
         };
         for containers in containers(&spec) {
             for container in containers.elements() {

@@ -152,7 +152,7 @@ fn as_text(complaints: Vec<String>) -> Option<String> {
 }
 
 /// Returns the limits of a range.
-fn items<'v>(limits: &'v [Value]) -> impl Iterator<Item = LimitRangeItem<'v, 'v>> {
+fn items(limits: &[Value]) -> impl Iterator<Item = LimitRangeItem<'_, '_>> {
     limits.iter().map(|limit| LimitRangeItem::typed(View::root(limit)))
 }
 

@@ -121,8 +121,9 @@ impl PodSecurity {
     /// Returns warnings about existing pods that violate a level.
     async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
-        let is_exempt =
-            |pod: &&Object| !self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"]));
+        let is_exempt = |pod: &&Object| {
+            !self.settings.exempts_class(Pod(pod).spec().runtime_class_name().optional_text())
+        };
         let pods = existing::prioritized(pods.iter().filter(is_exempt).collect());
         Ok(existing::warnings(namespace, bar, &pods, Instant::now() + existing::TIME))
     }
@@ -207,7 +208,7 @@ impl PodSecurity {
         request: PodSecurityRequest,
         enforces: bool,
     ) -> Option<String> {
-        if self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"])) {
+        if self.settings.exempts_class(Pod(pod).spec().runtime_class_name().optional_text()) {
             annotate(context, "exempt", "runtimeClass");
             self.metrics.exempted(request);
             return None;

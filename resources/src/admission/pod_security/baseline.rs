@@ -172,12 +172,12 @@ fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     Violation::by(&setters, "hostPort", |who| format!("{who} {verb} {word} {ports}"))
 }
 
-fn probed_hosts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+fn probed_hosts<'v>(pod: &PodView<'v, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut hosts = Texts::new();
     pod.each_container(|name, container| {
-        let mut add = |host| {
-            if host != "" {
+        let mut add = |host: &'v str| {
+            if !host.is_empty() {
                 setters.add(Some(name));
                 hosts.insert(host);
             }

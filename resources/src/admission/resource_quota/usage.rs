@@ -166,7 +166,7 @@ pub(super) fn pod_usage(pod: &Object) -> Amounts {
 
 /// Whether a pod has terminated, or should have: its node may be gone.
 fn is_over(pod: &Object) -> bool {
-    if matches!(pod.get_str(&["status", "phase"]), Some("Failed" | "Succeeded")) {
+    if matches!(Pod(pod).status().phase().optional_text(), Some("Failed" | "Succeeded")) {
         return true;
     }
     let deletion = pod.deletion_timestamp().and_then(|text| text.parse::<jiff::Timestamp>().ok());

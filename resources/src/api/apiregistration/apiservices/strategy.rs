@@ -8,7 +8,7 @@ use registry_core::api::validation::names::{NameRule, dns_1035_label, dns_subdom
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::apiregistration::v1::{APIService, APIServiceSpec};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::defaulting;
 
@@ -34,7 +34,7 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         object.remove(&["status"]);
-        if matches!(object.get(&["spec", "service"]), None | Some(Value::Null)) {
+        if !APIService(object).spec().service().exists() {
             object.set(
                 &["status", "conditions"],
                 json!([{
@@ -82,7 +82,7 @@ impl ObjectStrategy for APIServiceStrategy {
 /// Checks that the name is that of the group version.
 fn check_name(object: &Object, spec: &APIServiceSpec<'_, '_>, errors: &mut ErrorList) {
     let wanted = format!("{}.{}", spec.version().text(), spec.group().text());
-    let base = object.get_str(&["metadata", "generateName"]).filter(|base| !base.is_empty());
+    let base = APIService(object).metadata().generate_name().optional_text().filter(|base| !base.is_empty());
     for (field, name) in [("generateName", base), ("name", Some(object.name()))] {
         // The name rule has reported names that are no path segments.
         let Some(name) = name.filter(|name| *name != wanted && path_segment(name).is_empty()) else {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
-use resource_views::certificates::v1::CertificateSigningRequest;
+use resource_views::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
 use resource_views::{List, Text};
 
 use super::conditions;
@@ -63,7 +63,11 @@ pub(super) fn check(request: &Object, old: Option<&Object>) -> ErrorList {
         errors.push(text.invalid(complaint));
     }
     let before = old.map(|old| CertificateSigningRequest(old).spec());
-    check_usages(&spec.usages(), before.as_ref().map(|spec| spec.usages()).as_ref(), &mut errors);
+    check_usages(
+        &spec.usages(),
+        before.as_ref().map(CertificateSigningRequestSpec::usages).as_ref(),
+        &mut errors,
+    );
     let keeps_legacy_signer =
         before.as_ref().is_some_and(|before| before.signer_name().text() == LEGACY_SIGNER);
     check_signer(&spec.signer_name(), keeps_legacy_signer, &mut errors);

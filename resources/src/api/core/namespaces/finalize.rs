@@ -36,8 +36,10 @@ impl UpdateRules for FinalizeRules {
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["status"]);
-        if new
-            .get(&["spec", "finalizers"])
+        if Namespace(new)
+            .spec()
+            .finalizers()
+            .value()
             .is_some_and(|finalizers| finalizers.as_array().is_some_and(Vec::is_empty))
         {
             new.remove(&["spec", "finalizers"]);

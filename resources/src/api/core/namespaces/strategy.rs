@@ -50,7 +50,7 @@ impl ObjectStrategy for NamespaceStrategy {
     }
 
     fn is_held(&self, object: &Object) -> bool {
-        let own = object.get(&["spec", "finalizers"]).and_then(Value::as_array);
+        let own = Namespace(object).spec().finalizers().value().and_then(Value::as_array);
         object.finalizers().next().is_some() || own.is_some_and(|own| !own.is_empty())
     }
 

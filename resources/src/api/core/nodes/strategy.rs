@@ -26,7 +26,7 @@ impl ObjectStrategy for NodeStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         // If both fields are set, the older one, with a single value, takes precedence.
-        if let Some(cidr) = object.get_str(&["spec", "podCIDR"]).filter(|cidr| !cidr.is_empty()) {
+        if let Some(cidr) = Node(object).spec().pod_cidr().optional_text().filter(|cidr| !cidr.is_empty()) {
             let first = object.get(&CIDRS).and_then(|cidrs| cidrs.get(0)).and_then(Value::as_str);
             if first != Some(cidr) {
                 let only = json!([cidr]);
@@ -34,7 +34,7 @@ impl ObjectStrategy for NodeStrategy {
             }
         }
         if !is_empty_at(object, &["status", "capacity"]) && is_empty_at(object, &["status", "allocatable"]) {
-            let capacity = object.get(&["status", "capacity"]).cloned().unwrap_or_default();
+            let capacity = Node(object).status().capacity().value().cloned().unwrap_or_default();
             object.set(&["status", "allocatable"], capacity);
         }
     }

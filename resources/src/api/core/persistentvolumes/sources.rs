@@ -6,7 +6,7 @@ use resource_views::core::v1::{
     GlusterfsPersistentVolumeSource, ISCSIPersistentVolumeSource, LocalVolumeSource, PersistentVolumeSpec,
     PersistentVolumeSpecMut, StorageOSPersistentVolumeSource,
 };
-use resource_views::{Text, Typed as _};
+use resource_views::{Text, Typed as _, View};
 
 use crate::api::core::pod_spec::validation::volumes::{devices, files, shares};
 use crate::support::choice::Choice;
@@ -84,7 +84,7 @@ pub(super) fn takes_mount_options(spec: &PersistentVolumeSpec<'_, '_>) -> bool {
         *spec.azure_disk(),
         *spec.photon_persistent_disk(),
     ];
-    takers.iter().any(|source| source.exists())
+    takers.iter().any(View::exists)
 }
 
 fn check_local(source: &LocalVolumeSource<'_, '_>, errors: &mut ErrorList) {

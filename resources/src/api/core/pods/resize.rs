@@ -79,9 +79,9 @@ impl UpdateRules for ResizeRules {
         }
         let mut errors = ErrorList::default();
         validation::check_pod(new, &validation::options_of_pod(context, Some(old)), &mut errors);
-        let class = old.get_str(&["status", "qosClass"]).filter(|class| !class.is_empty());
+        let class = Pod(old).status().qos_class().optional_text().filter(|class| !class.is_empty());
         if class.unwrap_or_else(|| quality_of_service(old)) != quality_of_service(new) {
-            let shown = new.get_str(&["status", "qosClass"]).unwrap_or_default();
+            let shown = Pod(new).status().qos_class().text();
             let detail = "Pod QOS Class may not change as a result of resizing";
             errors.push(FieldError::invalid(FieldPath::new("spec"), shown, detail));
         }

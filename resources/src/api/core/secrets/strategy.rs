@@ -18,7 +18,7 @@ pub(super) struct SecretStrategy;
 
 impl ObjectStrategy for SecretStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        if object.get_str(&["type"]).unwrap_or_default().is_empty() {
+        if Secret(object).r#type().text().is_empty() {
             object.set(&["type"], "Opaque".into());
         }
         // Text is stored as bytes; `stringData` itself is not stored.
@@ -62,7 +62,7 @@ impl ObjectStrategy for SecretStrategy {
 
 /// Returns warnings about an unusable certificate or key.
 fn warnings(object: &Object) -> Vec<String> {
-    if object.get_str(&["type"]) != Some("kubernetes.io/tls") {
+    if Secret(object).r#type().optional_text() != Some("kubernetes.io/tls") {
         return Vec::new();
     }
     let part = |key| STANDARD.decode(object.get_str(&["data", key]).unwrap_or_default()).unwrap_or_default();
@@ -78,7 +78,7 @@ fn check_type(object: &Object, data: &Map<Bytes<'_, '_>>, errors: &mut ErrorList
         }
         present
     };
-    match object.get_str(&["type"]).unwrap_or_default() {
+    match Secret(object).r#type().text() {
         "kubernetes.io/service-account-token" => {
             const ACCOUNT: &str = "kubernetes.io/service-account.name";
             if !object.annotations().any(|(key, value)| key == ACCOUNT && !value.is_empty()) {

@@ -24,7 +24,7 @@ pub(super) fn set(service: &mut Object, old: Option<&Object>, ranges: &ServiceRa
     if is_external_name(service) || old.is_some_and(|old| prefers_both_still(service, old)) {
         return errors;
     }
-    let is_free = service.get_str(&["spec", "clusterIP"]) == Some("None")
+    let is_free = Service(service).spec().cluster_ip().optional_text() == Some("None")
         && is_empty_at(service, &["spec", "selector"]);
     set_policy(service, old, is_free);
     cluster_ips::check(service, old, &mut errors);

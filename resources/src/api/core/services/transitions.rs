@@ -49,7 +49,7 @@ pub(super) fn drop_what_the_type_had(new: &mut Object, old: &Object) {
             new.remove(&["spec", field]);
         }
     }
-    if kind(new) != "LoadBalancer" && new.get(&["status", "loadBalancer"]).is_some() {
+    if kind(new) != "LoadBalancer" && Service(new).status().load_balancer().exists() {
         new.set(&["status", "loadBalancer"], json!({}));
     }
 }

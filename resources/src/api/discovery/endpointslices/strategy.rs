@@ -39,7 +39,7 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // Consumers depend on the labels too, so a change of them counts.
-        if new.get(&["metadata", "labels"]) != old.get(&["metadata", "labels"]) {
+        if EndpointSlice(new).metadata().labels().value() != EndpointSlice(old).metadata().labels().value() {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }
         topology::drop_from(new, Some(old));
@@ -47,7 +47,7 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = Vec::new();
-        if object.get_str(&["addressType"]) == Some("FQDN") {
+        if EndpointSlice(object).address_type().optional_text() == Some("FQDN") {
             warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
         warn_of_addresses(object, &mut warnings);

@@ -24,7 +24,7 @@ pub(super) struct IngressStrategy;
 impl ObjectStrategy for IngressStrategy {
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = self.validate_update(context, object, object);
-        let class = object.get_str(&["spec", "ingressClassName"]);
+        let class = Ingress(object).spec().ingress_class_name().optional_text();
         let annotated = class_annotation(object);
         if let (Some(class), Some(annotated)) = (class, annotated)
             && class != annotated
@@ -84,7 +84,7 @@ impl ObjectStrategy for IngressStrategy {
         let warning = format!(
             "annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead"
         );
-        let has_field = object.get_str(&["spec", "ingressClassName"]).is_some();
+        let has_field = Ingress(object).spec().ingress_class_name().optional_text().is_some();
         class_annotation(object).filter(|_| !has_field).map(|_| warning).into_iter().collect()
     }
 }

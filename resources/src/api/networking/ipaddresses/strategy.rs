@@ -41,7 +41,7 @@ impl ObjectStrategy for IPAddressStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let base = object.get_str(&["metadata", "generateName"]).unwrap_or_default();
+        let base = IPAddress(object).metadata().generate_name().text();
         for (field, name) in [("generateName", base), ("name", object.name())] {
             if let Some(complaint) = name_complaint(name).filter(|_| !name.is_empty()) {
                 let path = FieldPath::new("metadata").child(field);

@@ -53,7 +53,7 @@ impl ObjectStrategy for ResourceSliceStrategy {
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let driver = object.get_str(&["spec", "driver"]).unwrap_or_default();
+        let driver = ResourceSlice(object).spec().driver().text();
         if driver.to_lowercase() == driver {
             return Vec::new();
         }
