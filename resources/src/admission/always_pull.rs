@@ -9,15 +9,15 @@ use registry_core::admission::{
     AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
 };
 use registry_core::api::validation::FieldError;
-use registry_core::api::{FieldPath, Object, StatusError};
-use serde_json::Value;
+use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::{Container, ContainerMut, Pod, PodMut, PodSpec};
+use resource_views::{List, Text};
 
 use super::concerns;
 use super::refusal::forbidden;
 use crate::api::core::pods::Pods;
 
 const ALWAYS: &str = "Always";
-const LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 /// The plug-in.
 pub(super) struct AlwaysPull;
@@ -41,16 +41,13 @@ impl MutatingAdmission for AlwaysPull {
         if !may_add_images(attributes, pod, old) {
             return Ok(());
         }
-        let Some(Value::Object(spec)) = pod.0.get_mut("spec") else { return Ok(()) };
-        for list in LISTS {
-            let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-            for container in containers.filter_map(Value::as_object_mut) {
-                container.insert("imagePullPolicy".to_owned(), ALWAYS.into());
-            }
-        }
-        let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut).into_iter().flatten();
-        for image in volumes.filter_map(|volume| volume.get_mut("image")?.as_object_mut()) {
-            image.insert("pullPolicy".to_owned(), ALWAYS.into());
+        let Some(mut spec) = PodMut(pod).spec().present() else { return Ok(()) };
+        let always = |mut container: ContainerMut<'_>| container.image_pull_policy().set(ALWAYS);
+        spec.init_containers().elements().for_each(always);
+        spec.containers().elements().for_each(always);
+        spec.ephemeral_containers().elements().for_each(|container| always(container.into()));
+        for mut volume in spec.volumes().elements() {
+            volume.image().edit(|mut image| image.pull_policy().set(ALWAYS));
         }
         Ok(())
     }
@@ -69,25 +66,26 @@ impl ValidatingAdmission for AlwaysPull {
         if !may_add_images(attributes, pod, old) {
             return Ok(());
         }
-        let spec = FieldPath::new("spec");
-        let elements = |list: &str| {
-            let elements = pod.get(&["spec", list]).and_then(Value::as_array);
-            elements.into_iter().flatten().enumerate().map(|(index, element)| (index, element.clone()))
+        let spec = Pod(pod).spec();
+        let check = |policy: Text<'_, '_>| {
+            if policy.text() == ALWAYS {
+                return Ok(());
+            }
+            let value = policy.value().cloned().unwrap_or_default();
+            Err(forbidden(attributes, object, FieldError::not_supported(policy.path(), value, &[ALWAYS])))
         };
-        let containers = LISTS.iter().flat_map(|list| {
-            elements(list).map(|(index, container)| {
-                let path = spec.child(list).index(index).child("imagePullPolicy");
-                (path, container.get("imagePullPolicy").cloned().unwrap_or_default())
-            })
-        });
-        let volumes = elements("volumes").filter_map(|(index, volume)| {
-            let image = volume.get("image").filter(|image| !image.is_null())?;
-            let path = spec.child("volumes").index(index).child("image").child("pullPolicy");
-            Some((path, image.get("pullPolicy").cloned().unwrap_or_default()))
-        });
-        let other = containers.chain(volumes).find(|(_, policy)| policy.as_str() != Some(ALWAYS));
-        let Some((path, policy)) = other else { return Ok(()) };
-        Err(forbidden(attributes, object, FieldError::not_supported(path, policy, &[ALWAYS])))
+        for containers in containers(&spec) {
+            for container in containers.elements() {
+                check(container.image_pull_policy())?;
+            }
+        }
+        for volume in spec.volumes().elements() {
+            let image = volume.image();
+            if image.exists() {
+                check(image.pull_policy())?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -97,11 +95,17 @@ fn may_add_images(attributes: &Attributes<'_>, pod: &Object, old: Option<&Object
         return false;
     }
     let Some(old) = old.filter(|_| attributes.operation == Operation::Update) else { return true };
-    let known: HashSet<&str> = images(old).collect();
-    images(pod).any(|image| !known.contains(image))
+    let known: HashSet<&str> = images(old).into_iter().collect();
+    images(pod).into_iter().any(|image| !known.contains(image))
 }
 
-fn images(pod: &Object) -> impl Iterator<Item = &str> {
-    let containers = LISTS.iter().filter_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
-    containers.flatten().filter_map(|container| container.get("image")?.as_str())
+fn containers<'v, 'p>(spec: &'p PodSpec<'v, 'p>) -> [List<Container<'v, 'p>>; 3] {
+    [spec.init_containers(), spec.containers(), spec.ephemeral_containers().seen_as()]
+}
+
+fn images(pod: &Object) -> Vec<&str> {
+    let spec = Pod(pod).spec();
+    let containers = containers(&spec);
+    let containers = containers.iter().flat_map(List::elements);
+    containers.filter_map(|container| container.image().optional_text()).collect()
 }

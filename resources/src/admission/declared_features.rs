@@ -8,6 +8,7 @@ use registry_core::admission::{AdmissionPlugin, Attributes, Operation, Validatin
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::core::v1::{Node, Pod, PodSpec};
 use serde_json::Value;
 
 use super::refusal::forbidden;
@@ -51,7 +52,7 @@ impl ValidatingAdmission for DeclaredFeatures {
         let is_update = attributes.operation == Operation::Update
             && attributes.resource.group_resource() == Pods::TYPE.group_resource()
             && matches!(attributes.subresource, "" | "resize");
-        let node = pod.get_str(&["spec", "nodeName"]).unwrap_or_default();
+        let node = Pod(pod).spec().node_name().text();
         if !is_update || node.is_empty() || old.generation() == pod.generation() {
             return Ok(());
         }
@@ -62,10 +63,8 @@ impl ValidatingAdmission for DeclaredFeatures {
         let Some(node) = self.nodes.get("", node).await? else {
             return Err(forbidden(attributes, object, format!("node {node:?} not found")));
         };
-        let declared = node.get(&["status", "declaredFeatures"]).and_then(Value::as_array);
-        let has = |feature: &str| {
-            declared.is_some_and(|all| all.iter().any(|entry| entry.as_str() == Some(feature)))
-        };
+        let status = Node(&node).status();
+        let has = |feature: &str| status.declared_features().texts().any(|declared| declared == feature);
         let missing: Vec<&str> = needed.into_iter().filter(|feature| !has(feature)).collect();
         if missing.is_empty() {
             return Ok(());
@@ -82,21 +81,24 @@ impl ValidatingAdmission for DeclaredFeatures {
 /// Returns the features that an update needs, sorted.
 fn needed(pod: &Object, old: &Object) -> Vec<&'static str> {
     let mut needed = Vec::new();
-    if pod.get(&["spec", "resources"]) != old.get(&["spec", "resources"]) {
+    let (spec, before) = (Pod(pod).spec(), Pod(old).spec());
+    if spec.resources().value() != before.resources().value() {
         needed.push(POD_RESIZE);
     }
-    let starting = |pod: &Object| {
-        let containers = pod.get(&["spec", "initContainers"]).and_then(Value::as_array);
-        let resources = containers.into_iter().flatten().map(|container| {
-            let is_sidecar = container.get("restartPolicy").and_then(Value::as_str) == Some("Always");
-            if is_sidecar { None } else { container.get("resources").cloned() }
-        });
-        resources.collect::<Vec<_>>()
-    };
-    if starting(pod) != starting(old) {
+    if starting(&spec) != starting(&before) {
         needed.push(INIT_RESIZE);
     }
     needed
+}
+
+/// Returns the resources of the init containers that are no sidecars.
+fn starting<'v>(spec: &PodSpec<'v, '_>) -> Vec<Option<&'v Value>> {
+    let containers = spec.init_containers();
+    let resources = containers.elements().map(|container| {
+        let is_sidecar = container.restart_policy().text() == "Always";
+        container.resources().value().filter(|_| !is_sidecar)
+    });
+    resources.collect()
 }
 
 #[cfg(test)]

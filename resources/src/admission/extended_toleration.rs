@@ -8,6 +8,7 @@ use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::validation::names;
 use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::concerns;
@@ -39,7 +40,7 @@ impl MutatingAdmission for ExtendedToleration {
         if resources.is_empty() {
             return Ok(());
         }
-        let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array);
+        let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array);
         let mut tolerations = own.cloned().unwrap_or_default();
         for resource in resources {
             let toleration = json!({"key": resource, "operator": "Exists", "effect": "NoSchedule"});

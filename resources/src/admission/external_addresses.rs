@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::Service;
 use serde_json::Value;
 
 use super::concerns;
@@ -44,6 +45,6 @@ impl ValidatingAdmission for ExternalAddresses {
 }
 
 fn addresses(service: &Object) -> impl Iterator<Item = &str> {
-    let list = service.get(&["spec", "externalIPs"]).and_then(Value::as_array);
+    let list = Service(service).spec().external_ips().value().and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str)
 }

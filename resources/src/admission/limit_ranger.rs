@@ -12,7 +12,10 @@ use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource;
-use serde_json::{Map, Value, json};
+use resource_views::core::v1::{LimitRangeItem, PersistentVolumeClaim, Pod};
+use resource_views::slot::Fields;
+use resource_views::{Map, Quantity, Typed as _, View};
+use serde_json::{Value, json};
 
 use super::concerns;
 use super::refusal::forbidden;
@@ -119,13 +122,13 @@ fn is_going(old: Option<&Object>) -> bool {
 /// Returns what in a pod is out of the bounds of a range.
 fn pod_violations(pod: &Object, limits: &[Value]) -> Vec<String> {
     let mut complaints = Vec::new();
-    for limit in limits {
-        match kind(limit) {
-            "Container" => check_containers(pod, limit, &mut complaints),
+    for limit in items(limits) {
+        match limit.r#type().text() {
+            "Container" => check_containers(pod, &limit, &mut complaints),
             "Pod" => {
                 let requests = totals::without_overhead(pod, "requests");
                 let limits = totals::without_overhead(pod, "limits");
-                bounds::check(limit, &requests, &limits, &mut complaints);
+                bounds::check(&limit, &requests, &limits, &mut complaints);
             }
             _ => {}
         }
@@ -136,9 +139,9 @@ fn pod_violations(pod: &Object, limits: &[Value]) -> Vec<String> {
 /// Returns what in a claim is out of the bounds of a range.
 fn claim_violations(claim: &Object, limits: &[Value]) -> Vec<String> {
     let mut complaints = Vec::new();
-    let requests = totals::read(claim.get(&["spec", "resources", "requests"]));
-    for limit in limits.iter().filter(|limit| kind(limit) == "PersistentVolumeClaim") {
-        bounds::check_requests(limit, &requests, &mut complaints);
+    let requests = totals::read(PersistentVolumeClaim(claim).spec().resources().requests().value());
+    for limit in items(limits).filter(|limit| limit.r#type().text() == "PersistentVolumeClaim") {
+        bounds::check_requests(&limit, &requests, &mut complaints);
     }
     complaints
 }
@@ -148,27 +151,32 @@ fn as_text(complaints: Vec<String>) -> Option<String> {
     (!complaints.is_empty()).then(|| aggregate(complaints))
 }
 
-fn kind(limit: &Value) -> &str {
-    limit.get("type").and_then(Value::as_str).unwrap_or_default()
+/// Returns the limits of a range.
+fn items(limits: &[Value]) -> impl Iterator<Item = LimitRangeItem<'_, '_>> {
+    limits.iter().map(|limit| LimitRangeItem::typed(View::root(limit)))
 }
 
-fn check_containers(pod: &Object, limit: &Value, complaints: &mut Vec<String>) {
-    for list in ["containers", "initContainers"] {
-        for container in pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten() {
-            let amounts = |of: &str| totals::read(container.pointer(&format!("/resources/{of}")));
-            bounds::check(limit, &amounts("requests"), &amounts("limits"), complaints);
+fn check_containers(pod: &Object, limit: &LimitRangeItem<'_, '_>, complaints: &mut Vec<String>) {
+    let spec = Pod(pod).spec();
+    for list in [spec.containers(), spec.init_containers()] {
+        for container in list.elements() {
+            let resources = container.resources();
+            let requests = totals::read(resources.requests().value());
+            let limits = totals::read(resources.limits().value());
+            bounds::check(limit, &requests, &limits, complaints);
         }
     }
 }
 
 /// Sets the default requests and limits of a pod's containers, and lists them in an annotation.
 fn fill_in(pod: &mut Object, limits: &[Value]) {
-    let defaults = |field: &str| {
-        let of_containers = limits.iter().filter(|limit| kind(limit) == "Container");
-        let entries = of_containers.filter_map(|limit| limit.get(field).and_then(Value::as_object)).flatten();
-        entries.map(|(name, amount)| (name.clone(), amount.clone())).collect::<Map<_, _>>()
-    };
-    let defaults = [("requests", defaults("defaultRequest")), ("limits", defaults("default"))];
+    let entries = |amounts: Map<Quantity<'_, '_>>| amounts.value().and_then(Value::as_object).cloned();
+    let (mut requests, mut most) = (Fields::new(), Fields::new());
+    for limit in items(limits).filter(|limit| limit.r#type().text() == "Container") {
+        requests.extend(entries(limit.default_request()).into_iter().flatten());
+        most.extend(entries(limit.default()).into_iter().flatten());
+    }
+    let defaults = [("requests", requests), ("limits", most)];
     let mut applied = Vec::new();
     for (list, word) in [("containers", "container"), ("initContainers", "init container")] {
         let containers =
@@ -191,7 +199,7 @@ fn fill_in(pod: &mut Object, limits: &[Value]) {
 }
 
 /// Fills in `requests` or `limits` of a container; returns the resources that were set, sorted.
-fn fill_in_container(container: &mut Value, of: &str, defaults: &Map<String, Value>) -> Vec<String> {
+fn fill_in_container(container: &mut Value, of: &str, defaults: &Fields) -> Vec<String> {
     let present = container.pointer(&format!("/resources/{of}")).and_then(Value::as_object);
     let is_missing = |name: &String| present.is_none_or(|present| !present.contains_key(name));
     let mut missing: Vec<String> = defaults.keys().filter(|name| is_missing(name)).cloned().collect();

@@ -10,6 +10,7 @@ use registry_core::admission::{
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::core::v1::Pod;
 use serde_json::{Map, Value};
 
 use super::concerns;
@@ -153,7 +154,7 @@ impl ValidatingAdmission for NodeSelector {
 }
 
 fn pod_selector(pod: &Object) -> Selector {
-    let entries = pod.get(&["spec", "nodeSelector"]).and_then(Value::as_object).into_iter().flatten();
+    let entries = Pod(pod).spec().node_selector().value().and_then(Value::as_object).into_iter().flatten();
     entries.map(|(label, value)| (label.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
 

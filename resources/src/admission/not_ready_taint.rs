@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::Node;
 use serde_json::{Value, json};
 
 use super::concerns;
@@ -36,7 +37,8 @@ impl MutatingAdmission for NotReadyTaint {
 
 fn taint(node: &mut Object) {
     let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
-    let mut taints = node.get(&["spec", "taints"]).and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut taints =
+        Node(node).spec().taints().value().and_then(Value::as_array).cloned().unwrap_or_default();
     let same = |present: &Value| ["key", "effect"].iter().all(|field| present.get(field) == taint.get(field));
     if !taints.iter().any(same) {
         taints.push(taint);

@@ -7,6 +7,7 @@ use registry_core::api::{Object, StatusCause, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use registry_core::schema::Quantity;
+use resource_views::core::v1::{Node, Pod};
 
 use super::refusal::forbidden;
 use crate::api::core::nodes::Nodes;
@@ -48,7 +49,7 @@ impl ValidatingAdmission for PodResize {
         let is_resize = attributes.operation == Operation::Update
             && attributes.resource.group_resource() == Pods::TYPE.group_resource()
             && attributes.subresource == "resize";
-        let node = pod.get_str(&["spec", "nodeName"]).unwrap_or_default();
+        let node = Pod(pod).spec().node_name().text();
         // An update that changes nothing keeps the generation.
         if !is_resize || node.is_empty() || old.generation() == pod.generation() {
             return Ok(());
@@ -84,7 +85,7 @@ fn other_system(node: &Object) -> Option<&str> {
 /// Returns what a pod requests beyond what a node has in total; `None` if nothing.
 fn exceeding(pod: &Object, node: &Object) -> Option<String> {
     let requests = totals::pod_total(pod, "requests");
-    let allocatable = totals::read(node.get(&["status", "allocatable"]));
+    let allocatable = totals::read(Node(node).status().allocatable().value());
     let mut texts = Vec::new();
     for (name, unit) in [("cpu", MILLI), ("memory", WHOLE)] {
         let zero = Quantity::whole(0);

@@ -20,6 +20,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use super::concerns;
@@ -27,7 +28,6 @@ use super::refusal::forbidden;
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
 use crate::metrics::{Evaluation, PodSecurityRequest, ResourceMetrics};
-use crate::support::field::Field;
 use crate::support::lookup::Lookup;
 use checks::PodView;
 use evaluator::{Violations, evaluate};
@@ -121,8 +121,9 @@ impl PodSecurity {
     /// Returns warnings about existing pods that violate a level.
     async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
-        let is_exempt =
-            |pod: &&Object| !self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"]));
+        let is_exempt = |pod: &&Object| {
+            !self.settings.exempts_class(Pod(pod).spec().runtime_class_name().optional_text())
+        };
         let pods = existing::prioritized(pods.iter().filter(is_exempt).collect());
         Ok(existing::warnings(namespace, bar, &pods, Instant::now() + existing::TIME))
     }
@@ -207,7 +208,7 @@ impl PodSecurity {
         request: PodSecurityRequest,
         enforces: bool,
     ) -> Option<String> {
-        if self.settings.exempts_class(pod.get_str(&["spec", "runtimeClassName"])) {
+        if self.settings.exempts_class(Pod(pod).spec().runtime_class_name().optional_text()) {
             annotate(context, "exempt", "runtimeClass");
             self.metrics.exempted(request);
             return None;
@@ -299,8 +300,8 @@ impl ValidatingAdmission for PodSecurity {
 
 /// Returns the violations of a level by a pod, or by a pod template.
 fn pod_violations(pod: &Object, bar: Bar) -> Violations {
-    let metadata = Field::top_level(pod, "metadata");
-    let spec = Field::top_level(pod, "spec");
+    let metadata = Pod(pod).metadata();
+    let spec = Pod(pod).spec();
     evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
 }
 

@@ -7,6 +7,7 @@ use registry_core::admission::{
 };
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
+use resource_views::core::v1::Pod;
 
 use super::concerns;
 use super::refusal::forbidden;
@@ -44,7 +45,7 @@ impl PriorityAdmission {
     }
 
     async fn given(&self, attributes: &Attributes<'_>, pod: &Object) -> Result<Given, StatusError> {
-        let wanted = pod.get_str(&["spec", "priorityClassName"]).unwrap_or_default();
+        let wanted = Pod(pod).spec().priority_class_name().text();
         if !wanted.is_empty() {
             let class = self.classes.get("", wanted).await?;
             return class.map(|class| class.given.clone()).ok_or_else(|| {

@@ -3,117 +3,59 @@
 //! Kubernetes concept: `VisitPodSecretNames` and `HasAPIObjectReference` in `pkg/api/pod`.
 
 use registry_core::api::Object;
-use serde_json::Value;
+use resource_views::core::v1::{Container, Pod, PodSpec, Volume, VolumeProjection};
+use resource_views::{Text, View};
 
-const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
-
-/// The references of volumes to secrets: the kind of volume, and the path of the name.
-const SECRETS_OF_VOLUMES: [(&str, &str); 10] = [
-    ("azureFile", "/secretName"),
-    ("cephfs", "/secretRef/name"),
-    ("cinder", "/secretRef/name"),
-    ("flexVolume", "/secretRef/name"),
-    ("rbd", "/secretRef/name"),
-    ("secret", "/secretName"),
-    ("scaleIO", "/secretRef/name"),
-    ("iscsi", "/secretRef/name"),
-    ("storageos", "/secretRef/name"),
-    ("csi", "/nodePublishSecretRef/name"),
-];
-
-/// The kinds of volumes that need nothing from the API.
-const PLAIN_VOLUMES: [&str; 22] = [
-    "awsElasticBlockStore",
-    "azureDisk",
-    "cephfs",
-    "cinder",
-    "downwardAPI",
-    "emptyDir",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "gitRepo",
-    "hostPath",
-    "image",
-    "iscsi",
-    "nfs",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "storageos",
-    "vsphereVolume",
-];
-
-/// The kinds of volumes that do, and what they need.
-const API_VOLUMES: [(&str, &str); 7] = [
-    ("configMap", "configmaps (via configmap volumes)"),
-    ("secret", "secrets (via secret volumes)"),
-    ("csi", "csidrivers (via CSI volumes)"),
-    ("glusterfs", "endpoints (via glusterFS volumes)"),
-    ("persistentVolumeClaim", "persistentvolumeclaims"),
-    ("ephemeral", "persistentvolumeclaims (via ephemeral volumes)"),
-    ("azureFile", "secrets (via azureFile volumes)"),
-];
-
-/// The sources of projected volumes that do, and what they need.
-const API_SOURCES: [(&str, &str); 5] = [
-    ("configMap", "configmaps (via projected volumes)"),
-    ("secret", "secrets (via projected volumes)"),
-    ("serviceAccountToken", "serviceaccounts (via projected volumes)"),
-    ("clusterTrustBundle", "clustertrustbundles"),
-    ("podCertificate", "podcertificates"),
-];
-
-fn elements<'p>(pod: &'p Object, field: &str) -> impl Iterator<Item = &'p Value> {
-    pod.get(&["spec", field]).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn has(value: &Value, field: &str) -> bool {
-    value.get(field).is_some_and(|value| !value.is_null())
-}
-
-fn names(value: &Value, pointer: &str) -> bool {
-    value.pointer(pointer).and_then(Value::as_str).is_some_and(|name| !name.is_empty())
-}
+use crate::api::core::pod_spec::validation::visit_containers;
 
 /// Whether a pod names any secret.
 pub(super) fn names_secret(pod: &Object) -> bool {
-    let of_volume = |volume: &Value| {
-        SECRETS_OF_VOLUMES
-            .iter()
-            .any(|(kind, path)| volume.get(kind).is_some_and(|source| names(source, path)))
-            || sources(volume).any(|source| names(source, "/secret/name"))
+    let in_container = |container: &Container<'_, '_>| {
+        let (sources, variables) = (container.env_from(), container.env());
+        sources.elements().any(|source| is_set(&source.secret_ref().name()))
+            || variables.elements().any(|variable| is_set(&variable.value_from().secret_key_ref().name()))
     };
-    elements(pod, "imagePullSecrets").any(|secret| names(secret, "/name"))
-        || in_containers(pod, "/secretRef/name", "/valueFrom/secretKeyRef/name")
-        || elements(pod, "volumes").any(of_volume)
+    let in_volume = |volume: &Volume<'_, '_>| {
+        is_set(&volume.azure_file().secret_name())
+            || is_set(&volume.cephfs().secret_ref().name())
+            || is_set(&volume.cinder().secret_ref().name())
+            || is_set(&volume.flex_volume().secret_ref().name())
+            || is_set(&volume.rbd().secret_ref().name())
+            || is_set(&volume.secret().secret_name())
+            || is_set(&volume.scale_io().secret_ref().name())
+            || is_set(&volume.iscsi().secret_ref().name())
+            || is_set(&volume.storageos().secret_ref().name())
+            || is_set(&volume.csi().node_publish_secret_ref().name())
+            || volume.projected().sources().elements().any(|source| is_set(&source.secret().name()))
+    };
+    let spec = Pod(pod).spec();
+    spec.image_pull_secrets().elements().any(|secret| is_set(&secret.name()))
+        || has_container(&spec, in_container)
+        || spec.volumes().elements().any(|volume| in_volume(&volume))
 }
 
 /// Whether a pod names any config map.
-fn names_config_map(pod: &Object) -> bool {
-    let of_volume = |volume: &Value| {
-        names(volume, "/configMap/name") || sources(volume).any(|source| names(source, "/configMap/name"))
+fn names_config_map(spec: &PodSpec<'_, '_>) -> bool {
+    let in_container = |container: &Container<'_, '_>| {
+        let (sources, variables) = (container.env_from(), container.env());
+        sources.elements().any(|source| is_set(&source.config_map_ref().name()))
+            || variables.elements().any(|variable| is_set(&variable.value_from().config_map_key_ref().name()))
     };
-    in_containers(pod, "/configMapRef/name", "/valueFrom/configMapKeyRef/name")
-        || elements(pod, "volumes").any(of_volume)
+    let in_volume = |volume: &Volume<'_, '_>| {
+        is_set(&volume.config_map().name())
+            || volume.projected().sources().elements().any(|source| is_set(&source.config_map().name()))
+    };
+    has_container(spec, in_container) || spec.volumes().elements().any(|volume| in_volume(&volume))
 }
 
-/// Whether the environment of a container has a name at one of these paths.
-fn in_containers(pod: &Object, from: &str, variable: &str) -> bool {
-    let entries = |container: &'_ Value, field: &str, path: &str| {
-        container.get(field).and_then(Value::as_array).into_iter().flatten().any(|entry| names(entry, path))
-    };
-    CONTAINERS.iter().any(|list| {
-        elements(pod, list)
-            .any(|container| entries(container, "envFrom", from) || entries(container, "env", variable))
-    })
+fn is_set(name: &Text<'_, '_>) -> bool {
+    !name.text().is_empty()
 }
 
-fn sources(volume: &Value) -> impl Iterator<Item = &Value> {
-    volume.pointer("/projected/sources").and_then(Value::as_array).into_iter().flatten()
+fn has_container(spec: &PodSpec<'_, '_>, test: impl Fn(&Container<'_, '_>) -> bool) -> bool {
+    let mut found = false;
+    visit_containers(spec, |container| found |= test(container));
+    found
 }
 
 /// Error of a volume of which it is not known whether it needs an object. The texts are Kubernetes'.
@@ -130,45 +72,102 @@ pub(super) enum UnknownReference {
 /// # Errors
 /// The pod has a volume of an unknown kind, which may need anything.
 pub(super) fn needed_resource(pod: &Object) -> Result<Option<&'static str>, UnknownReference> {
-    if pod.get_str(&["spec", "serviceAccountName"]).is_some_and(|name| !name.is_empty()) {
+    let spec = Pod(pod).spec();
+    if is_set(&spec.service_account_name()) {
         return Ok(Some("serviceaccounts"));
     }
     if names_secret(pod) {
         return Ok(Some("secrets"));
     }
-    if names_config_map(pod) {
+    if names_config_map(&spec) {
         return Ok(Some("configmaps"));
     }
-    if elements(pod, "resourceClaims").next().is_some() {
+    if !spec.resource_claims().is_empty() {
         return Ok(Some("resourceclaims"));
     }
-    for volume in elements(pod, "volumes") {
-        let name = volume.get("name").and_then(Value::as_str).unwrap_or_default();
-        if PLAIN_VOLUMES.iter().any(|kind| has(volume, kind)) {
+    for volume in spec.volumes().elements() {
+        if needs_nothing(&volume) {
             continue;
         }
-        if let Some((_, needed)) = API_VOLUMES.iter().find(|(kind, _)| has(volume, kind)) {
+        if let Some(needed) = needed_by_volume(&volume) {
             return Ok(Some(needed));
         }
-        if !has(volume, "projected") {
-            return Err(UnknownReference::Volume(name.to_owned()));
+        if !volume.projected().exists() {
+            return Err(UnknownReference::Volume(volume.name().text().to_owned()));
         }
-        for source in sources(volume) {
-            if let Some((_, needed)) = API_SOURCES.iter().find(|(kind, _)| has(source, kind)) {
+        for source in volume.projected().sources().elements() {
+            if let Some(needed) = needed_by_source(&source) {
                 return Ok(Some(needed));
             }
-            if !has(source, "downwardAPI") {
-                return Err(UnknownReference::Source(name.to_owned()));
+            if !source.downward_api().exists() {
+                return Err(UnknownReference::Source(volume.name().text().to_owned()));
             }
         }
     }
     Ok(None)
 }
 
+/// Whether a volume is of a kind that needs nothing from the API.
+fn needs_nothing(volume: &Volume<'_, '_>) -> bool {
+    let plain = [
+        *volume.aws_elastic_block_store(),
+        *volume.azure_disk(),
+        *volume.cephfs(),
+        *volume.cinder(),
+        *volume.downward_api(),
+        *volume.empty_dir(),
+        *volume.fc(),
+        *volume.flex_volume(),
+        *volume.flocker(),
+        *volume.gce_persistent_disk(),
+        *volume.git_repo(),
+        *volume.host_path(),
+        *volume.image(),
+        *volume.iscsi(),
+        *volume.nfs(),
+        *volume.photon_persistent_disk(),
+        *volume.portworx_volume(),
+        *volume.quobyte(),
+        *volume.rbd(),
+        *volume.scale_io(),
+        *volume.storageos(),
+        *volume.vsphere_volume(),
+    ];
+    plain.iter().any(View::exists)
+}
+
+/// Returns what a volume needs from the API, if it is of a kind that needs something.
+fn needed_by_volume(volume: &Volume<'_, '_>) -> Option<&'static str> {
+    first([
+        (*volume.config_map(), "configmaps (via configmap volumes)"),
+        (*volume.secret(), "secrets (via secret volumes)"),
+        (*volume.csi(), "csidrivers (via CSI volumes)"),
+        (*volume.glusterfs(), "endpoints (via glusterFS volumes)"),
+        (*volume.persistent_volume_claim(), "persistentvolumeclaims"),
+        (*volume.ephemeral(), "persistentvolumeclaims (via ephemeral volumes)"),
+        (*volume.azure_file(), "secrets (via azureFile volumes)"),
+    ])
+}
+
+/// Returns what a source of a projected volume needs from the API, if it is of a kind that needs something.
+fn needed_by_source(source: &VolumeProjection<'_, '_>) -> Option<&'static str> {
+    first([
+        (*source.config_map(), "configmaps (via projected volumes)"),
+        (*source.secret(), "secrets (via projected volumes)"),
+        (*source.service_account_token(), "serviceaccounts (via projected volumes)"),
+        (*source.cluster_trust_bundle(), "clustertrustbundles"),
+        (*source.pod_certificate(), "podcertificates"),
+    ])
+}
+
+fn first<const N: usize>(needs: [(View<'_, '_>, &'static str); N]) -> Option<&'static str> {
+    needs.iter().find(|(source, _)| source.exists()).map(|(_, needed)| *needed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn every_need_is_found() {

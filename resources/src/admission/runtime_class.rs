@@ -9,6 +9,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use registry_core::schema::Quantity;
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use super::concerns;
@@ -33,7 +34,7 @@ impl RuntimeClassAdmission {
 
     /// Returns the class that a pod names, if any.
     async fn class_of(&self, pod: &Object) -> Result<Option<Object>, StatusError> {
-        let named = pod.get_str(&["spec", "runtimeClassName"]).filter(|name| !name.is_empty());
+        let named = Pod(pod).spec().runtime_class_name().optional_text().filter(|name| !name.is_empty());
         let Some(name) = named else { return Ok(None) };
         match self.classes.get("", name).await? {
             Some(class) => Ok(Some(class)),
@@ -122,7 +123,7 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
         return Ok(());
     }
     let tolerations = class.get(&["scheduling", "tolerations"]).and_then(Value::as_array);
-    let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned();
+    let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array).cloned();
     let all = merged(own.unwrap_or_default(), tolerations.cloned().unwrap_or_default());
     if !all.is_empty() {
         pod.set(&["spec", "tolerations"], all.into());

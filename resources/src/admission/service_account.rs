@@ -13,6 +13,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::generate_name;
 use registry_core::resource::Resource;
+use resource_views::core::v1::{ContainerMut, Pod, PodMut, ServiceAccount};
 use serde_json::{Value, json};
 
 use super::refusal::forbidden;
@@ -33,7 +34,6 @@ const DEFAULT: &str = "default";
 /// Number of times that the default account is looked for.
 const DEFAULT_ATTEMPTS: u32 = 10;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(100);
-const NAME: [&str; 2] = ["spec", "serviceAccountName"];
 /// The names of the volumes with tokens begin with this.
 const VOLUME_PREFIX: &str = "kube-api-access-";
 
@@ -56,7 +56,7 @@ impl ServiceAccountAdmission {
         pod: &Object,
     ) -> Result<Object, StatusError> {
         let namespace = context.namespace.as_str();
-        let name = pod.get_str(&NAME).unwrap_or_default();
+        let name = Pod(pod).spec().service_account_name().text();
         if name.is_empty() {
             let why = format!("no service account specified for pod {namespace}/{}", pod.name());
             return Err(forbidden(attributes, Some(pod), why));
@@ -100,20 +100,20 @@ impl MutatingAdmission for ServiceAccountAdmission {
         if is_mirror(pod) {
             return check_mirror(attributes, pod);
         }
-        let given = pod.get_str(&NAME).filter(|name| !name.is_empty());
-        let name = given.unwrap_or(DEFAULT).to_owned();
+        let given = Pod(pod).spec().service_account_name().text();
+        let name = if given.is_empty() { DEFAULT } else { given }.to_owned();
         // The field has two names.
-        for field in ["serviceAccountName", "serviceAccount"] {
-            pod.set(&["spec", field], name.as_str().into());
-        }
+        let mut spec = PodMut(pod).spec().or_new();
+        spec.service_account_name().set(&name);
+        spec.service_account().set(&name);
         let account = self.account_of(context, attributes, pod).await?;
         if mounts_token(pod, &account) {
             mount_token(pod);
         }
-        let secrets = account.0.get("imagePullSecrets").and_then(Value::as_array);
-        let own = pod.get(&["spec", "imagePullSecrets"]).and_then(Value::as_array);
-        if let (Some(secrets), true) = (secrets, own.is_none_or(Vec::is_empty)) {
-            pod.set(&["spec", "imagePullSecrets"], secrets.clone().into());
+        let secrets = ServiceAccount(&account).image_pull_secrets();
+        let mut spec = PodMut(pod).spec().or_new();
+        if secrets.exists() && spec.image_pull_secrets().is_empty() {
+            spec.image_pull_secrets().copy_from(&secrets);
         }
         secrets::check(attributes, pod, &account, secrets::Scope::Pod)
     }
@@ -153,13 +153,18 @@ fn is_mirror(pod: &Object) -> bool {
 
 /// Checks a pod that a kubelet created from a static file: it exists before the API does, and depends on nothing in it.
 fn check_mirror(attributes: &Attributes<'_>, pod: &Object) -> Result<(), StatusError> {
-    let volumes = pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten();
-    let mut sources = volumes.filter_map(|volume| volume.pointer("/projected/sources")?.as_array()).flatten();
-    let why = if !pod.get_str(&NAME).unwrap_or_default().is_empty() {
+    let spec = Pod(pod).spec();
+    let projects_token = || {
+        spec.volumes().elements().any(|volume| {
+            let projected = volume.projected();
+            projected.sources().elements().any(|source| source.service_account_token().exists())
+        })
+    };
+    let why = if !spec.service_account_name().text().is_empty() {
         "a mirror pod may not reference service accounts"
     } else if references::names_secret(pod) {
         "a mirror pod may not reference secrets"
-    } else if sources.any(|source| source.get("serviceAccountToken").is_some_and(|token| !token.is_null())) {
+    } else if projects_token() {
         "a mirror pod may not use ServiceAccountToken volume projections"
     } else {
         return Ok(());
@@ -169,40 +174,40 @@ fn check_mirror(attributes: &Attributes<'_>, pod: &Object) -> Result<(), StatusE
 
 /// Whether the token is mounted. The pod's setting precedes the account's; the default is true.
 fn mounts_token(pod: &Object, account: &Object) -> bool {
-    let own = pod.get(&["spec", "automountServiceAccountToken"]).and_then(Value::as_bool);
-    let of_account = account.0.get("automountServiceAccountToken").and_then(Value::as_bool);
-    own.or(of_account).unwrap_or(true)
+    let own = Pod(pod).spec().automount_service_account_token().truth();
+    own.or(ServiceAccount(account).automount_service_account_token().truth()).unwrap_or(true)
 }
 
 /// Mounts a volume with the token into every container that mounts nothing else there. A volume that was made for it
 /// before, as in a template that was read from a pod, is used again.
 fn mount_token(pod: &mut Object) {
-    let volumes = pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten();
-    let mut names = volumes.filter_map(|volume| volume.get("name")?.as_str());
-    let present = names.find(|name| name.starts_with(VOLUME_PREFIX)).map(str::to_owned);
+    let spec = Pod(pod).spec();
+    let volumes = spec.volumes();
+    let names: Vec<_> = volumes.elements().map(|volume| volume.name().text()).collect();
+    let present = names.into_iter().find(|name| name.starts_with(VOLUME_PREFIX)).map(str::to_owned);
     let volume = present.clone().unwrap_or_else(|| generate_name(VOLUME_PREFIX));
     let mount = json!({"name": volume, "readOnly": true, "mountPath": TOKEN_DIRECTORY});
     let mut needed = false;
-    let Some(Value::Object(spec)) = pod.0.get_mut("spec") else { return };
-    for list in ["initContainers", "containers"] {
-        let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-        for container in containers.filter_map(Value::as_object_mut) {
-            let Value::Array(mounts) = container.entry("volumeMounts").or_insert_with(|| json!([])) else {
-                continue;
-            };
-            let path =
-                |mount: &Value| mount.get("mountPath").and_then(Value::as_str) == Some(TOKEN_DIRECTORY);
-            if !mounts.iter().any(path) {
-                mounts.push(mount.clone());
-                needed = true;
-            }
-        }
+    let Some(mut spec) = PodMut(pod).spec().present() else { return };
+    for container in spec.init_containers().elements() {
+        needed |= add_mount(container, &mount);
     }
-    if let (true, Value::Array(volumes)) =
-        (needed && present.is_none(), spec.entry("volumes").or_insert_with(|| json!([])))
-    {
-        volumes.push(token_volume(&volume));
+    for container in spec.containers().elements() {
+        needed |= add_mount(container, &mount);
     }
+    if needed && present.is_none() {
+        spec.volumes().append(vec![token_volume(&volume)]);
+    }
+}
+
+/// Adds a mount to a container that mounts nothing at its place; returns whether it was added.
+fn add_mount(mut container: ContainerMut<'_>, mount: &Value) -> bool {
+    let is_free =
+        !container.volume_mounts().elements().any(|mut other| other.mount_path().is(TOKEN_DIRECTORY));
+    if is_free {
+        container.volume_mounts().append(vec![mount.clone()]);
+    }
+    is_free
 }
 
 fn token_volume(name: &str) -> Value {

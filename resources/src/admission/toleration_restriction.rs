@@ -8,6 +8,7 @@ use registry_core::admission::{
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::core::v1::Pod;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -119,7 +120,7 @@ impl TolerationRestriction {
     }
 
     fn check_allowed(&self, namespace: &Object, pod: &Object) -> Result<(), StatusError> {
-        let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array);
+        let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array);
         let (allowed, scope) = match annotated(namespace, ALLOWED)? {
             Some(allowed) => (allowed, "namespace"),
             None => (self.settings.allowed.clone(), "cluster"),
@@ -174,7 +175,7 @@ impl MutatingAdmission for TolerationRestriction {
             }));
         }
         if !more.is_empty() {
-            let own = pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned();
+            let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array).cloned();
             let merged = tolerations::merged(own.unwrap_or_default(), more);
             pod.set(&["spec", "tolerations"], merged.into());
         }

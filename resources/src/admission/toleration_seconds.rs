@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::concerns;
@@ -54,7 +55,7 @@ impl MutatingAdmission for TolerationSeconds {
 
 fn tolerate(pod: &mut Object, seconds: DefaultTolerations) {
     let mut tolerations =
-        pod.get(&["spec", "tolerations"]).and_then(Value::as_array).cloned().unwrap_or_default();
+        Pod(pod).spec().tolerations().value().and_then(Value::as_array).cloned().unwrap_or_default();
     let given = tolerations.len();
     for (taint, seconds) in TAINTS.into_iter().zip([seconds.not_ready, seconds.unreachable]) {
         if !tolerations.iter().any(|toleration| tolerates(toleration, taint)) {

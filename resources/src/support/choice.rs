@@ -37,6 +37,17 @@ impl<'e> Choice<'e> {
         }
     }
 
+    /// Checks a field that is set, even if another is set too.
+    pub(crate) fn check_each<'v: 'p, 'p, T>(&mut self, field: T, check: impl FnOnce(&T, &mut ErrorList))
+    where
+        T: Deref<Target = View<'v, 'p>>,
+    {
+        if field.exists() {
+            self.found += 1;
+            check(&field, self.errors);
+        }
+    }
+
     /// Adds further errors.
     pub(crate) fn check_also(&mut self, check: impl FnOnce(&mut ErrorList)) {
         check(self.errors);

@@ -2,8 +2,8 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-
-use crate::support::field::Field;
+use resource_views::List;
+use resource_views::meta::v1::Condition;
 
 /// Maximum length of a reason, in bytes.
 const MAX_REASON_BYTES: usize = 1 << 10;
@@ -12,10 +12,10 @@ const MAX_MESSAGE_BYTES: usize = 32 << 10;
 const NO_REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
 
 /// Checks a list of conditions; no two may have the same type.
-pub(crate) fn check(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check(conditions: &List<Condition<'_, '_>>, errors: &mut ErrorList) {
     let mut seen = std::collections::HashSet::new();
     for condition in conditions.elements() {
-        let kind = condition.get("type");
+        let kind = condition.r#type();
         if !seen.insert(kind.text()) {
             errors.push(kind.duplicate());
         }
@@ -23,25 +23,25 @@ pub(crate) fn check(conditions: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_one(condition: &Field<'_, '_>, errors: &mut ErrorList) {
-    condition.get("type").check(names::qualified_name, errors);
-    let status = condition.get("status");
+fn check_one(condition: &Condition<'_, '_>, errors: &mut ErrorList) {
+    condition.r#type().check(names::qualified_name, errors);
+    let status = condition.status();
     if !["False", "True", "Unknown"].contains(&status.text()) {
         errors.push(FieldError::not_supported(status.path(), status.text(), &["False", "True", "Unknown"]));
     }
-    let generation = condition.get("observedGeneration");
+    let generation = condition.observed_generation();
     if generation.number() < 0 {
         errors.push(generation.invalid("must be greater than or equal to zero"));
     }
-    condition.get("lastTransitionTime").check_present(errors);
-    let reason = condition.get("reason");
+    condition.last_transition_time().as_text().check_present(errors);
+    let reason = condition.reason();
     if reason.check_present(errors) {
         if !is_reason(reason.text()) {
             errors.push(reason.invalid(NO_REASON));
         }
         reason.check_length(MAX_REASON_BYTES, errors);
     }
-    condition.get("message").check_length(MAX_MESSAGE_BYTES, errors);
+    condition.message().check_length(MAX_MESSAGE_BYTES, errors);
 }
 
 fn is_reason(text: &str) -> bool {

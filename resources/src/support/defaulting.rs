@@ -32,13 +32,6 @@ pub(crate) fn fill_absent(fields: &mut Fields, name: &str, default: impl Into<Va
     }
 }
 
-/// Sets a number that is unset or 0, for fields whose 0 means unset.
-pub(crate) fn fill_zero(fields: &mut Fields, name: &str, default: i64) {
-    if is_unset(fields.get(name)) || fields.get(name).and_then(Value::as_i64) == Some(0) {
-        fields.insert(name.to_owned(), default.into());
-    }
-}
-
 /// Sets the field at a path if it is unset; creates the objects on the path.
 pub(crate) fn fill_at(object: &mut Object, path: &[&str], default: impl Into<Value>) {
     if is_unset(object.get(path)) {

@@ -7,8 +7,6 @@ use resource_views::View;
 use crate::support::go_text;
 use crate::support::semantic;
 
-pub(crate) use resource_views::Field;
-
 /// A field whose value can be shown as Kubernetes holds it in Go.
 pub(crate) trait ShownAsGo {
     /// Returns the value as messages show one of Kubernetes' internal type (`<core.Taint>`).

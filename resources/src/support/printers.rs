@@ -4,6 +4,8 @@
 
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
+use resource_views::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use resource_views::{Typed as _, View};
 use serde_json::Value;
 
 pub(crate) mod volume;
@@ -140,20 +142,18 @@ pub(crate) fn label_selector(object: &Object, path: &[&str]) -> Value {
 /// A `metav1.LabelSelector` as text.
 pub(crate) fn selector_text(selector: Option<&Value>) -> String {
     let Some(selector) = selector else { return String::new() };
-    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
-    let mut parts: Vec<String> = labels.map(|(key, value)| format!("{key}={}", plain(value))).collect();
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
-    parts.extend(expressions.map(expression_text));
+    let selector = LabelSelector::typed(View::root(selector));
+    let labels = selector.match_labels();
+    let mut parts: Vec<String> = labels.texts().map(|(key, value)| format!("{key}={value}")).collect();
+    parts.extend(selector.match_expressions().elements().map(|expression| expression_text(&expression)));
     parts.sort();
     parts.join(",")
 }
 
-fn expression_text(expression: &Value) -> String {
-    let part = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
-    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-    let values = values.map(plain).collect::<Vec<_>>().join(",");
-    let key = part("key");
-    match part("operator") {
+fn expression_text(expression: &LabelSelectorRequirement<'_, '_>) -> String {
+    let values = expression.values().texts().collect::<Vec<_>>().join(",");
+    let key = expression.key().text();
+    match expression.operator().text() {
         "In" => format!("{key} in ({values})"),
         "NotIn" => format!("{key} notin ({values})"),
         "Exists" => key.to_owned(),

@@ -3,6 +3,7 @@
 //! Kubernetes concept: `Semantic` in `k8s.io/apimachinery/pkg/api/equality`.
 
 use registry_core::schema::Quantity;
+use resource_views::View;
 use serde_json::{Map, Value};
 
 /// Fields that are maps. An empty map is as good as none, but an empty struct is not.
@@ -27,6 +28,11 @@ const AMOUNTS: [&str; 4] = ["limits", "requests", "overhead", "allocatedResource
 /// Whether two values are equal.
 pub(crate) fn equal(left: Option<&Value>, right: Option<&Value>) -> bool {
     equal_at("", left, right)
+}
+
+/// Whether two fields differ.
+pub(crate) fn differ(left: &View<'_, '_>, right: &View<'_, '_>) -> bool {
+    !equal(left.value(), right.value())
 }
 
 fn equal_at(name: &str, left: Option<&Value>, right: Option<&Value>) -> bool {

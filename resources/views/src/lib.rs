@@ -25,15 +25,13 @@
 
 #[macro_use]
 mod declare;
-mod alike;
-pub mod field;
+pub mod alike;
 pub mod generated;
 pub mod scalars;
 pub mod several;
 pub mod slot;
 pub mod view;
 
-pub use field::Field;
 pub use generated::*;
 pub use scalars::{Boolean, Bytes, Double, IntOrString, Integer, Quantity, Raw, Text, Time};
 pub use several::{List, Map};

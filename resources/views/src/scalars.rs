@@ -3,7 +3,6 @@
 use registry_core::api::validation::{ErrorList, FieldError};
 use serde_json::Value;
 
-use crate::field::Field;
 use crate::view::{Typed, View};
 
 view_of! {
@@ -190,7 +189,12 @@ impl<'v> Quantity<'v, '_> {
     }
 }
 
-impl<'v> Time<'v, '_> {
+impl<'v, 'p> Time<'v, 'p> {
+    /// Returns the view of its text.
+    pub fn as_text(&self) -> Text<'v, 'p> {
+        Text::typed(**self)
+    }
+
     /// Returns its text; empty if absent.
     pub fn text(&self) -> &'v str {
         self.any_text()
@@ -231,14 +235,5 @@ impl<'v, 'p> IntOrString<'v, 'p> {
     /// Adds an error if it is a negative number.
     pub fn check_not_negative(&self, errors: &mut ErrorList) {
         self.as_integer().check_not_negative(errors);
-    }
-}
-
-// === impl Raw ===
-
-impl<'v, 'p> Raw<'v, 'p> {
-    /// Returns the field without its type, whose parts are read by their names.
-    pub fn field(&self) -> Field<'v, 'p> {
-        Field::typed(**self)
     }
 }

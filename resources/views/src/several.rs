@@ -77,6 +77,16 @@ impl<'v: 'p, 'p, T: Typed<'v, 'p> + Deref<Target = View<'v, 'p>>> List<T> {
         (**self).all_elements().map(T::typed)
     }
 
+    /// Returns the element of a list that has no other.
+    pub fn only_element(&'p self) -> Option<T> {
+        self.elements().next().filter(|_| self.count() == 1)
+    }
+
+    /// Returns the list as one of structs alike.
+    pub fn seen_as<U: Typed<'v, 'p> + From<T>>(&self) -> List<U> {
+        List::typed(**self)
+    }
+
     /// Adds an error for each element whose key occurred before.
     pub fn check_unique<K: Eq + Hash>(
         &'p self,
@@ -122,6 +132,16 @@ impl<'v: 'p, 'p, T: Typed<'v, 'p> + Deref<Target = View<'v, 'p>>> Map<T> {
     /// Returns the entries; none if it is absent.
     pub fn entries(&'p self) -> impl Iterator<Item = (&'v str, T)> {
         (**self).all_entries().map(|(key, view)| (key, T::typed(view)))
+    }
+
+    /// Returns the entry of a key, which paths show as a field.
+    pub fn entry_as_field(&'p self, key: &'p str) -> T {
+        T::typed((**self).child(key))
+    }
+
+    /// Returns the entry of a key, under the name that paths show.
+    pub fn entry_named(&'p self, key: &str, shown: &'p str) -> T {
+        T::typed((**self).entry_shown_as(key, shown))
     }
 
     /// Returns the entry of a key.

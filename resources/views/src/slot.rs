@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 
 use serde_json::{Map as Entries, Value};
 
-use crate::scalars::{Boolean, IntOrString, Integer, Quantity, Text};
+use crate::scalars::{Boolean, IntOrString, Integer, Quantity, Text, Time};
 use crate::several::{List, Map};
+use crate::view::View;
 
 /// The fields of one JSON object.
 pub type Fields = Entries<String, Value>;
@@ -83,6 +84,14 @@ impl<'m, T> Slot<'m, T> {
         self.fields.remove(self.name)
     }
 
+    /// Sets the field to the value of another, or removes it if that is absent.
+    pub fn copy_from(self, other: &View<'_, '_>) {
+        match other.value() {
+            Some(value) => self.set_value(value.clone()),
+            None => drop(self.remove()),
+        }
+    }
+
     /// Sets the field to a JSON value.
     pub fn set_value(self, value: Value) {
         self.fields.insert(self.name.to_owned(), value);
@@ -137,6 +146,7 @@ settable! {
     Integer: i64
     Boolean: bool
     Quantity: &str
+    Time: &str
 }
 
 impl<'m> Slot<'m, Text<'_, '_>> {
@@ -216,6 +226,13 @@ impl<'m, T: Fill<'m>> Slot<'m, List<T>> {
 }
 
 impl<T> Slot<'_, List<T>> {
+    /// Keeps the elements that a test accepts.
+    pub fn retain(self, test: impl Fn(&View<'_, '_>) -> bool) {
+        if let Some(elements) = self.fields.get_mut(self.name).and_then(Value::as_array_mut) {
+            elements.retain(|element| test(&View::root(element)));
+        }
+    }
+
     /// Appends elements to the list, which is created unless there is one.
     pub fn append(self, mut elements: Vec<Value>) {
         match self.fields.get_mut(self.name).and_then(Value::as_array_mut) {
@@ -230,6 +247,14 @@ impl<'m> Slot<'m, List<Text<'_, '_>>> {
     pub fn texts(self) -> impl Iterator<Item = &'m str> {
         let elements = self.fields.get(self.name).and_then(Value::as_array).into_iter().flatten();
         elements.map(|value| value.as_str().unwrap_or_default())
+    }
+}
+
+impl<'m, T: Fill<'m>> Slot<'m, Map<T>> {
+    /// Returns the values that are objects; none if it is absent.
+    pub fn values(self) -> impl Iterator<Item = T> {
+        let entries = self.fields.get_mut(self.name).and_then(Value::as_object_mut).into_iter().flatten();
+        entries.filter_map(|(_, value)| value.as_object_mut()).map(T::fill)
     }
 }
 

@@ -1,14 +1,19 @@
 //! Comparison of requests and limits with one entry of a limit range.
 
 use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::core::v1::LimitRangeItem;
 
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
 /// Adds a complaint for each request and limit of a container, or of a pod, that is out of bounds.
-pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complaints: &mut Vec<String>) {
-    let kind = super::kind(limit);
-    for (name, bound) in totals::read(limit.get("min")) {
+pub(super) fn check(
+    limit: &LimitRangeItem<'_, '_>,
+    requests: &Amounts,
+    limits: &Amounts,
+    complaints: &mut Vec<String>,
+) {
+    let kind = limit.r#type().text();
+    for (name, bound) in totals::read(limit.min().value()) {
         complaints.extend(below(
             &format!("minimum {name} usage per {kind} is {bound}"),
             &name,
@@ -17,7 +22,7 @@ pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complai
             limits,
         ));
     }
-    for (name, bound) in totals::read(limit.get("max")) {
+    for (name, bound) in totals::read(limit.max().value()) {
         complaints.extend(above(
             &format!("maximum {name} usage per {kind} is {bound}"),
             &name,
@@ -26,23 +31,27 @@ pub(super) fn check(limit: &Value, requests: &Amounts, limits: &Amounts, complai
             limits,
         ));
     }
-    for (name, bound) in totals::read(limit.get("maxLimitRequestRatio")) {
+    for (name, bound) in totals::read(limit.max_limit_request_ratio().value()) {
         let rule = format!("{name} max limit to request ratio per {kind} is {bound}");
         complaints.extend(too_far_apart(&rule, &name, &bound, requests, limits));
     }
 }
 
 /// Adds a complaint for each request of a claim that is out of bounds.
-pub(super) fn check_requests(limit: &Value, requests: &Amounts, complaints: &mut Vec<String>) {
-    let kind = super::kind(limit);
-    for (word, field) in [("minimum", "min"), ("maximum", "max")] {
-        for (name, bound) in totals::read(limit.get(field)) {
+pub(super) fn check_requests(
+    limit: &LimitRangeItem<'_, '_>,
+    requests: &Amounts,
+    complaints: &mut Vec<String>,
+) {
+    let kind = limit.r#type().text();
+    for (word, bounds) in [("minimum", limit.min()), ("maximum", limit.max())] {
+        for (name, bound) in totals::read(bounds.value()) {
             let rule = format!("{word} {name} usage per {kind} is {bound}");
             match requests.get(&name) {
                 None => complaints.push(format!("{rule}.  No request is specified")),
                 Some(amount) => {
                     let order = amount.compare(&bound);
-                    if field == "min" && order.is_lt() || field == "max" && order.is_gt() {
+                    if word == "minimum" && order.is_lt() || word == "maximum" && order.is_gt() {
                         complaints.push(format!("{rule}, but request is {amount}"));
                     }
                 }
@@ -99,12 +108,14 @@ fn too_far_apart(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use resource_views::{Typed as _, View};
+    use serde_json::{Value, json};
 
     #[test]
     fn each_bound_is_told_with_what_breaks_it() {
         let complaints = |limit: Value, requests: Value, limits: Value| {
             let mut found = Vec::new();
+            let limit = LimitRangeItem::typed(View::root(&limit));
             check(&limit, &totals::read(Some(&requests)), &totals::read(Some(&limits)), &mut found);
             found
         };

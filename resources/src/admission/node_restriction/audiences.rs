@@ -8,6 +8,7 @@ use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
@@ -110,7 +111,7 @@ impl Audiences {
         audience: &str,
     ) -> Result<bool, AudienceError> {
         let mut errors = Vec::new();
-        for volume in pod.get(&["spec", "volumes"]).and_then(Value::as_array).into_iter().flatten() {
+        for volume in Pod(pod).spec().volumes().value().and_then(Value::as_array).into_iter().flatten() {
             if projects(volume, audience) {
                 return Ok(true);
             }

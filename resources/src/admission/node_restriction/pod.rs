@@ -2,6 +2,7 @@
 
 use registry_core::admission::Operation;
 use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use super::super::references;
@@ -61,7 +62,7 @@ impl NodeRestriction {
     /// Checks that a pod belongs to the node, and to nothing else: it is deleted with it.
     async fn check_owner(&self, write: &Write<'_>, pod: &Object) -> Result<(), StatusError> {
         let node = write.node;
-        let owners = pod.get(&["metadata", "ownerReferences"]).and_then(Value::as_array);
+        let owners = Pod(pod).metadata().owner_references().value().and_then(Value::as_array);
         let owner = match owners.map(Vec::as_slice).unwrap_or_default() {
             [owner] => owner,
             [] => {
@@ -98,7 +99,7 @@ impl NodeRestriction {
 
 /// Returns the name of the node that a pod is bound to.
 pub(super) fn node_of(pod: &Object) -> &str {
-    pod.get_str(&["spec", "nodeName"]).unwrap_or_default()
+    Pod(pod).spec().node_name().text()
 }
 
 /// Checks a report of a pod's status.
@@ -109,13 +110,11 @@ pub(super) fn check_status(write: &Write<'_>) -> Result<(), StatusError> {
         return Err(write.refused(format!("unexpected operation {:?}", write.attributes.operation.as_str())));
     };
     let claims = |pod: &Object| {
-        let statuses = pod.get(&["status", "resourceClaimStatuses"]).and_then(Value::as_array);
+        let statuses = Pod(pod).status().resource_claim_statuses().value().and_then(Value::as_array);
         let fields = |status: &Value| ["name", "resourceClaimName"].map(|field| status.get(field).cloned());
         statuses.into_iter().flatten().map(fields).collect::<Vec<_>>()
     };
-    let extended = |pod: &Object| {
-        pod.get(&["status", "extendedResourceClaimStatus"]).filter(|status| !status.is_null()).cloned()
-    };
+    let extended = |pod: &Object| Pod(pod).status().extended_resource_claim_status().value().cloned();
     let labels = |pod: &Object| {
         let mut labels: Vec<_> =
             pod.labels().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

@@ -2,6 +2,7 @@
 
 use registry_core::admission::Operation;
 use registry_core::api::{Object, Reason, StatusError};
+use resource_views::core::v1::Pod;
 
 use super::pod::{is_mirror, node_of};
 use super::{NodeRestriction, Write};
@@ -72,7 +73,7 @@ impl NodeRestriction {
             return Err(write.refused(format!("pod {pod_name:?} is a mirror pod")));
         }
         let account = named("serviceAccountName");
-        let own = pod.get_str(&["spec", "serviceAccountName"]).unwrap_or_default();
+        let own = Pod(&pod).spec().service_account_name().text();
         if account == own {
             return Ok(());
         }

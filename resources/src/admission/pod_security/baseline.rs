@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::support::field::Field;
+use resource_views::alike::AnySecurityContext;
 
 use super::checks::{Check, PodView, Setters, Texts, Violation, plural, quoted};
 use super::policy::{Level, Version};
@@ -80,14 +80,14 @@ fn apparmor(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut values = BTreeSet::new();
     pod.each_context(|who, context| {
-        let profile = context.get("appArmorProfile");
-        let kind = profile.get("type").text();
+        let profile = context.app_armor_profile();
+        let kind = profile.r#type().text();
         if profile.exists() && !matches!(kind, "RuntimeDefault" | "Localhost") {
             setters.add(who);
             values.insert(kind.to_owned());
         }
     });
-    let annotations = pod.metadata.get("annotations");
+    let annotations = pod.metadata.annotations();
     let mut bad: Vec<String> = annotations
         .texts()
         .filter(|(key, value)| {
@@ -117,13 +117,12 @@ pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Opt
     let mut setters = Setters::default();
     let mut added = Texts::new();
     pod.each_container(|name, container| {
-        let context = container.get("securityContext");
-        let capabilities = context.get("capabilities");
+        let context = container.security_context();
         for capability in
-            capabilities.get("add").elements().filter(|capability| !allowed.contains(&capability.text()))
+            context.capabilities().add().texts().filter(|capability| !allowed.contains(capability))
         {
             setters.add(Some(name));
-            added.insert(capability.text());
+            added.insert(capability);
         }
     });
     let who = setters.text()?;
@@ -131,21 +130,23 @@ pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Opt
 }
 
 fn host_namespaces(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+    let fields = [pod.spec.host_network(), pod.spec.host_pid(), pod.spec.host_ipc()];
     let shared: Vec<String> = ["hostNetwork", "hostPID", "hostIPC"]
         .iter()
-        .filter(|field| pod.spec.get(field).is_true())
-        .map(|field| format!("{field}=true"))
+        .zip(fields)
+        .filter(|(_, field)| field.is_true())
+        .map(|(name, _)| format!("{name}=true"))
         .collect();
     (!shared.is_empty())
         .then(|| Violation { reason: "host namespaces".to_owned(), detail: shared.join(", ") })
 }
 
 fn host_paths(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
-    let volumes = pod.spec.get("volumes");
+    let volumes = pod.spec.volumes();
     let names: Vec<&str> = volumes
         .elements()
-        .filter(|volume| volume.get("hostPath").exists())
-        .map(|volume| volume.get("name").text())
+        .filter(|volume| volume.host_path().exists())
+        .map(|volume| volume.name().text())
         .collect();
     let word = plural(names.len(), "volume", "volumes");
     (!names.is_empty()).then(|| Violation {
@@ -158,8 +159,8 @@ fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut ports = BTreeSet::new();
     pod.each_container(|name, container| {
-        for port in container.get("ports").elements() {
-            if let Some(number) = port.get("hostPort").integer().filter(|number| *number != 0) {
+        for port in container.ports().elements() {
+            if let Some(number) = port.host_port().integer().filter(|number| *number != 0) {
                 setters.add(Some(name));
                 ports.insert(number.to_string());
             }
@@ -171,27 +172,24 @@ fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     Violation::by(&setters, "hostPort", |who| format!("{who} {verb} {word} {ports}"))
 }
 
-fn probed_hosts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
+fn probed_hosts<'v>(pod: &PodView<'v, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut hosts = Texts::new();
     pod.each_container(|name, container| {
-        let lifecycle = container.get("lifecycle");
-        let handlers = [
-            container.get("livenessProbe"),
-            container.get("readinessProbe"),
-            container.get("startupProbe"),
-            lifecycle.get("postStart"),
-            lifecycle.get("preStop"),
-        ];
-        for handler in &handlers {
-            for action in ["httpGet", "tcpSocket"] {
-                let action = handler.get(action);
-                let host = action.get("host").text();
-                if !host.is_empty() {
-                    setters.add(Some(name));
-                    hosts.insert(host);
-                }
+        let mut add = |host: &'v str| {
+            if !host.is_empty() {
+                setters.add(Some(name));
+                hosts.insert(host);
             }
+        };
+        for probe in [container.liveness_probe(), container.readiness_probe(), container.startup_probe()] {
+            add(probe.http_get().host().text());
+            add(probe.tcp_socket().host().text());
+        }
+        let lifecycle = container.lifecycle();
+        for handler in [lifecycle.post_start(), lifecycle.pre_stop()] {
+            add(handler.http_get().host().text());
+            add(handler.tcp_socket().host().text());
         }
     });
     setters.sort();
@@ -203,8 +201,7 @@ fn probed_hosts(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
 fn privileged(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     pod.each_container(|name, container| {
-        let context = container.get("securityContext");
-        if context.get("privileged").is_true() {
+        if container.security_context().privileged().is_true() {
             setters.add(Some(name));
         }
     });
@@ -223,8 +220,7 @@ pub(super) fn every_proc_mount(pod: &PodView<'_, '_>, _: Version) -> Option<Viol
     let mut setters = Setters::default();
     let mut kinds = Texts::new();
     pod.each_container(|name, container| {
-        let context = container.get("securityContext");
-        let kind = context.get("procMount").text();
+        let kind = container.security_context().proc_mount().text();
         if !matches!(kind, "" | "Default") {
             setters.add(Some(name));
             kinds.insert(kind);
@@ -241,10 +237,10 @@ fn selinux(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let mut sets_user = false;
     let mut sets_role = false;
     pod.each_context(|who, context| {
-        let options = context.get("seLinuxOptions");
-        let kind = options.get("type").text();
-        let user = options.get("user").text();
-        let role = options.get("role").text();
+        let options = context.se_linux_options();
+        let kind = options.r#type().text();
+        let user = options.user().text();
+        let role = options.role().text();
         let is_allowed =
             |(allowed, since): &(&str, u32)| *allowed == kind && version >= Version::Minor(*since);
         let bad_kind = !SELINUX_TYPES.iter().any(is_allowed);
@@ -295,7 +291,7 @@ fn seccomp(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
 fn seccomp_annotations(pod: &PodView<'_, '_>) -> Option<Violation> {
     let mut keys = vec![SECCOMP_ANNOTATION.to_owned()];
     pod.each_container(|name, _| keys.push(format!("{SECCOMP_CONTAINER_ANNOTATION}{name}")));
-    let annotations = pod.metadata.get("annotations");
+    let annotations = pod.metadata.annotations();
     let selected: BTreeMap<&str, &str> = annotations.texts().collect();
     let is_safe = |profile: &str| {
         matches!(profile, "runtime/default" | "docker/default") || profile.starts_with("localhost/")
@@ -315,9 +311,9 @@ fn seccomp_annotations(pod: &PodView<'_, '_>) -> Option<Violation> {
 }
 
 /// Returns the type of the seccomp profile that a security context selects, if any.
-pub(super) fn seccomp_type<'v>(context: &Field<'v, '_>) -> Option<&'v str> {
-    let profile = context.get("seccompProfile");
-    profile.exists().then(|| profile.get("type").text())
+pub(super) fn seccomp_type<'v>(context: &AnySecurityContext<'v, '_>) -> Option<&'v str> {
+    let profile = context.seccomp_profile();
+    profile.exists().then(|| profile.r#type().text())
 }
 
 /// Whether a type of seccomp profile restricts anything.
@@ -326,12 +322,12 @@ pub(super) fn is_seccomp_safe(kind: &str) -> bool {
 }
 
 fn sysctls(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
-    let context = pod.spec.get("securityContext");
+    let context = pod.spec.security_context();
     let allowed =
         |name: &str| SYSCTLS.iter().any(|(known, since)| *known == name && version >= Version::Minor(*since));
-    let list = context.get("sysctls");
+    let list = context.sysctls();
     let forbidden: Vec<&str> =
-        list.elements().map(|sysctl| sysctl.get("name").text()).filter(|name| !allowed(name)).collect();
+        list.elements().map(|sysctl| sysctl.name().text()).filter(|name| !allowed(name)).collect();
     (!forbidden.is_empty())
         .then(|| Violation { reason: "forbidden sysctls".to_owned(), detail: forbidden.join(", ") })
 }
@@ -339,8 +335,7 @@ fn sysctls(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
 fn host_processes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     pod.each_context(|who, context| {
-        let options = context.get("windowsOptions");
-        if options.get("hostProcess").is_true() {
+        if context.windows_options().host_process().is_true() {
             setters.add(who);
         }
     });

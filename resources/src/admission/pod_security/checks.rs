@@ -3,14 +3,16 @@
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
-use crate::support::field::Field;
+use resource_views::alike::AnySecurityContext;
+use resource_views::core::v1::{Container, PodSpec};
+use resource_views::meta::v1::ObjectMeta;
 
 use super::policy::{Level, Version};
 
 /// A pod, or a pod template.
 pub(super) struct PodView<'v, 'p> {
-    pub(super) metadata: &'p Field<'v, 'p>,
-    pub(super) spec: &'p Field<'v, 'p>,
+    pub(super) metadata: &'p ObjectMeta<'v, 'p>,
+    pub(super) spec: &'p PodSpec<'v, 'p>,
 }
 
 /// One check.
@@ -48,29 +50,29 @@ impl Violation {
 
 impl<'v> PodView<'v, '_> {
     /// Calls `visit` with every container.
-    pub(super) fn each_container(&self, mut visit: impl FnMut(&'v str, &Field<'v, '_>)) {
-        for list in ["initContainers", "containers", "ephemeralContainers"] {
-            for container in self.spec.get(list).elements() {
-                visit(container.get("name").text(), &container);
+    pub(super) fn each_container(&self, mut visit: impl FnMut(&'v str, &Container<'v, '_>)) {
+        let spec = self.spec;
+        for list in [spec.init_containers(), spec.containers(), spec.ephemeral_containers().seen_as()] {
+            for container in list.elements() {
+                visit(container.name().text(), &container);
             }
         }
     }
 
     /// Calls `visit` with the security contexts of the pod (`None`) and of the containers (by name), where present.
-    pub(super) fn each_context(&self, mut visit: impl FnMut(Option<&'v str>, &Field<'v, '_>)) {
-        visit(None, &self.spec.get("securityContext"));
-        self.each_container(|name, container| visit(Some(name), &container.get("securityContext")));
+    pub(super) fn each_context(&self, mut visit: impl FnMut(Option<&'v str>, &AnySecurityContext<'v, '_>)) {
+        visit(None, &self.spec.security_context().into());
+        self.each_container(|name, container| visit(Some(name), &container.security_context().into()));
     }
 
     /// Whether the pod declares that it runs on Windows.
     pub(super) fn is_windows(&self) -> bool {
-        let system = self.spec.get("os");
-        system.get("name").text() == "windows"
+        self.spec.os().name().text() == "windows"
     }
 
     /// Whether the pod has a user namespace of its own.
     pub(super) fn has_own_users(&self) -> bool {
-        self.spec.get("hostUsers").value().and_then(serde_json::Value::as_bool) == Some(false)
+        self.spec.host_users().truth() == Some(false)
     }
 }
 

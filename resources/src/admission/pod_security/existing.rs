@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use registry_core::api::Object;
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use super::pod_violations;
@@ -19,7 +20,7 @@ pub(super) const TIME: Duration = Duration::from_secs(1);
 pub(super) fn prioritized(pods: Vec<&Object>) -> Vec<&Object> {
     let mut known = HashSet::new();
     let mut is_first = |pod: &&Object| {
-        let owners = pod.get(&["metadata", "ownerReferences"]).and_then(Value::as_array);
+        let owners = Pod(pod).metadata().owner_references().value().and_then(Value::as_array);
         let is_controller = |owner: &&Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
         let controller = owners.into_iter().flatten().find(is_controller);
         controller.is_none_or(|owner| known.insert(owner.get("uid").map(Value::to_string)))

@@ -53,8 +53,7 @@ fn escalation(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     }
     let mut setters = Setters::default();
     pod.each_container(|name, container| {
-        let context = container.get("securityContext");
-        if context.get("allowPrivilegeEscalation").value() != Some(&Value::Bool(false)) {
+        if container.security_context().allow_privilege_escalation().truth() != Some(false) {
             setters.add(Some(name));
         }
     });
@@ -69,9 +68,7 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     }
     let mut system_writers = Setters::default();
     pod.each_container(|name, container| {
-        let context = container.get("securityContext");
-        let capabilities = context.get("capabilities");
-        if !capabilities.get("drop").elements().any(|capability| capability.text() == "ALL") {
+        if !container.security_context().capabilities().drop().texts().any(|name| name == "ALL") {
             system_writers.add(Some(name));
         }
     });
@@ -87,12 +84,12 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
 fn volumes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut names = Vec::new();
     let mut kinds = Texts::new();
-    let volumes = pod.spec.get("volumes");
+    let volumes = pod.spec.volumes();
     for volume in volumes.elements() {
-        let other =
-            volume.entries().map(|(kind, _)| kind).find(|kind| *kind != "name" && !VOLUMES.contains(kind));
-        if let Some(kind) = other {
-            names.push(volume.get("name").text());
+        let fields = volume.value().and_then(Value::as_object).into_iter().flatten();
+        let mut kinds_of_source = fields.map(|(field, _)| field.as_str()).filter(|field| *field != "name");
+        if let Some(kind) = kinds_of_source.find(|kind| !VOLUMES.contains(kind)) {
+            names.push(volume.name().text());
             kinds.insert(kind);
         }
     }
@@ -114,7 +111,7 @@ fn non_root(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let mut implicit = Setters::default();
     let mut of_pod = None;
     pod.each_context(|who, context| {
-        let own = context.get("runAsNonRoot").value().and_then(Value::as_bool);
+        let own = context.run_as_non_root().truth();
         match (who, own) {
             (_, Some(false)) => explicit.add(who),
             (None, _) => of_pod = own,
@@ -136,7 +133,7 @@ fn users(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     }
     let mut setters = Setters::default();
     pod.each_context(|who, context| {
-        if context.get("runAsUser").integer() == Some(0) {
+        if context.run_as_user().integer() == Some(0) {
             setters.add(who);
         }
     });

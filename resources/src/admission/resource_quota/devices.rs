@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::alike::AnyDeviceRequest;
+use resource_views::core::v1::Pod;
+use resource_views::resource::v1::{DeviceClass, ResourceClaim};
 
 use super::usage;
 use crate::api::core::pod_spec::totals::Amounts;
@@ -59,7 +61,7 @@ impl DeviceLookup {
     pub(super) async fn for_claim(&self, namespace: &str, claim: &Object) -> Result<Devices, StatusError> {
         let mut extended = BTreeMap::new();
         for class in self.classes.all().await? {
-            if let Some(resource) = class.get_str(&["spec", "extendedResourceName"]) {
+            if let Some(resource) = DeviceClass(&class).spec().extended_resource_name().optional_text() {
                 extended.insert(class.name().to_owned(), resource.to_owned());
             }
         }
@@ -74,7 +76,8 @@ impl DeviceLookup {
         let Some(pod) = self.pods.get(namespace, name).await?.filter(|pod| pod.uid() == uid) else {
             return Ok(None);
         };
-        let known = pod.get_str(&["status", "extendedResourceClaimStatus", "resourceClaimName"]);
+        let status = Pod(&pod).status();
+        let known = status.extended_resource_claim_status().resource_claim_name().optional_text();
         if let Some(known) = known {
             return Ok((known == claim.name()).then_some(pod));
         }
@@ -95,12 +98,12 @@ fn pod_owner(claim: &Object) -> Option<(&str, &str)> {
     if !claim.annotations().any(|(key, value)| key == FOR_POD && value == "true") {
         return None;
     }
-    let owners = claim.get(&["metadata", "ownerReferences"]).and_then(Value::as_array)?;
-    let is_controller = |owner: &&Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
-    let owner = owners.iter().find(is_controller)?;
-    let text = |field: &str| owner.get(field).and_then(Value::as_str);
-    (text("kind") == Some("Pod") && text("apiVersion") == Some("v1")).then_some(())?;
-    Some((text("uid")?, text("name")?))
+    let metadata = ResourceClaim(claim).metadata();
+    let owners = metadata.owner_references();
+    let owner = owners.elements().find(|owner| owner.controller().is_true())?;
+    let is_pod = owner.kind().text() == "Pod" && owner.api_version().text() == "v1";
+    let (uid, name) = (owner.uid().optional_text()?, owner.name().optional_text()?);
+    is_pod.then_some((uid, name))
 }
 
 // === impl Devices ===
@@ -121,20 +124,20 @@ impl Devices {
     /// Returns the usage of a claim beside its count.
     pub(super) fn claim_usage(&self, claim: &Object) -> Amounts {
         let mut by_class: BTreeMap<&str, u64> = BTreeMap::new();
-        let requests = claim.get(&["spec", "devices", "requests"]).and_then(Value::as_array);
-        for request in requests.into_iter().flatten() {
-            let alternatives = request.get("firstAvailable").and_then(Value::as_array);
-            if let Some(alternatives) = alternatives.filter(|all| !all.is_empty()) {
-                // Only one of them is allocated: the most that it may be.
-                let mut most: BTreeMap<&str, u64> = BTreeMap::new();
-                for (class, count) in alternatives.iter().filter_map(requested) {
+        let spec = ResourceClaim(claim).spec();
+        for request in spec.devices().requests().elements() {
+            // Only one of the alternatives is allocated: the most that it may be.
+            let mut most: BTreeMap<&str, u64> = BTreeMap::new();
+            for alternative in request.first_available().elements() {
+                if let Some((class, count)) = requested(&alternative.into()) {
                     let known = most.entry(class).or_default();
                     *known = count.max(*known);
                 }
-                for (class, count) in most {
-                    add(&mut by_class, class, count);
-                }
-            } else if let Some((class, count)) = request.get("exactly").and_then(requested) {
+            }
+            if request.first_available().is_empty() {
+                most.extend(requested(&request.exactly().into()));
+            }
+            for (class, count) in most {
                 add(&mut by_class, class, count);
             }
         }
@@ -167,11 +170,11 @@ fn add<'c>(to: &mut BTreeMap<&'c str, u64>, class: &'c str, count: u64) {
 }
 
 /// Returns the class and the number of devices of a request.
-fn requested(request: &Value) -> Option<(&str, u64)> {
-    let class = request.get("deviceClassName").and_then(Value::as_str)?;
-    let count = match request.get("allocationMode").and_then(Value::as_str) {
-        Some("All") => ALL_DEVICES,
-        Some("ExactCount") => request.get("count").and_then(Value::as_u64).unwrap_or_default(),
+fn requested<'v>(request: &AnyDeviceRequest<'v, '_>) -> Option<(&'v str, u64)> {
+    let class = request.device_class_name().optional_text()?;
+    let count = match request.allocation_mode().text() {
+        "All" => ALL_DEVICES,
+        "ExactCount" => u64::try_from(request.count().number()).unwrap_or(0),
         _ => 0,
     };
     Some((class, count))

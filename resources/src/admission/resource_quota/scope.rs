@@ -1,6 +1,10 @@
 //! Scopes of quotas.
 
 use registry_core::api::{GroupResource, Object};
+use resource_views::core::v1::{
+    PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm, ScopedResourceSelectorRequirement,
+};
+use resource_views::{Typed as _, View};
 use serde_json::{Value, json};
 
 use super::usage::{CLAIMS, PODS, has_deadline};
@@ -21,21 +25,22 @@ pub(super) fn matches(scopes: &[Value], resource: GroupResource, object: &Object
 
 /// Whether an object is in a scope. Only pods and claims of volumes have scopes.
 pub(super) fn is_in(resource: GroupResource, object: &Object, requirement: &Value) -> bool {
-    let text = |field: &str| requirement.get(field).and_then(Value::as_str).unwrap_or_default();
+    let requirement = &typed(requirement);
     if resource == CLAIMS {
-        return text("scopeName") == "VolumeAttributesClass" && has_attributes_class(object, requirement);
+        return requirement.scope_name().text() == "VolumeAttributesClass"
+            && has_attributes_class(object, requirement);
     }
     if resource != PODS {
         return false;
     }
-    match text("scopeName") {
+    match requirement.scope_name().text() {
         "Terminating" => has_deadline(object),
         "NotTerminating" => !has_deadline(object),
         "BestEffort" => quality_of_service(object) == "BestEffort",
         "NotBestEffort" => quality_of_service(object) != "BestEffort",
         "PriorityClass" => {
-            let class = object.get_str(&["spec", "priorityClassName"]).filter(|class| !class.is_empty());
-            is_selected(class, requirement)
+            let class = Pod(object).spec().priority_class_name().text();
+            is_selected(Some(class).filter(|class| !class.is_empty()), requirement)
         }
         "CrossNamespacePodAffinity" => looks_elsewhere(object),
         _ => false,
@@ -44,32 +49,32 @@ pub(super) fn is_in(resource: GroupResource, object: &Object, requirement: &Valu
 
 /// Returns a requirement as messages show it: `{PriorityClass In [a b]}`.
 pub(super) fn shown(requirement: &Value) -> String {
-    let text = |field: &str| requirement.get(field).and_then(Value::as_str).unwrap_or_default();
-    let values = requirement.get("values").and_then(Value::as_array).into_iter().flatten();
-    let values: Vec<&str> = values.filter_map(Value::as_str).collect();
-    format!("{{{} {} [{}]}}", text("scopeName"), text("operator"), values.join(" "))
+    let requirement = typed(requirement);
+    let (scope, operator) = (requirement.scope_name(), requirement.operator());
+    let values: Vec<&str> = requirement.values().texts().collect();
+    format!("{{{} {} [{}]}}", scope.text(), operator.text(), values.join(" "))
 }
 
 /// Whether a claim has, had, or is getting a class that a requirement selects.
-fn has_attributes_class(claim: &Object, requirement: &Value) -> bool {
+fn has_attributes_class(claim: &Object, requirement: &ScopedResourceSelectorRequirement<'_, '_>) -> bool {
+    let (spec, status) = (PersistentVolumeClaim(claim).spec(), PersistentVolumeClaim(claim).status());
     let classes = [
-        &["spec", "volumeAttributesClassName"][..],
-        &["status", "currentVolumeAttributesClassName"],
-        &["status", "modifyVolumeStatus", "targetVolumeAttributesClassName"],
+        spec.volume_attributes_class_name().text(),
+        status.current_volume_attributes_class_name().text(),
+        status.modify_volume_status().target_volume_attributes_class_name().text(),
     ];
-    let classes = classes.iter().filter_map(|path| claim.get_str(path)).filter(|class| !class.is_empty());
-    let classes: Vec<&str> = classes.collect();
-    if classes.is_empty() {
+    let mut classes = classes.into_iter().filter(|class| !class.is_empty()).peekable();
+    if classes.peek().is_none() {
         return is_selected(None, requirement);
     }
-    classes.into_iter().any(|class| is_selected(Some(class), requirement))
+    classes.any(|class| is_selected(Some(class), requirement))
 }
 
 /// Whether a requirement selects a class, or objects without one.
-fn is_selected(class: Option<&str>, requirement: &Value) -> bool {
-    let values = requirement.get("values").and_then(Value::as_array);
-    let listed = || values.is_some_and(|all| all.iter().any(|value| value.as_str() == class));
-    match requirement.get("operator").and_then(Value::as_str).unwrap_or_default() {
+fn is_selected(class: Option<&str>, requirement: &ScopedResourceSelectorRequirement<'_, '_>) -> bool {
+    let values = requirement.values();
+    let listed = || values.texts().any(|value| Some(value) == class);
+    match requirement.operator().text() {
         "Exists" => class.is_some(),
         "DoesNotExist" => class.is_none(),
         "In" => class.is_some() && listed(),
@@ -80,14 +85,19 @@ fn is_selected(class: Option<&str>, requirement: &Value) -> bool {
 
 /// Whether any of the pod's affinity terms names namespaces.
 fn looks_elsewhere(pod: &Object) -> bool {
-    ["podAffinity", "podAntiAffinity"].iter().any(|affinity| {
-        let terms = |field: &str| pod.get(&["spec", "affinity", affinity, field]).and_then(Value::as_array);
-        let required = terms("requiredDuringSchedulingIgnoredDuringExecution").into_iter().flatten();
-        let preferred = terms("preferredDuringSchedulingIgnoredDuringExecution").into_iter().flatten();
-        required.chain(preferred.filter_map(|term| term.get("podAffinityTerm"))).any(|term| {
-            let names =
-                term.get("namespaces").and_then(Value::as_array).is_some_and(|names| !names.is_empty());
-            names || term.get("namespaceSelector").is_some_and(|selector| !selector.is_null())
-        })
+    let names_namespaces =
+        |term: &PodAffinityTerm<'_, '_>| !term.namespaces().is_empty() || term.namespace_selector().exists();
+    let spec = Pod(pod).spec();
+    let affinity = spec.affinity();
+    let kinds: [PodAffinity<'_, '_>; 2] = [affinity.pod_affinity(), affinity.pod_anti_affinity().into()];
+    kinds.iter().any(|affinity| {
+        let required = affinity.required_during_scheduling_ignored_during_execution();
+        let preferred = affinity.preferred_during_scheduling_ignored_during_execution();
+        required.elements().any(|term| names_namespaces(&term))
+            || preferred.elements().any(|term| names_namespaces(&term.pod_affinity_term()))
     })
+}
+
+fn typed(requirement: &Value) -> ScopedResourceSelectorRequirement<'_, '_> {
+    ScopedResourceSelectorRequirement::typed(View::root(requirement))
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use registry_core::api::{GroupResource, Object, time};
 use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::core::v1::{Pod, Service};
 
 use super::super::default_class::class_of;
 use super::devices::{self, Devices};
@@ -166,7 +166,7 @@ pub(super) fn pod_usage(pod: &Object) -> Amounts {
 
 /// Whether a pod has terminated, or should have: its node may be gone.
 fn is_over(pod: &Object) -> bool {
-    if matches!(pod.get_str(&["status", "phase"]), Some("Failed" | "Succeeded")) {
+    if matches!(Pod(pod).status().phase().optional_text(), Some("Failed" | "Succeeded")) {
         return true;
     }
     let deletion = pod.deletion_timestamp().and_then(|text| text.parse::<jiff::Timestamp>().ok());
@@ -204,13 +204,11 @@ fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
 }
 
 fn service_usage(service: &Object) -> Amounts {
-    let kind = service.get_str(&["spec", "type"]).unwrap_or_default();
-    let ports =
-        service.get(&["spec", "ports"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let fixed =
-        ports.iter().filter(|port| port.get("nodePort").and_then(Value::as_i64).unwrap_or_default() != 0);
-    let allocates = service.get(&["spec", "allocateLoadBalancerNodePorts"]) != Some(&Value::Bool(false));
-    let (node_ports, balancers) = match kind {
+    let spec = Service(service).spec();
+    let ports = spec.ports();
+    let fixed = ports.elements().filter(|port| port.node_port().number() != 0);
+    let allocates = spec.allocate_load_balancer_node_ports().truth() != Some(false);
+    let (node_ports, balancers) = match spec.r#type().text() {
         "NodePort" => (ports.len(), 0),
         "LoadBalancer" if allocates => (ports.len(), 1),
         "LoadBalancer" => (fixed.count(), 1),
@@ -257,11 +255,13 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
         return None;
     }
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for list in ["containers", "initContainers"] {
-        for container in pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten() {
-            let amounts = |of: &str| totals::read(container.pointer(&format!("/resources/{of}")));
-            let said = computed(&amounts("requests"), &amounts("limits"));
-            let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
+    let spec = Pod(pod).spec();
+    for list in [spec.containers(), spec.init_containers()] {
+        for container in list.elements() {
+            let resources = container.resources();
+            let requests = totals::read(resources.requests().value());
+            let said = computed(&requests, &totals::read(resources.limits().value()));
+            let name = container.name().text();
             let unsaid = HAS_TO_BE_SAID
                 .iter()
                 .filter(|resource| hard.contains_key(**resource) && !said.contains_key(**resource));
@@ -279,5 +279,5 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
 
 /// Whether a pod has a deadline: whether it is in the scope `Terminating`.
 pub(super) fn has_deadline(pod: &Object) -> bool {
-    pod.get_i64(&["spec", "activeDeadlineSeconds"]).is_some_and(|seconds| seconds >= 0)
+    Pod(pod).spec().active_deadline_seconds().integer().is_some_and(|seconds| seconds >= 0)
 }

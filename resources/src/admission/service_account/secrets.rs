@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use registry_core::admission::Attributes;
 use registry_core::api::{Object, StatusError};
-use serde_json::Value;
+use resource_views::List;
+use resource_views::core::v1::{Container, Pod, PodSpec, ServiceAccount};
 
 use super::super::refusal::{failed, forbidden};
 
@@ -31,33 +32,30 @@ pub(super) fn check(
     if !matches!(mark, Some("1" | "t" | "T" | "true" | "TRUE" | "True")) {
         return Ok(());
     }
-    let mountable = names(account.0.get("secrets"));
+    let secrets = ServiceAccount(account).secrets();
+    let mountable: Mountable<'_> =
+        secrets.elements().filter_map(|secret| secret.name().optional_text()).collect();
+    let spec = Pod(pod).spec();
+    let in_containers = |containers: List<Container<'_, '_>>, word: &str| {
+        containers.elements().find_map(|container| refused_in(&container, account, &mountable, word))
+    };
     match scope {
         Scope::EphemeralContainers => {
-            let refused =
-                refused_in_containers(pod, account, &mountable, "ephemeralContainers", "ephemeral container");
+            let refused = in_containers(spec.ephemeral_containers().seen_as(), "ephemeral container");
             refused.map_or(Ok(()), |why| Err(failed(why)))
         }
         Scope::Pod => {
-            let refused = refused_in_volumes(pod, account, &mountable)
-                .or_else(|| {
-                    refused_in_containers(pod, account, &mountable, "initContainers", "init container")
-                })
-                .or_else(|| refused_in_containers(pod, account, &mountable, "containers", "container"))
-                .or_else(|| refused_image_pull_secrets(pod, account));
+            let refused = refused_in_volumes(&spec, account, &mountable)
+                .or_else(|| in_containers(spec.init_containers(), "init container"))
+                .or_else(|| in_containers(spec.containers(), "container"))
+                .or_else(|| refused_image_pull_secrets(&spec, account));
             refused.map_or(Ok(()), |why| Err(forbidden(attributes, Some(pod), why)))
         }
     }
 }
 
-fn names(list: Option<&Value>) -> HashSet<&str> {
-    let entries = list.and_then(Value::as_array).into_iter().flatten();
-    entries.filter_map(|entry| entry.get("name")?.as_str()).collect()
-}
-
-fn list<'p>(pod: &'p Object, field: &str) -> impl Iterator<Item = &'p Value> {
-    pod.get(&["spec", field]).and_then(Value::as_array).into_iter().flatten()
-}
+/// The names of the secrets that pods of an account may use.
+type Mountable<'v> = HashSet<&'v str>;
 
 fn refusal(what: &str, secret: &str, account: &Object) -> String {
     format!(
@@ -66,43 +64,41 @@ fn refusal(what: &str, secret: &str, account: &Object) -> String {
     )
 }
 
-fn refused_in_volumes(pod: &Object, account: &Object, mountable: &HashSet<&str>) -> Option<String> {
-    let mut used = list(pod, "volumes")
-        .filter_map(|volume| volume.get("secret").filter(|secret| !secret.is_null()))
-        .map(|secret| secret.get("secretName").and_then(Value::as_str).unwrap_or_default());
+fn refused_in_volumes(spec: &PodSpec<'_, '_>, account: &Object, mountable: &Mountable<'_>) -> Option<String> {
+    let volumes = spec.volumes();
+    let mut used = volumes.elements().filter_map(|volume| {
+        let secret = volume.secret();
+        secret.exists().then(|| secret.secret_name().text())
+    });
     used.find(|name| !mountable.contains(name)).map(|name| refusal("volume with", name, account))
 }
 
-fn refused_in_containers(
-    pod: &Object,
+fn refused_in(
+    container: &Container<'_, '_>,
     account: &Object,
-    mountable: &HashSet<&str>,
-    field: &str,
+    mountable: &Mountable<'_>,
     word: &str,
 ) -> Option<String> {
-    list(pod, field).find_map(|container| {
-        let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
-        let variables = container.get("env").and_then(Value::as_array).into_iter().flatten();
-        let of_variables = variables.filter_map(|variable| {
-            let secret = variable.pointer("/valueFrom/secretKeyRef/name")?.as_str()?;
-            let own = variable.get("name").and_then(Value::as_str).unwrap_or_default();
-            Some((format!("{word} {name} with envVar {own} referencing"), secret))
-        });
-        let sources = container.get("envFrom").and_then(Value::as_array).into_iter().flatten();
-        let of_sources = sources.filter_map(|source| {
-            let secret = source.pointer("/secretRef/name")?.as_str()?;
-            Some((format!("{word} {name} with envFrom referencing"), secret))
-        });
-        let (what, secret) = of_variables.chain(of_sources).find(|(_, name)| !mountable.contains(name))?;
-        Some(refusal(&what, secret, account))
-    })
+    let name = container.name().text();
+    for variable in container.env().elements() {
+        let secret = variable.value_from().secret_key_ref().name().optional_text();
+        if let Some(secret) = secret.filter(|secret| !mountable.contains(secret)) {
+            let what = format!("{word} {name} with envVar {} referencing", variable.name().text());
+            return Some(refusal(&what, secret, account));
+        }
+    }
+    let sources = container.env_from();
+    let mut used = sources.elements().filter_map(|source| source.secret_ref().name().optional_text());
+    let secret = used.find(|secret| !mountable.contains(secret))?;
+    Some(refusal(&format!("{word} {name} with envFrom referencing"), secret, account))
 }
 
-fn refused_image_pull_secrets(pod: &Object, account: &Object) -> Option<String> {
-    let allowed = names(account.0.get("imagePullSecrets"));
-    let used = list(pod, "imagePullSecrets")
-        .map(|secret| secret.get("name").and_then(Value::as_str).unwrap_or_default());
-    let (index, name) = used.enumerate().find(|(_, name)| !allowed.contains(name))?;
+fn refused_image_pull_secrets(spec: &PodSpec<'_, '_>, account: &Object) -> Option<String> {
+    let secrets = ServiceAccount(account).image_pull_secrets();
+    let allowed: HashSet<_> = secrets.elements().filter_map(|secret| secret.name().optional_text()).collect();
+    let used = spec.image_pull_secrets();
+    let mut used = used.elements().map(|secret| secret.name().text()).enumerate();
+    let (index, name) = used.find(|(_, name)| !allowed.contains(name))?;
     Some(format!(
         "imagePullSecrets[{index}].name={name:?} is not allowed because service account {} does not reference that \
          imagePullSecret",

@@ -79,7 +79,7 @@ async fn pods_of_a_marked_account_use_only_its_secrets() {
     let context = RequestContext::system("default");
     let refusal = async |spec: Value, operation, subresource| {
         let mut pod = pod(spec);
-        pod.set(&NAME, "marked".into());
+        pod.set(&["spec", "serviceAccountName"], "marked".into());
         let attributes = attributes(operation, subresource);
         plugin.validate(&context, &attributes, Some(&pod), None).await.err().map(|why| why.message)
     };

@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 
+use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldErrorKind, names};
-use registry_core::api::{FieldError, Object};
 use registry_core::cel::KEYWORDS;
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
 use registry_core::context::Budget;
+use resource_views::admissionregistration::v1::{MatchCondition, Variable};
+use resource_views::alike::AnyAdmissionPolicySpec;
+use resource_views::{List, Text};
 use serde_json::Value;
-
-use crate::support::field::Field;
 
 /// Maximum number of match conditions.
 const MAX_CONDITIONS: usize = 64;
@@ -30,18 +31,13 @@ pub(super) struct Expressions<'o> {
 
 impl<'o> Expressions<'o> {
     /// Checks the expressions of a policy with or without `paramKind`. The expressions of the old policy were accepted before.
-    pub(super) fn for_policy(spec: &Field<'_, '_>, old: Option<&'o Object>, budget: &'o Budget) -> Self {
-        let mut stored = HashSet::new();
-        if let Some(spec) = old.and_then(|old| old.0.get("spec")) {
-            collect(spec, &mut stored);
-        }
-        Self {
-            budget,
-            compiler: ExpressionCompiler::new(),
-            conditions: ExpressionCompiler::new(),
-            stored,
-            has_params: spec.get("paramKind").exists(),
-        }
+    pub(super) fn for_policy(
+        spec: &AnyAdmissionPolicySpec<'_, '_>,
+        old: Option<&AnyAdmissionPolicySpec<'o, '_>>,
+        budget: &'o Budget,
+    ) -> Self {
+        let has_params = spec.param_kind().exists();
+        Self { has_params, ..Self::for_webhooks(old.and_then(|old| old.value()), budget) }
     }
 
     /// Checks the expressions of webhooks. The expressions of the old webhooks were accepted before.
@@ -65,13 +61,17 @@ impl<'o> Expressions<'o> {
     }
 
     /// Checks match conditions: names are unique, and expressions compile.
-    pub(super) fn check_conditions(&mut self, conditions: &Field<'_, '_>, errors: &mut ErrorList) {
+    pub(super) fn check_conditions(
+        &mut self,
+        conditions: &List<MatchCondition<'_, '_>>,
+        errors: &mut ErrorList,
+    ) {
         if conditions.len() > MAX_CONDITIONS {
             errors.push(FieldError::too_many(conditions.path(), conditions.len(), MAX_CONDITIONS));
         }
         let mut seen = HashSet::new();
         for condition in conditions.elements() {
-            let expression = condition.get("expression");
+            let expression = condition.expression();
             let source = expression.text().trim();
             if source.is_empty() {
                 errors.push(expression.required(""));
@@ -81,7 +81,7 @@ impl<'o> Expressions<'o> {
                 let result = self.conditions.compile(source, Returns::Bool, (uses, age), self.budget);
                 report(&expression, source, result.err(), errors);
             }
-            let name = condition.get("name");
+            let name = condition.name();
             if name.check_present(errors) {
                 name.check(names::qualified_name, errors);
                 if !seen.insert(name.text()) {
@@ -92,15 +92,15 @@ impl<'o> Expressions<'o> {
     }
 
     /// Checks the variables of a policy, which later expressions can use.
-    pub(super) fn check_variables(&mut self, variables: &Field<'_, '_>, errors: &mut ErrorList) {
+    pub(super) fn check_variables(&mut self, variables: &List<Variable<'_, '_>>, errors: &mut ErrorList) {
         for variable in variables.elements() {
-            let name = variable.get("name");
+            let name = variable.name();
             if name.text().trim().is_empty() {
                 errors.push(name.required("name is not specified"));
             } else if !is_identifier(name.text()) {
                 errors.push(name.invalid("must be a valid CEL identifier"));
             }
-            let expression = variable.get("expression");
+            let expression = variable.expression();
             let source = expression.text();
             if source.trim().is_empty() {
                 errors.push(expression.required("expression is not specified"));
@@ -116,7 +116,7 @@ impl<'o> Expressions<'o> {
     /// Checks one expression that can use the policy's variables. `source` is its text as it is compiled.
     pub(super) fn check(
         &mut self,
-        expression: &Field<'_, '_>,
+        expression: &Text<'_, '_>,
         source: &str,
         (returns, uses): (Returns, Uses),
         errors: &mut ErrorList,
@@ -137,7 +137,7 @@ impl<'o> Expressions<'o> {
     }
 }
 
-fn report(expression: &Field<'_, '_>, shown: &str, failure: Option<ExpressionError>, errors: &mut ErrorList) {
+fn report(expression: &Text<'_, '_>, shown: &str, failure: Option<ExpressionError>, errors: &mut ErrorList) {
     let error = match failure {
         None => return,
         Some(ExpressionError::Invalid(why)) => FieldError::invalid(expression.path(), shown, why),

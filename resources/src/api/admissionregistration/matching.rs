@@ -5,11 +5,15 @@ use std::collections::HashSet;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::context::Budget;
+use resource_views::admissionregistration::v1::{
+    MatchResources, MatchResourcesMut, MutatingAdmissionPolicyBindingSpec, MutatingWebhook, ParamKind,
+    ParamRef, RuleWithOperations, ValidatingWebhookMut, WebhookClientConfig,
+};
+use resource_views::alike::AnyAdmissionPolicySpec;
+use resource_views::{List, Text, Typed as _};
 use serde_json::{Value, json};
 
 use super::expressions::Expressions;
-use crate::support::defaulting::{self, Fields};
-use crate::support::field::Field;
 use crate::support::label_selector;
 use crate::support::webhook_client;
 
@@ -21,32 +25,23 @@ const NO_SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
 const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun", "Some", "Unknown"];
 
 /// Sets the defaults of a webhook.
-pub(super) fn default_webhook(webhook: &mut Fields) {
-    for (field, default) in [
-        ("failurePolicy", json!("Fail")),
-        ("matchPolicy", json!("Equivalent")),
-        ("namespaceSelector", json!({})),
-        ("objectSelector", json!({})),
-        ("timeoutSeconds", json!(10)),
-    ] {
-        defaulting::fill_absent(webhook, field, default);
-    }
-    defaulting::with(webhook, "clientConfig", |client| {
-        defaulting::with(client, "service", |service| defaulting::fill(service, "port", 443));
-    });
-    defaulting::each(webhook, &["rules"], default_rule);
+pub(super) fn default_webhook(mut webhook: ValidatingWebhookMut<'_>) {
+    webhook.failure_policy().or_if_absent("Fail");
+    webhook.match_policy().or_if_absent("Equivalent");
+    webhook.namespace_selector().or_value(|| json!({}));
+    webhook.object_selector().or_value(|| json!({}));
+    webhook.timeout_seconds().or_if_absent(10);
+    webhook.client_config().edit(|mut client| client.service().edit(|mut service| service.port().or(443)));
+    webhook.rules().elements().for_each(|mut rule| rule.scope().or_if_absent("*"));
 }
 
 /// Sets the defaults of a policy's match constraints.
-pub(super) fn default_constraints(constraints: &mut Fields) {
-    defaulting::fill_absent(constraints, "matchPolicy", "Equivalent");
-    defaulting::fill_absent(constraints, "namespaceSelector", json!({}));
-    defaulting::fill_absent(constraints, "objectSelector", json!({}));
-    defaulting::each(constraints, &["resourceRules", "excludeResourceRules"], default_rule);
-}
-
-fn default_rule(rule: &mut Fields) {
-    defaulting::fill_absent(rule, "scope", "*");
+pub(super) fn default_constraints(mut constraints: MatchResourcesMut<'_>) {
+    constraints.match_policy().or_if_absent("Equivalent");
+    constraints.namespace_selector().or_value(|| json!({}));
+    constraints.object_selector().or_value(|| json!({}));
+    constraints.resource_rules().elements().for_each(|mut rule| rule.scope().or_if_absent("*"));
+    constraints.exclude_resource_rules().elements().for_each(|mut rule| rule.scope().or_if_absent("*"));
 }
 
 /// The rules that a configuration must fulfil. An update may keep violations that the old configuration has.
@@ -64,8 +59,8 @@ struct Strictness<'o> {
 
 /// Checks the webhooks of a configuration, which replaces an old one or is new.
 pub(super) fn check_webhooks(
-    webhooks: &Field<'_, '_>,
-    old: Option<&Object>,
+    webhooks: &List<MutatingWebhook<'_, '_>>,
+    old: Option<&List<MutatingWebhook<'_, '_>>>,
     budget: &Budget,
     errors: &mut ErrorList,
 ) {
@@ -74,7 +69,7 @@ pub(super) fn check_webhooks(
     let mut seen = HashSet::new();
     for webhook in webhooks.elements() {
         check_webhook(&webhook, &strictness, &mut expressions, errors);
-        let name = webhook.get("name");
+        let name = webhook.name();
         let is_repeated = !name.text().is_empty() && !seen.insert(name.text());
         if strictness.unique_names && is_repeated {
             errors.push(name.duplicate());
@@ -93,40 +88,40 @@ pub(super) fn warnings_of_name(object: &Object) -> Vec<String> {
 }
 
 fn check_webhook(
-    webhook: &Field<'_, '_>,
+    webhook: &MutatingWebhook<'_, '_>,
     strictness: &Strictness<'_>,
     expressions: &mut Expressions<'_>,
     errors: &mut ErrorList,
 ) {
-    let name = webhook.get("name");
+    let name = webhook.name();
     name.check_named(names::fully_qualified, errors);
-    check_review_versions(&webhook.get("admissionReviewVersions"), strictness.known_versions, errors);
-    for rule in webhook.get("rules").elements() {
+    check_review_versions(&webhook.admission_review_versions(), strictness.known_versions, errors);
+    for rule in webhook.rules().elements() {
         check_rule(&rule, errors);
     }
-    webhook.get("failurePolicy").check_one_of(&["Fail", "Ignore"], errors);
-    webhook.get("matchPolicy").check_one_of(&["Equivalent", "Exact"], errors);
-    webhook.get("reinvocationPolicy").check_one_of(&["IfNeeded", "Never"], errors);
-    let effects = webhook.get("sideEffects");
+    webhook.failure_policy().check_one_of(&["Fail", "Ignore"], errors);
+    webhook.match_policy().check_one_of(&["Equivalent", "Exact"], errors);
+    webhook.reinvocation_policy().check_one_of(&["IfNeeded", "Never"], errors);
+    let effects = webhook.side_effects();
     let classes = if strictness.no_side_effects { NO_SIDE_EFFECTS } else { SIDE_EFFECTS };
     if effects.exists() {
         effects.check_one_of(classes, errors);
     } else {
         errors.push(effects.required(format!("must specify one of {}", classes.join(", "))));
     }
-    let timeout = webhook.get("timeoutSeconds");
+    let timeout = webhook.timeout_seconds();
     if timeout.integer().is_some_and(|seconds| !(1..=30).contains(&seconds)) {
         errors.push(timeout.invalid("the timeout value must be between 1 and 30 seconds"));
     }
-    label_selector::check(&webhook.get("namespaceSelector").view(), errors);
-    label_selector::check(&webhook.get("objectSelector").view(), errors);
-    check_client(&webhook.get("clientConfig"), errors);
+    label_selector::check(&webhook.namespace_selector(), errors);
+    label_selector::check(&webhook.object_selector(), errors);
+    check_client(&webhook.client_config(), errors);
     if strictness.conditions {
-        expressions.check_conditions(&webhook.get("matchConditions"), errors);
+        expressions.check_conditions(&webhook.match_conditions(), errors);
     }
 }
 
-fn check_review_versions(versions: &Field<'_, '_>, requires_known: bool, errors: &mut ErrorList) {
+fn check_review_versions(versions: &List<Text<'_, '_>>, requires_known: bool, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for version in versions.elements() {
         if seen.contains(&version.text()) {
@@ -143,55 +138,52 @@ fn check_review_versions(versions: &Field<'_, '_>, requires_known: bool, errors:
     }
 }
 
-fn check_client(client: &Field<'_, '_>, errors: &mut ErrorList) {
-    let url = client.get("url");
-    let service = client.get("service");
+fn check_client(client: &WebhookClientConfig<'_, '_>, errors: &mut ErrorList) {
+    let url = client.url();
+    let service = client.service();
     if url.exists() == service.exists() {
         errors.push(client.required("exactly one of url or service is required"));
     } else if url.exists() {
         webhook_client::check_url(&url.path(), url.text(), errors);
     } else {
         // Kubernetes confuses the two: the error about an empty name has the path of the namespace, and the reverse.
-        for (field, shown) in [("name", "namespace"), ("namespace", "name")] {
-            service.get_shown_as(field, shown).check_present(errors);
-        }
-        let port = service.get("port");
+        service.name().shown_as("namespace").check_present(errors);
+        service.namespace().shown_as("name").check_present(errors);
+        let port = service.port();
         if port.integer().is_some_and(|number| !(1..=65_535).contains(&number)) {
             errors.push(port.invalid("port is not valid: must be between 1 and 65535, inclusive"));
         }
-        let path = service.get("path");
+        let path = service.path();
         webhook_client::check_service_path(&path.path(), path.text(), errors);
     }
 }
 
 /// Checks a rule: no list is empty, and `*` is the only element of its list.
-pub(super) fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_rule(rule: &RuleWithOperations<'_, '_>, errors: &mut ErrorList) {
     const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-    let words = [
-        ("operations", "if '*' is present, must not specify other operations"),
-        ("apiGroups", "if '*' is present, must not specify other API groups"),
-        ("apiVersions", "if '*' is present, must not specify other API versions"),
-    ];
-    for (field, detail) in words {
-        let list = rule.get(field);
+    for (list, others) in [
+        (rule.operations(), "operations"),
+        (rule.api_groups(), "API groups"),
+        (rule.api_versions(), "API versions"),
+    ] {
         if list.is_empty() {
             errors.push(list.required(""));
-        } else if list.len() > 1 && list.elements().any(|element| element.text() == "*") {
-            errors.push(list.invalid(detail));
+        } else if list.len() > 1 && list.texts().any(|text| text == "*") {
+            errors.push(list.invalid(format!("if '*' is present, must not specify other {others}")));
         }
     }
-    for operation in rule.get("operations").elements() {
+    for operation in rule.operations().elements() {
         operation.check_one_of(&OPERATIONS, errors);
     }
-    for version in rule.get("apiVersions").elements().filter(|version| version.text().is_empty()) {
+    for version in rule.api_versions().elements().filter(|version| version.text().is_empty()) {
         errors.push(version.required(""));
     }
-    check_resources(&rule.get("resources"), errors);
-    rule.get("scope").check_one_of(&["*", "Cluster", "Namespaced"], errors);
+    check_resources(&rule.resources(), errors);
+    rule.scope().check_one_of(&["*", "Cluster", "Namespaced"], errors);
 }
 
 /// Checks resources and subresources: those that a wildcard covers must not be listed again.
-fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_resources(resources: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     if resources.is_empty() {
         errors.push(resources.required(""));
     }
@@ -234,12 +226,12 @@ fn check_resources(resources: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks that a mutating policy does not match deletions. The error's path does not include the rule's index.
-pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_mutated_operations(constraints: &MatchResources<'_, '_>, errors: &mut ErrorList) {
     const OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
-    let rules = constraints.get("resourceRules");
+    let rules = constraints.resource_rules();
     for rule in rules.elements() {
         for operation in
-            rule.get("operations").elements().filter(|operation| !OPERATIONS.contains(&operation.text()))
+            rule.operations().elements().filter(|operation| !OPERATIONS.contains(&operation.text()))
         {
             let path = rules.path().child("operations");
             errors.push(FieldError::not_supported(path, operation.text(), &OPERATIONS));
@@ -248,19 +240,19 @@ pub(super) fn check_mutated_operations(constraints: &Field<'_, '_>, errors: &mut
 }
 
 /// Checks the resources that a policy or a binding matches.
-pub(super) fn check_constraints(constraints: &Field<'_, '_>, errors: &mut ErrorList) {
-    constraints.get("matchPolicy").check_one_of(&["Equivalent", "Exact"], errors);
-    label_selector::check(&constraints.get("namespaceSelector").view(), errors);
-    label_selector::check(&constraints.get("objectSelector").view(), errors);
-    for list in ["resourceRules", "excludeResourceRules"] {
-        for rule in constraints.get(list).elements() {
-            check_resource_names(&rule.get("resourceNames"), errors);
-            check_rule(&rule, errors);
+pub(super) fn check_constraints(constraints: &MatchResources<'_, '_>, errors: &mut ErrorList) {
+    constraints.match_policy().check_one_of(&["Equivalent", "Exact"], errors);
+    label_selector::check(&constraints.namespace_selector(), errors);
+    label_selector::check(&constraints.object_selector(), errors);
+    for list in [constraints.resource_rules(), constraints.exclude_resource_rules()] {
+        for rule in list.elements() {
+            check_resource_names(&rule.resource_names(), errors);
+            check_rule(&rule.into(), errors);
         }
     }
 }
 
-fn check_resource_names(resource_names: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_resource_names(resource_names: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for name in resource_names.elements() {
         name.check(names::path_segment, errors);
@@ -273,38 +265,37 @@ fn check_resource_names(resource_names: &Field<'_, '_>, errors: &mut ErrorList) 
 /// Checks the fields that both kinds of policies share, up to their variables. Match conditions that are unchanged are not
 /// checked again.
 pub(super) fn check_policy(
-    spec: &Field<'_, '_>,
-    old: Option<&Object>,
+    spec: &AnyAdmissionPolicySpec<'_, '_>,
+    old: Option<&AnyAdmissionPolicySpec<'_, '_>>,
     expressions: &mut Expressions<'_>,
     errors: &mut ErrorList,
 ) {
-    spec.get("failurePolicy").check_one_of(&["Fail", "Ignore"], errors);
-    let kind = spec.get("paramKind");
+    spec.failure_policy().check_one_of(&["Fail", "Ignore"], errors);
+    let kind = spec.param_kind();
     if kind.exists() {
         check_param_kind(&kind, errors);
     }
-    let constraints = spec.get("matchConstraints");
+    let constraints = spec.match_constraints();
     if constraints.exists() {
         check_constraints(&constraints, errors);
-        if constraints.get("resourceRules").is_empty() {
-            errors.push(constraints.get("resourceRules").required(""));
+        if constraints.resource_rules().is_empty() {
+            errors.push(constraints.resource_rules().required(""));
         }
     } else {
         errors.push(constraints.required(""));
     }
-    let is_unchanged = |old: &Object| {
-        let old = Field::top_level(old, "spec");
-        let same = |name: &str| spec.get(name).value() == old.get(name).value();
-        same("paramKind") && same("matchConditions")
-    };
-    if !old.is_some_and(is_unchanged) {
-        expressions.check_conditions(&spec.get("matchConditions"), errors);
+    let is_unchanged = old.is_some_and(|old| {
+        spec.param_kind().value() == old.param_kind().value()
+            && spec.match_conditions().value() == old.match_conditions().value()
+    });
+    if !is_unchanged {
+        expressions.check_conditions(&spec.match_conditions(), errors);
     }
 }
 
 /// Checks `paramKind`.
-fn check_param_kind(param_kind: &Field<'_, '_>, errors: &mut ErrorList) {
-    let api_version = param_kind.get("apiVersion");
+fn check_param_kind(param_kind: &ParamKind<'_, '_>, errors: &mut ErrorList) {
+    let api_version = param_kind.api_version();
     let text = api_version.text();
     let named = |value: &str, complaints: Vec<String>, errors: &mut ErrorList| {
         if !complaints.is_empty() {
@@ -326,7 +317,7 @@ fn check_param_kind(param_kind: &Field<'_, '_>, errors: &mut ErrorList) {
             }
         }
     }
-    let kind = param_kind.get("kind");
+    let kind = param_kind.kind();
     if kind.check_present(errors) {
         let complaints = names::dns_1035_label(&kind.text().to_lowercase());
         if !complaints.is_empty() {
@@ -337,26 +328,26 @@ fn check_param_kind(param_kind: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the fields that both kinds of bindings share.
-pub(super) fn check_binding(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let policy = spec.get("policyName");
+pub(super) fn check_binding(spec: &MutatingAdmissionPolicyBindingSpec<'_, '_>, errors: &mut ErrorList) {
+    let policy = spec.policy_name();
     if policy.check_present(errors) {
         policy.check(names::dns_subdomain, errors);
     }
-    let parameters = spec.get("paramRef");
+    let parameters = spec.param_ref();
     if parameters.exists() {
         check_parameters(&parameters, errors);
     }
-    check_constraints(&spec.get("matchResources"), errors);
+    check_constraints(&spec.match_resources(), errors);
 }
 
-fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = parameters.get("name");
-    let selector = parameters.get("selector");
+fn check_parameters(parameters: &ParamRef<'_, '_>, errors: &mut ErrorList) {
+    let name = parameters.name();
+    let selector = parameters.selector();
     let has_name = !name.text().is_empty();
     if has_name {
         name.check(names::path_segment, errors);
     }
-    label_selector::check(&selector.view(), errors);
+    label_selector::check(&selector, errors);
     match (has_name, selector.exists()) {
         (true, true) => {
             errors.push(name.forbidden("name and selector are mutually exclusive"));
@@ -365,7 +356,7 @@ fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
         (false, false) => errors.push(parameters.required("one of name or selector must be specified")),
         _ => {}
     }
-    let action = parameters.get("parameterNotFoundAction");
+    let action = parameters.parameter_not_found_action();
     if action.check_present(errors) {
         action.check_one_of(&["Deny", "Allow"], errors);
     }
@@ -374,32 +365,33 @@ fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
 // === impl Strictness ===
 
 impl<'o> Strictness<'o> {
-    fn from_webhooks(webhooks: &Field<'_, '_>, old: Option<&'o Object>) -> Self {
-        let Some(old) = old else {
-            let (old, yes) = (None, true);
+    fn from_webhooks(
+        webhooks: &List<MutatingWebhook<'_, '_>>,
+        old: Option<&List<MutatingWebhook<'o, '_>>>,
+    ) -> Self {
+        let Some(former) = old else {
             return Self {
-                old,
-                unique_names: yes,
-                no_side_effects: yes,
-                known_versions: yes,
-                conditions: yes,
+                old: None,
+                unique_names: true,
+                no_side_effects: true,
+                known_versions: true,
+                conditions: true,
             };
         };
-        let former = Field::top_level(old, "webhooks");
         let mut names = HashSet::new();
-        let is_known = |webhook: &Field<'_, '_>| {
-            let versions = webhook.get("admissionReviewVersions");
-            versions.is_empty() || versions.elements().any(|version| KNOWN_VERSIONS.contains(&version.text()))
+        let is_known = |webhook: &MutatingWebhook<'_, '_>| {
+            let versions = webhook.admission_review_versions();
+            versions.is_empty() || versions.texts().any(|version| KNOWN_VERSIONS.contains(&version))
         };
-        let has_none = |webhook: &Field<'_, '_>| NO_SIDE_EFFECTS.contains(&webhook.get("sideEffects").text());
         let mut pairs = former.elements().zip(webhooks.elements());
         let is_unchanged = former.len() == webhooks.len()
-            && pairs
-                .all(|(old, new)| old.get("matchConditions").value() == new.get("matchConditions").value());
+            && pairs.all(|(old, new)| old.match_conditions().value() == new.match_conditions().value());
         Self {
-            old: old.0.get("webhooks"),
-            unique_names: former.elements().all(|webhook| names.insert(webhook.get("name").text())),
-            no_side_effects: former.elements().all(|webhook| has_none(&webhook)),
+            old: former.value(),
+            unique_names: former.elements().all(|webhook| names.insert(webhook.name().text())),
+            no_side_effects: former
+                .elements()
+                .all(|webhook| NO_SIDE_EFFECTS.contains(&webhook.side_effects().text())),
             known_versions: former.elements().all(|webhook| is_known(&webhook)),
             conditions: !is_unchanged,
         }

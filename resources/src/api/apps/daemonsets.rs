@@ -4,6 +4,7 @@ mod strategy;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::apps::v1::DaemonSet;
 
 use crate::support::printers::{self, workload};
 
@@ -37,7 +38,7 @@ static COLUMNS: &[Column] = &[
     Column::integer("Available", |object| printers::number(object, &["status", "numberAvailable"]))
         .documented_by(&["status", "numberAvailable"]),
     Column::text("Node Selector", |object| {
-        printers::labels_text(object.get(&["spec", "template", "spec", "nodeSelector"]))
+        printers::labels_text(DaemonSet(object).spec().template().spec().node_selector().value())
     })
     .documented_by(&["spec", "template", "spec", "nodeSelector"]),
     Column::AGE,

@@ -1,12 +1,13 @@
 //! The parts that the three kinds of access reviews share: reading, checking and answering the request.
 
-use registry_core::api::{ErrorList, FieldError, FieldPath, Object, StatusError};
+use registry_core::api::{ErrorList, FieldError, Object, StatusError};
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessReviewer, AccessSelectors, ResourceAccess, WantedAccess};
-use serde_json::{Map, Value, json};
+use resource_views::authorization::v1::{NonResourceAttributes, SubjectAccessReview};
+use resource_views::{List, Text};
+use serde_json::{Value, json};
 
 use super::selectors;
-use crate::support::field::Field;
 use crate::support::review::{check_no_metadata, invalid};
 
 const GROUP: &str = "authorization.k8s.io";
@@ -60,97 +61,78 @@ pub(super) async fn answer(
 
 fn validate(question: &Object, subject: &Subject<'_>, namespace: Option<&str>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = FieldPath::new("spec");
-    let resource = given(question, "resourceAttributes");
-    let path = given(question, "nonResourceAttributes");
-    let resource_field = spec.child("resourceAttributes");
-    let path_field = spec.child("nonResourceAttributes");
-    if resource.is_some() && path.is_some() {
+    // All kinds of access reviews have these fields.
+    let spec = SubjectAccessReview(question).spec();
+    let (resource, path) = (spec.resource_attributes(), spec.non_resource_attributes());
+    if resource.exists() && path.exists() {
         let why = "cannot be specified in combination with resourceAttributes";
-        errors.push(FieldError::invalid(path_field.clone(), go_path(question), why));
+        errors.push(FieldError::invalid((*path).path(), go_path(&path), why));
     }
-    if resource.is_none() && path.is_none() {
+    if !resource.exists() && !path.exists() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        errors.push(FieldError::invalid(resource_field.clone(), Value::Null, why));
+        errors.push(resource.invalid(why));
     }
-    if matches!(subject, Subject::Named) && named_user(question).name.is_empty() && !names_groups(question) {
+    if matches!(subject, Subject::Named) && spec.user().text().is_empty() && spec.groups().is_empty() {
         let why = "at least one of user or group must be specified";
-        errors.push(FieldError::invalid(spec.child("user"), "", why));
+        errors.push(FieldError::invalid(spec.user().path(), "", why));
     }
-    let attributes = Field::top_level(question, "spec");
-    let attributes = attributes.get("resourceAttributes");
-    selectors::check(&attributes, &mut errors);
+    selectors::check(&resource, &mut errors);
     let what = if namespace.is_some() { "must be empty except for namespace" } else { "must be empty" };
     if let Some(error) = check_no_metadata(question, what) {
         errors.push(error);
     }
     let Some(namespace) = namespace else { return errors };
-    let own = text(question, "resourceAttributes", "namespace");
-    if resource.is_some() && own != namespace {
-        let why = "must match metadata.namespace";
-        errors.push(FieldError::invalid(resource_field.child("namespace"), own, why));
+    let own = resource.namespace();
+    if resource.exists() && own.text() != namespace {
+        errors.push(own.invalid_text("must match metadata.namespace"));
     }
-    if path.is_some() {
+    if path.exists() {
         let why = "disallowed on this kind of request";
-        errors.push(FieldError::invalid(path_field, go_path(question), why));
+        errors.push(FieldError::invalid((*path).path(), go_path(&path), why));
     }
     errors
 }
 
-/// Returns the attributes of that name, if the review has them.
-fn given<'a>(question: &'a Object, attributes: &str) -> Option<&'a Map<String, Value>> {
-    question.get(&["spec", attributes])?.as_object()
-}
-
 /// Returns the requested path in the form of Go's internal type.
-fn go_path(question: &Object) -> Value {
-    let part = |field| text(question, "nonResourceAttributes", field);
-    json!({ "Path": part("path"), "Verb": part("verb") })
-}
-
-fn text(question: &Object, attributes: &str, field: &str) -> String {
-    question.get_str(&["spec", attributes, field]).unwrap_or_default().to_owned()
+fn go_path(attributes: &NonResourceAttributes<'_, '_>) -> Value {
+    json!({ "Path": attributes.path().text(), "Verb": attributes.verb().text() })
 }
 
 /// Returns the access that a review is about, and what of it is left out because it cannot be understood.
 fn wanted(question: &Object) -> (WantedAccess, Vec<String>) {
-    let Some(attributes) = given(question, "resourceAttributes") else {
-        let part = |field| text(question, "nonResourceAttributes", field);
-        return (WantedAccess::Path { path: part("path"), verb: part("verb") }, Vec::new());
-    };
-    let part = |field| text(question, "resourceAttributes", field);
-    let (fields, labels) = (selectors::fields(attributes), selectors::labels(attributes));
+    let spec = SubjectAccessReview(question).spec();
+    let owned = |text: Text<'_, '_>| text.text().to_owned();
+    let attributes = spec.resource_attributes();
+    if !attributes.exists() {
+        let attributes = spec.non_resource_attributes();
+        let (path, verb) = (owned(attributes.path()), owned(attributes.verb()));
+        return (WantedAccess::Path { path, verb }, Vec::new());
+    }
+    let fields = selectors::fields(&attributes.field_selector());
+    let labels = selectors::labels(&attributes.label_selector());
     let problems = fields.problem.into_iter().chain(labels.problem).collect();
-    let version = Some(part("version")).filter(|version| !version.is_empty());
+    let version = attributes.version().text();
     let wanted = WantedAccess::Resource(ResourceAccess {
-        verb: part("verb"),
-        group: part("group"),
-        version: version.unwrap_or_else(|| "*".to_owned()),
-        resource: part("resource"),
-        subresource: part("subresource"),
-        namespace: part("namespace"),
-        name: part("name"),
+        verb: owned(attributes.verb()),
+        group: owned(attributes.group()),
+        version: if version.is_empty() { "*" } else { version }.to_owned(),
+        resource: owned(attributes.resource()),
+        subresource: owned(attributes.subresource()),
+        namespace: owned(attributes.namespace()),
+        name: owned(attributes.name()),
         selectors: AccessSelectors { fields: fields.requirements, labels: labels.requirements },
     });
     (wanted, problems)
 }
 
-fn names_groups(question: &Object) -> bool {
-    question.get(&["spec", "groups"]).and_then(Value::as_array).is_some_and(|groups| !groups.is_empty())
-}
-
 fn named_user(question: &Object) -> UserInfo {
-    let text = |field| question.get_str(&["spec", field]).unwrap_or_default().to_owned();
-    let texts = |value: &Value| -> Vec<String> {
-        let values = value.as_array().into_iter().flatten();
-        values.filter_map(Value::as_str).map(str::to_owned).collect()
-    };
-    let extra = question.get(&["spec", "extra"]).and_then(Value::as_object).into_iter().flatten();
+    let spec = SubjectAccessReview(question).spec();
+    let owned = |list: List<Text<'_, '_>>| list.texts().map(str::to_owned).collect();
     UserInfo {
-        name: text("user"),
-        uid: text("uid"),
-        groups: question.get(&["spec", "groups"]).map(texts).unwrap_or_default(),
-        extra: extra.map(|(key, values)| (key.clone(), texts(values))).collect(),
+        name: spec.user().text().to_owned(),
+        uid: spec.uid().text().to_owned(),
+        groups: owned(spec.groups()),
+        extra: spec.extra().entries().map(|(key, values)| (key.to_owned(), owned(values))).collect(),
     }
 }
 

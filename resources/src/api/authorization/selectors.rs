@@ -6,9 +6,12 @@
 use registry_core::api::ErrorList;
 use registry_core::api::selector::{FieldRequirement, FieldSelector, LabelRequirement, LabelSelector};
 use registry_core::api::validation::names;
-use serde_json::{Map, Value, json};
-
-use crate::support::field::Field;
+use resource_views::Text;
+use resource_views::authorization::v1::{
+    FieldSelectorAttributes, LabelSelectorAttributes, ResourceAttributes,
+};
+use resource_views::meta::v1::{FieldSelectorRequirement, LabelSelectorRequirement};
+use serde_json::json;
 
 /// The requirements of a selector.
 pub(super) struct Understood<T> {
@@ -19,18 +22,20 @@ pub(super) struct Understood<T> {
 }
 
 /// Checks the selectors of a review's `resourceAttributes`.
-pub(super) fn check(attributes: &Field<'_, '_>, errors: &mut ErrorList) {
-    for (name, is_label) in [("fieldSelector", false), ("labelSelector", true)] {
-        let selector = attributes.get(name);
-        if selector.exists() {
-            check_selector(&selector, is_label, errors);
-        }
+pub(super) fn check(attributes: &ResourceAttributes<'_, '_>, errors: &mut ErrorList) {
+    let fields = attributes.field_selector();
+    if fields.exists() {
+        check_selector(&fields.into(), false, errors);
+    }
+    let labels = attributes.label_selector();
+    if labels.exists() {
+        check_selector(&labels, true, errors);
     }
 }
 
-fn check_selector(selector: &Field<'_, '_>, is_label: bool, errors: &mut ErrorList) {
-    let raw = selector.get("rawSelector");
-    let requirements = selector.get("requirements");
+fn check_selector(selector: &LabelSelectorAttributes<'_, '_>, is_label: bool, errors: &mut ErrorList) {
+    let raw = selector.raw_selector();
+    let requirements = selector.requirements();
     let (has_raw, has_requirements) = (!raw.text().is_empty(), !requirements.is_empty());
     if has_raw && has_requirements {
         errors.push(raw.invalid("may not specified at the same time as requirements"));
@@ -48,10 +53,10 @@ fn check_selector(selector: &Field<'_, '_>, is_label: bool, errors: &mut ErrorLi
 }
 
 /// Checks a requirement. Operators that this server does not know are those of newer clients.
-fn check_requirement(requirement: &Field<'_, '_>, is_label: bool, errors: &mut ErrorList) {
-    let key = requirement.get("key");
-    let values = requirement.get("values");
-    match requirement.get("operator").text() {
+fn check_requirement(requirement: &LabelSelectorRequirement<'_, '_>, is_label: bool, errors: &mut ErrorList) {
+    let key = requirement.key();
+    let values = requirement.values();
+    match requirement.operator().text() {
         "In" | "NotIn" if values.is_empty() => {
             errors.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
         }
@@ -74,61 +79,53 @@ fn check_requirement(requirement: &Field<'_, '_>, is_label: bool, errors: &mut E
 }
 
 /// Returns the requirements on fields.
-pub(super) fn fields(attributes: &Map<String, Value>) -> Understood<FieldRequirement> {
-    understood(
-        attributes.get("fieldSelector"),
-        "fieldSelector",
-        |raw| FieldSelector::parse(raw).ok().map(|selector| selector.requirements),
-        field_requirement,
-    )
+pub(super) fn fields(selector: &FieldSelectorAttributes<'_, '_>) -> Understood<FieldRequirement> {
+    let parse = |raw: &str| FieldSelector::parse(raw).ok().map(|selector| selector.requirements);
+    let requirements = selector.requirements();
+    let converted = requirements.elements().map(|requirement| field_requirement(&requirement)).collect();
+    understood("fieldSelector", &selector.raw_selector(), parse, converted)
 }
 
 /// Returns the requirements on labels.
-pub(super) fn labels(attributes: &Map<String, Value>) -> Understood<LabelRequirement> {
-    understood(
-        attributes.get("labelSelector"),
-        "labelSelector",
-        |raw| LabelSelector::parse(raw).ok().map(|selector| selector.requirements),
-        label_requirement,
-    )
+pub(super) fn labels(selector: &LabelSelectorAttributes<'_, '_>) -> Understood<LabelRequirement> {
+    let parse = |raw: &str| LabelSelector::parse(raw).ok().map(|selector| selector.requirements);
+    let requirements = selector.requirements();
+    let converted = requirements.elements().map(|requirement| label_requirement(&requirement)).collect();
+    understood("labelSelector", &selector.raw_selector(), parse, converted)
 }
 
 fn understood<T>(
-    selector: Option<&Value>,
     name: &str,
+    raw: &Text<'_, '_>,
     parse: impl Fn(&str) -> Option<Vec<T>>,
-    convert: impl Fn(&Value) -> Option<T>,
+    given: Vec<Option<T>>,
 ) -> Understood<T> {
-    let raw = selector.and_then(|selector| selector.get("rawSelector")).and_then(Value::as_str);
-    let given = selector.and_then(|selector| selector.get("requirements")).and_then(Value::as_array);
-    let given = given.map(Vec::as_slice).unwrap_or_default();
-    let raw = raw.filter(|raw| !raw.is_empty() && given.is_empty());
+    let raw = Some(raw.text()).filter(|raw| !raw.is_empty() && given.is_empty());
     let (requirements, is_complete) = if let Some(raw) = raw {
         parse(raw).map_or((Vec::new(), false), |requirements| (requirements, true))
     } else {
-        let converted: Vec<T> = given.iter().filter_map(convert).collect();
-        let is_complete = converted.len() == given.len();
-        (converted, is_complete)
+        let is_complete = given.iter().all(Option::is_some);
+        (given.into_iter().flatten().collect(), is_complete)
     };
     let partially = if requirements.is_empty() { "" } else { "partially " };
     let problem = format!("spec.resourceAttributes.{name} {partially}ignored due to parse error");
     Understood { requirements, problem: (!is_complete).then_some(problem) }
 }
 
-fn field_requirement(requirement: &Value) -> Option<FieldRequirement> {
-    let values = requirement.get("values").and_then(Value::as_array)?;
-    let [Value::String(value)] = values.as_slice() else { return None };
-    let equal = match requirement.get("operator").and_then(Value::as_str)? {
+fn field_requirement(requirement: &FieldSelectorRequirement<'_, '_>) -> Option<FieldRequirement> {
+    let value = requirement.values().only_element()?.optional_text()?;
+    let equal = match requirement.operator().text() {
         "In" => true,
         "NotIn" => false,
         _ => return None,
     };
-    let path = requirement.get("key").and_then(Value::as_str)?;
-    Some(FieldRequirement { path: path.to_owned(), value: value.clone(), equal })
+    let path = requirement.key().optional_text()?;
+    Some(FieldRequirement { path: path.to_owned(), value: value.to_owned(), equal })
 }
 
-fn label_requirement(requirement: &Value) -> Option<LabelRequirement> {
-    let selector = LabelSelector::from_object(&json!({ "matchExpressions": [requirement] })).ok()?;
+fn label_requirement(requirement: &LabelSelectorRequirement<'_, '_>) -> Option<LabelRequirement> {
+    let requirements = json!({ "matchExpressions": [requirement.value()] });
+    let selector = LabelSelector::from_object(&requirements).ok()?;
     selector.requirements.into_iter().next()
 }
 
@@ -136,14 +133,16 @@ fn label_requirement(requirement: &Value) -> Option<LabelRequirement> {
 mod tests {
     use registry_core::api::Object;
     use registry_core::api::selector::LabelOperator;
+    use resource_views::authorization::v1::SubjectAccessReview;
+    use resource_views::{Typed as _, View};
+    use serde_json::Value;
 
     use super::*;
 
     fn errors(attributes: &Value) -> Vec<String> {
         let review = Object::from_value(json!({ "spec": { "resourceAttributes": attributes } })).unwrap();
-        let spec = Field::top_level(&review, "spec");
         let mut errors = ErrorList::default();
-        check(&spec.get("resourceAttributes"), &mut errors);
+        check(&SubjectAccessReview(&review).spec().resource_attributes(), &mut errors);
         errors.0.iter().map(ToString::to_string).collect()
     }
 
@@ -177,26 +176,25 @@ mod tests {
     fn requirements_that_are_not_understood_are_left_out_and_reported() {
         let single = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n"] });
         let several = json!({ "key": "spec.nodeName", "operator": "In", "values": ["n", "m"] });
-        let attributes = |selector: Value| match json!({ "fieldSelector": selector, "labelSelector": selector })
-        {
-            Value::Object(attributes) => attributes,
-            _ => Map::new(),
-        };
-        let found = fields(&attributes(json!({ "requirements": [single, several] })));
+        let given = json!({ "requirements": [single, several] });
+        let found = fields(&FieldSelectorAttributes::typed(View::root(&given)));
         assert_eq!(found.requirements.len(), 1);
         assert_eq!(
             found.problem.as_deref(),
             Some("spec.resourceAttributes.fieldSelector partially ignored due to parse error")
         );
-        let found = labels(&attributes(json!({ "rawSelector": "a in (" })));
+        let given = json!({ "rawSelector": "a in (" });
+        let found = labels(&LabelSelectorAttributes::typed(View::root(&given)));
         assert_eq!(
             found.problem.as_deref(),
             Some("spec.resourceAttributes.labelSelector ignored due to parse error")
         );
-        let found = labels(&attributes(json!({ "requirements": [several] })));
+        let given = json!({ "requirements": [several] });
+        let found = labels(&LabelSelectorAttributes::typed(View::root(&given)));
         assert_eq!(found.requirements.len(), 1);
         assert!(matches!(&found.requirements[0].operator, LabelOperator::In(values) if values.len() == 2));
         assert_eq!(found.problem, None);
-        assert_eq!(fields(&Map::new()).problem, None);
+        let given = json!({});
+        assert_eq!(fields(&FieldSelectorAttributes::typed(View::root(&given))).problem, None);
     }
 }

@@ -7,6 +7,7 @@ mod template;
 use registry_core::api::{Object, time};
 use registry_core::resource::{CellValue, Column};
 use registry_derive::Resource;
+use resource_views::batch::v1::Job;
 use serde_json::Value;
 
 use crate::support::printers::{self, workload};
@@ -62,11 +63,11 @@ fn status(object: &Object) -> Value {
 
 /// Returns succeeded and wanted pods: `0/1`, `0/1 of 3`.
 fn completions(object: &Object) -> Value {
-    let succeeded = object.get_i64(&["status", "succeeded"]).unwrap_or_default();
-    if let Some(completions) = object.get_i64(&["spec", "completions"]) {
+    let succeeded = Job(object).status().succeeded().number();
+    if let Some(completions) = Job(object).spec().completions().integer() {
         return format!("{succeeded}/{completions}").into();
     }
-    match object.get_i64(&["spec", "parallelism"]) {
+    match Job(object).spec().parallelism().integer() {
         Some(parallelism) if parallelism > 1 => format!("{succeeded}/1 of {parallelism}").into(),
         _ => format!("{succeeded}/1").into(),
     }

@@ -11,6 +11,7 @@ pub use durations::count_durations;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::certificates::v1::CertificateSigningRequest;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -48,7 +49,7 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the requested duration of the certificate.
 fn requested_duration(object: &Object) -> Value {
-    match object.get_i64(&["spec", "expirationSeconds"]) {
+    match CertificateSigningRequest(object).spec().expiration_seconds().integer() {
         Some(seconds) => printers::duration_text(seconds).into(),
         None => "<none>".into(),
     }

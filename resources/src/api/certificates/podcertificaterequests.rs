@@ -8,6 +8,7 @@ mod validation;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::certificates::v1beta1::PodCertificateRequest;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -44,7 +45,7 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["spec", "signerName"]),
     Column::text("State", state).described("Is the request Pending, Issued, Denied, or Failed?"),
     Column::text("UnverifiedUserAnnotations", |object| {
-        printers::labels_text(object.get(&["spec", "unverifiedUserAnnotations"]))
+        printers::labels_text(PodCertificateRequest(object).spec().unverified_user_annotations().value())
     })
     .documented_by(&["spec", "unverifiedUserAnnotations"]),
 ];

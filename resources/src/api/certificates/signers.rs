@@ -2,8 +2,7 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-
-use crate::support::field::Field;
+use resource_views::Text;
 
 /// Maximum length of the domain of a signer, in bytes.
 const MAX_DOMAIN_BYTES: usize = 253;
@@ -11,7 +10,7 @@ const MAX_DOMAIN_BYTES: usize = 253;
 const MAX_SIGNER_BYTES: usize = 571;
 
 /// Checks a name: a domain of at least two labels, and a path of at least one segment.
-pub(super) fn check(signer: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check(signer: &Text<'_, '_>, errors: &mut ErrorList) {
     if !signer.check_present(errors) {
         return;
     }
@@ -34,7 +33,7 @@ pub(super) fn check(signer: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Checks the labels of a part of a signer's name; only the first bad one is reported.
 fn check_labels(
-    signer: &Field<'_, '_>,
+    signer: &Text<'_, '_>,
     part: &str,
     rule: impl Fn(&str) -> Vec<String>,
     errors: &mut ErrorList,

@@ -1,18 +1,22 @@
 //! Rules that ConfigMaps and Secrets share: keys, size, immutability.
 
+use std::ops::Deref;
+
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::api::validation::object_meta::validate_object_meta;
 use registry_core::api::{FieldError, FieldPath, Object};
+use resource_views::{Map, Typed, View};
 use serde_json::Value;
-
-use crate::support::field::Field;
 
 /// Maximum size of the data of an object, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
 /// Checks the keys of a map, which become file names.
-pub(crate) fn check_keys(data: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check_keys<'v: 'p, 'p, T>(data: &'p Map<T>, errors: &mut ErrorList)
+where
+    T: Typed<'v, 'p> + Deref<Target = View<'v, 'p>>,
+{
     for (key, field) in data.entries() {
         for complaint in key_complaints(key) {
             errors.push(FieldError::invalid(field.path(), key, complaint));

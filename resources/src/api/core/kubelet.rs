@@ -4,6 +4,7 @@
 
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange, Peer, Scheme};
+use resource_views::core::v1::Node;
 use serde_json::Value;
 
 /// The kubelet's port if the node does not specify one.
@@ -25,8 +26,12 @@ impl Kubelet {
     /// # Errors
     /// 500: the node has no usable address.
     pub(super) fn from_node(node: &Object, address_types: &[String]) -> Result<Self, StatusError> {
-        let port = node
-            .get_i64(&["status", "daemonEndpoints", "kubeletEndpoint", "Port"])
+        let port = Node(node)
+            .status()
+            .daemon_endpoints()
+            .kubelet_endpoint()
+            .port()
+            .integer()
             .and_then(|port| u16::try_from(port).ok())
             .filter(|port| *port != 0);
         Ok(Self { host: host(node, address_types)?, port: port.unwrap_or(DEFAULT_PORT) })
@@ -48,7 +53,7 @@ impl Kubelet {
 
 fn host(node: &Object, address_types: &[String]) -> Result<String, StatusError> {
     let empty = Vec::new();
-    let addresses = node.get(&["status", "addresses"]).and_then(Value::as_array).unwrap_or(&empty);
+    let addresses = Node(node).status().addresses().value().and_then(Value::as_array).unwrap_or(&empty);
     let text = |address: &Value, field: &str| {
         address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
     };

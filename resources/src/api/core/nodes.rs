@@ -7,6 +7,7 @@ mod validation;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::Node;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -66,7 +67,7 @@ fn status(object: &Object) -> Value {
         Some(_) => "NotReady",
         None => "Unknown",
     }];
-    if object.get(&["spec", "unschedulable"]) == Some(&Value::Bool(true)) {
+    if Node(object).spec().unschedulable().is_true() {
         words.push("SchedulingDisabled");
     }
     words.join(",").into()

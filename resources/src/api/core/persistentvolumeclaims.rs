@@ -6,6 +6,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::PersistentVolumeClaim;
 use serde_json::Value;
 
 use crate::support::printers::{self, volume};
@@ -42,7 +43,11 @@ static COLUMNS: &[Column] = &[
 ];
 
 fn is_bound(object: &Object) -> bool {
-    object.get_str(&["spec", "volumeName"]).is_some_and(|volume| !volume.is_empty())
+    PersistentVolumeClaim(object)
+        .spec()
+        .volume_name()
+        .optional_text()
+        .is_some_and(|volume| !volume.is_empty())
 }
 
 /// Returns the capacity; empty before the claim is bound.

@@ -4,6 +4,7 @@ mod strategy;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::PodTemplate;
 
 use crate::support::printers;
 
@@ -28,7 +29,7 @@ static COLUMNS: &[Column] = &[
     Column::text("Images", |object| printers::container_images(object, &["template", "spec"]))
         .described("Images referenced by each container in the template."),
     Column::text("Pod Labels", |object| {
-        printers::labels_text(object.get(&["template", "metadata", "labels"]))
+        printers::labels_text(PodTemplate(object).template().metadata().labels().value())
     })
     .described("The labels for the pod template."),
 ];

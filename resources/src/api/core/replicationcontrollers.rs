@@ -4,6 +4,7 @@ mod strategy;
 
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::ReplicationController;
 
 use crate::support::printers::{self, workload};
 
@@ -33,7 +34,9 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
     workload::CONTAINERS,
     workload::IMAGES,
-    Column::text("Selector", |object| printers::labels_text(object.get(&["spec", "selector"])))
-        .documented_by(&["spec", "selector"])
-        .wide(),
+    Column::text("Selector", |object| {
+        printers::labels_text(ReplicationController(object).spec().selector().value())
+    })
+    .documented_by(&["spec", "selector"])
+    .wide(),
 ];

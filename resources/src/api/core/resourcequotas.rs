@@ -6,6 +6,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::ResourceQuota;
 use serde_json::Value;
 
 /// `resourcequotas` of `v1`.
@@ -41,7 +42,7 @@ fn is_limit(resource: &str) -> bool {
 }
 
 fn shares(object: &Object, wanted: impl Fn(&str) -> bool) -> Value {
-    let hard = object.get(&["status", "hard"]).and_then(Value::as_object).into_iter().flatten();
+    let hard = ResourceQuota(object).status().hard().value().and_then(Value::as_object).into_iter().flatten();
     let shown: Vec<String> = hard
         .filter(|(resource, _)| wanted(resource))
         .map(|(resource, allowed)| {

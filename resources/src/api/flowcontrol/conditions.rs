@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 
 use registry_core::api::validation::ErrorList;
-
-use crate::support::field::Field;
+use resource_views::List;
+use resource_views::flowcontrol::v1::FlowSchemaCondition;
 
 /// Checks that each condition has a type, and that types are unique.
-pub(super) fn check(status: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check(conditions: &List<FlowSchemaCondition<'_, '_>>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
-    for condition in status.get("conditions").elements() {
-        let kind = condition.get("type");
+    for condition in conditions.elements() {
+        let kind = condition.r#type();
         if !seen.insert(kind.text()) {
             errors.push(kind.duplicate());
         }

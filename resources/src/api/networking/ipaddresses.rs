@@ -6,6 +6,7 @@ pub mod v1beta1;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::networking::v1::IPAddress;
 use serde_json::Value;
 
 /// `ipaddresses` of `networking.k8s.io/v1`.
@@ -33,12 +34,13 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the object that the address belongs to: `services/default/web`.
 fn parent(object: &Object) -> Value {
-    let parts =
-        ["group", "resource", "namespace", "name"].map(|field| object.get_str(&["spec", "parentRef", field]));
-    let [group, resource, namespace, name] = parts.map(std::option::Option::unwrap_or_default);
-    if object.get(&["spec", "parentRef"]).is_none() {
+    let spec = IPAddress(object).spec();
+    let parent = spec.parent_ref();
+    if !parent.exists() {
         return "<none>".into();
     }
+    let [group, resource, namespace, name] =
+        [parent.group(), parent.resource(), parent.namespace(), parent.name()].map(|field| field.text());
     let resource = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
     let resource = resource.to_lowercase();
     if namespace.is_empty() {

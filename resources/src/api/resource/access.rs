@@ -14,12 +14,12 @@ use registry_core::features::{Feature, Features};
 use registry_core::registry::{InstalledApi, PreparedWrite, Services, StoreHooks};
 use registry_core::resource::Resource;
 use registry_core::rest::access::AccessReviewer;
+use resource_views::resource::v1::{DeviceRequest, ResourceClaim, ResourceClaimTemplate};
 
 use super::resourceclaims::ResourceClaims;
 use super::resourceclaimtemplates::ResourceClaimTemplates;
 use super::status_access;
 use crate::api::core::namespaces::Namespaces;
-use crate::support::field::Field;
 use crate::support::lookup::Lookup;
 
 /// The label of namespaces whose claims may ask for administrators' access.
@@ -97,14 +97,12 @@ impl ClaimAccess {
 
     /// Returns the path of the first request for administrators' access. For a template, returns the path in its claims.
     fn requested(&self, object: &Object) -> Option<FieldPath> {
-        let spec = Field::top_level(object, "spec");
-        let inner = spec.get("spec");
-        let devices = if self.is_template { inner.get("devices") } else { spec.get("devices") };
-        let requests = devices.get("requests");
-        let index = requests.elements().position(|request| {
-            let exactly = request.get("exactly");
-            exactly.get("adminAccess").is_true()
-        })?;
+        let is_asked = |request: DeviceRequest<'_, '_>| request.exactly().admin_access().is_true();
+        let index = if self.is_template {
+            ResourceClaimTemplate(object).spec().spec().devices().requests().elements().position(is_asked)
+        } else {
+            ResourceClaim(object).spec().devices().requests().elements().position(is_asked)
+        }?;
         let requests = FieldPath::new("spec").child("devices").child("requests");
         Some(requests.index(index).child("adminAccess"))
     }
@@ -112,11 +110,13 @@ impl ClaimAccess {
 
 /// Returns the path of the first device that is allocated for administrators' access.
 fn granted(claim: &Object) -> Option<FieldPath> {
-    let status = Field::top_level(claim, "status");
-    let allocation = status.get("allocation");
-    let devices = allocation.get("devices");
-    let results = devices.get("results");
-    let index = results.elements().position(|result| result.get("adminAccess").is_true())?;
+    let status = ResourceClaim(claim).status();
+    let index = status
+        .allocation()
+        .devices()
+        .results()
+        .elements()
+        .position(|result| result.admin_access().is_true())?;
     let path = FieldPath::new("status").child("allocation").child("devices").child("results");
     Some(path.index(index).child("adminAccess"))
 }

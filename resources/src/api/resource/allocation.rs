@@ -4,12 +4,18 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
-use serde_json::{Value, json};
+use resource_views::alike::AnyAllocatedDevice;
+use resource_views::resource::v1::{
+    AllocatedDeviceStatus, AllocationResult, NetworkDeviceData, ResourceClaim,
+    ResourceClaimConsumerReference, ResourceClaimMut, ResourceClaimStatus,
+};
+use resource_views::{List, Text, Typed as _};
+use serde_json::json;
 
 use super::{names as device_names, requests, taints};
 use crate::api::core::{address, node_selector};
 use crate::support::conditions;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// Maximum number of users of a claim.
 const MAX_USERS: usize = 256;
@@ -37,14 +43,17 @@ pub(super) struct DeviceId<'v> {
 
 impl<'v> DeviceId<'v> {
     /// Returns the identifier of an allocated device, or of its status.
-    pub(super) fn from_field(device: &Field<'v, '_>) -> Self {
-        let text = |name: &str| device.get(name).text();
-        Self { driver: text("driver"), pool: text("pool"), device: text("device"), share: text("shareID") }
-    }
-
-    fn from_value(device: &'v Value) -> Self {
-        let text = |name: &str| device.get(name).and_then(Value::as_str).unwrap_or_default();
-        Self { driver: text("driver"), pool: text("pool"), device: text("device"), share: text("shareID") }
+    pub(super) fn new<'p>(device: impl Into<AnyAllocatedDevice<'v, 'p>>) -> Self
+    where
+        'v: 'p,
+    {
+        let device = device.into();
+        Self {
+            driver: device.driver().text(),
+            pool: device.pool().text(),
+            device: device.device().text(),
+            share: device.share_id().text(),
+        }
     }
 
     /// Returns the identifier as messages show it.
@@ -56,39 +65,40 @@ impl<'v> DeviceId<'v> {
     }
 }
 
+/// Returns the allocated devices of a claim.
+fn allocated<'v>(status: &ResourceClaimStatus<'v, '_>) -> HashSet<DeviceId<'v>> {
+    let allocation = status.allocation();
+    allocation.devices().results().elements().map(DeviceId::new).collect()
+}
+
 /// Removes the status of devices that were allocated and are not any more.
 pub(super) fn drop_deallocated_devices(new: &mut Object, old: &Object) {
-    let results = |object: &'_ Object| -> Vec<Value> {
-        let path = ["status", "allocation", "devices", "results"];
-        object.get(&path).and_then(Value::as_array).cloned().unwrap_or_default()
-    };
-    let (before, after) = (results(old), results(new));
-    let kept: HashSet<_> = after.iter().map(DeviceId::from_value).collect();
-    let gone: HashSet<_> = before.iter().map(DeviceId::from_value).filter(|id| !kept.contains(id)).collect();
-    let Some(status) = new.0.get_mut("status").and_then(Value::as_object_mut) else { return };
-    let Some(devices) = status.get_mut("devices").and_then(Value::as_array_mut) else { return };
-    devices.retain(|device| !gone.contains(&DeviceId::from_value(device)));
-    if devices.is_empty() {
-        status.remove("devices");
+    let mut gone = allocated(&ResourceClaim(old).status());
+    let kept = allocated(&ResourceClaim(new).status());
+    gone.retain(|device| !kept.contains(device));
+    let Some(mut status) = ResourceClaimMut(new).status().present() else { return };
+    status.devices().retain(|device| !gone.contains(&DeviceId::new(AllocatedDeviceStatus::typed(*device))));
+    if status.devices().is_empty() {
+        status.devices().remove();
     }
 }
 
 /// Checks a change of a claim's status.
 pub(super) fn check_status(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let status = Field::top_level(new, "status");
-    let before = Field::top_level(old, "status");
-    let spec = Field::top_level(new, "spec");
-    let allocation = status.get("allocation");
-    let users = status.get("reservedFor");
+    let status = ResourceClaim(new).status();
+    let before = ResourceClaim(old).status();
+    let spec = ResourceClaim(new).spec();
+    let allocation = status.allocation();
+    let users = status.reserved_for();
     if users.check_count(MAX_USERS, errors) {
         for user in users.elements() {
-            for field in ["resource", "name", "uid"] {
-                user.get(field).check_present(errors);
+            for field in [user.resource(), user.name(), user.uid()] {
+                field.check_present(errors);
             }
         }
         users.check_unique(
-            |user| user.get("uid").text(),
-            |user| FieldError::duplicate(user.path(), user.get("uid").text()),
+            |user| user.uid().text(),
+            |user| FieldError::duplicate(user.path(), user.uid().text()),
             errors,
         );
     }
@@ -96,29 +106,32 @@ pub(super) fn check_status(new: &Object, old: &Object, errors: &mut ErrorList) {
     if !users.is_empty() {
         if !allocation.exists() {
             errors.push(users.forbidden("may not be specified when `allocated` is not set"));
-        } else if new.deletion_timestamp().is_some() && has_new_user(&users, &before.get("reservedFor")) {
+        } else if new.deletion_timestamp().is_some() && has_new_user(&users, &before.reserved_for()) {
             errors.push(users.forbidden(
                 "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set",
             ));
         }
     }
-    let allocated_before = before.get("allocation");
+    let allocated_before = before.allocation();
     match (allocated_before.exists(), allocation.exists()) {
         (true, true) => {
             allocation.check_immutable_as("<resource.AllocationResult>", &allocated_before, errors);
         }
         (false, true) => {
-            let names = requests::RequestNames::from_devices(&spec.get("devices"));
+            let names = requests::RequestNames::from_devices(&spec.devices());
             check_allocation(&allocation, &names, errors);
         }
         _ => {}
     }
 }
 
-fn has_new_user(users: &Field<'_, '_>, before: &Field<'_, '_>) -> bool {
-    let key = |user: &Field<'_, '_>| {
-        let text = |name: &str| user.get(name).text().to_owned();
-        (text("apiGroup"), text("resource"), text("name"), text("uid"))
+fn has_new_user(
+    users: &List<ResourceClaimConsumerReference<'_, '_>>,
+    before: &List<ResourceClaimConsumerReference<'_, '_>>,
+) -> bool {
+    let key = |user: &ResourceClaimConsumerReference<'_, '_>| {
+        let fields = [user.api_group(), user.resource(), user.name(), user.uid()];
+        fields.map(|field| field.text().to_owned())
     };
     let known: HashSet<_> = before.elements().map(|user| key(&user)).collect();
     users.elements().any(|user| !known.contains(&key(&user)))
@@ -126,38 +139,46 @@ fn has_new_user(users: &Field<'_, '_>, before: &Field<'_, '_>) -> bool {
 
 // === allocations ===
 
-fn check_allocation(allocation: &Field<'_, '_>, names: &requests::RequestNames<'_>, errors: &mut ErrorList) {
-    let devices = allocation.get("devices");
-    let results = devices.get("results");
+fn check_allocation(
+    allocation: &AllocationResult<'_, '_>,
+    names: &requests::RequestNames<'_>,
+    errors: &mut ErrorList,
+) {
+    let devices = allocation.devices();
+    let results = devices.results();
     if results.check_count(MAX_RESULTS, errors) {
         for result in results.elements() {
-            names.check_reference(&result.get("request"), errors);
-            check_identity(&result, errors);
-            taints::check_binding_conditions(&result, errors);
-            check_share(&result.get("shareID"), errors);
+            names.check_reference(&result.request(), errors);
+            check_identity(&result.into(), errors);
+            taints::check_binding_conditions(
+                &result.binding_conditions(),
+                &result.binding_failure_conditions(),
+                errors,
+            );
+            check_share(&result.share_id(), errors);
         }
     }
-    let configurations = devices.get("config");
+    let configurations = devices.config();
     if configurations.check_count(2 * requests::MAX_CONFIGURATIONS, errors) {
         for configuration in configurations.elements() {
-            configuration.get("source").check_word(&["FromClaim", "FromClass"], errors);
-            names.check_references(&configuration.get("requests"), errors);
-            requests::check_configuration(&configuration, false, errors);
+            configuration.source().check_word(&["FromClaim", "FromClass"], errors);
+            names.check_references(&configuration.requests(), errors);
+            requests::check_configuration(&configuration.into(), false, errors);
         }
     }
-    let selector = allocation.get("nodeSelector");
+    let selector = allocation.node_selector();
     if selector.exists() {
-        node_selector::check(&selector.view(), errors);
+        node_selector::check(&selector, errors);
     }
 }
 
-fn check_identity(device: &Field<'_, '_>, errors: &mut ErrorList) {
-    device_names::check_driver(&device.get("driver"), errors);
-    device_names::check_pool(&device.get("pool"), errors);
-    device.get("device").check(names::dns_label, errors);
+fn check_identity(device: &AnyAllocatedDevice<'_, '_>, errors: &mut ErrorList) {
+    device_names::check_driver(&device.driver(), errors);
+    device_names::check_pool(&device.pool(), errors);
+    device.device().check(names::dns_label, errors);
 }
 
-fn check_share(share: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_share(share: &Text<'_, '_>, errors: &mut ErrorList) {
     if share.exists() {
         device_names::check_uid(share, errors);
     }
@@ -165,39 +186,36 @@ fn check_share(share: &Field<'_, '_>, errors: &mut ErrorList) {
 
 // === devices ===
 
-fn check_devices(status: &Field<'_, '_>, errors: &mut ErrorList) {
-    let allocation = status.get("allocation");
-    let results = allocation.get("devices");
-    let results = results.get("results");
-    let allocated: HashSet<_> = results.elements().map(|result| DeviceId::from_field(&result)).collect();
-    let devices = status.get("devices");
+fn check_devices(status: &ResourceClaimStatus<'_, '_>, errors: &mut ErrorList) {
+    let allocated = allocated(status);
+    let devices = status.devices();
     for device in devices.elements() {
-        check_identity(&device, errors);
-        check_share(&device.get("shareID"), errors);
-        let id = DeviceId::from_field(&device);
+        check_identity(&device.into(), errors);
+        check_share(&device.share_id(), errors);
+        let id = DeviceId::new(device);
         if !allocated.contains(&id) {
             errors.push(device.invalid("must be an allocated device in the claim").shown_as(id.shown()));
         }
-        let its_conditions = device.get("conditions");
+        let its_conditions = device.conditions();
         its_conditions.check_count(MAX_CONDITIONS, errors);
         conditions::check(&its_conditions, errors);
-        let data = device.get("data");
+        let data = device.data();
         if data.exists() {
             requests::check_raw_object(&data, MAX_DATA_BYTES, errors);
         }
-        check_network(&device.get("networkData"), errors);
+        check_network(&device.network_data(), errors);
     }
     devices.check_unique(
-        DeviceId::from_field,
-        |device| device.duplicate().shown_as(DeviceId::from_field(device).shown()),
+        |device| DeviceId::new(*device),
+        |device| device.duplicate().shown_as(DeviceId::new(*device).shown()),
         errors,
     );
 }
 
-fn check_network(network: &Field<'_, '_>, errors: &mut ErrorList) {
-    network.get("interfaceName").check_length(MAX_INTERFACE_BYTES, errors);
-    network.get("hardwareAddress").check_length(MAX_HARDWARE_ADDRESS_BYTES, errors);
-    let addresses = network.get("ips");
+fn check_network(network: &NetworkDeviceData<'_, '_>, errors: &mut ErrorList) {
+    network.interface_name().check_length(MAX_INTERFACE_BYTES, errors);
+    network.hardware_address().check_length(MAX_HARDWARE_ADDRESS_BYTES, errors);
+    let addresses = network.ips();
     if addresses.check_count(MAX_ADDRESSES, errors) {
         for element in addresses.elements() {
             address::check_interface_address(&element, errors);

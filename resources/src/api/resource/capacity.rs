@@ -3,16 +3,16 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 use registry_core::schema::Quantity;
-
-use crate::support::field::Field;
+use resource_views::resource::v1::{CapacityRequestPolicyRange, DeviceCapacity};
+use resource_views::{List, Quantity as Amount, View};
 
 /// Maximum number of values that a policy lists.
 const MAX_VALUES: usize = 10;
 const NANOS: i128 = 1_000_000_000;
 
 /// Checks the request policy of a capacity; only a device that can be allocated several times may have one.
-pub(super) fn check(capacity: &Field<'_, '_>, is_shared: bool, errors: &mut ErrorList) {
-    let policy = capacity.get("requestPolicy");
+pub(super) fn check(capacity: &DeviceCapacity<'_, '_>, is_shared: bool, errors: &mut ErrorList) {
+    let policy = capacity.request_policy();
     if !policy.exists() {
         return;
     }
@@ -20,38 +20,38 @@ pub(super) fn check(capacity: &Field<'_, '_>, is_shared: bool, errors: &mut Erro
         errors.push(policy.forbidden("allowMultipleAllocations must be true"));
         return;
     }
-    let values = policy.get("validValues");
-    let range = policy.get("validRange");
-    let default = policy.get("default");
-    let (chosen, name) = match (!values.is_empty(), range.exists()) {
+    let values = policy.valid_values();
+    let range = policy.valid_range();
+    let default = policy.default();
+    let name = match (!values.is_empty(), range.exists()) {
         (true, true) => {
             let detail = "exactly one policy can be specified, cannot specify \"validValues\" and \"validRange\" at the same time";
             errors.push(policy.forbidden(detail));
             return;
         }
-        (true, false) => (&values, "validValues"),
-        (false, true) => (&range, "validRange"),
+        (true, false) => "validValues",
+        (false, true) => "validRange",
         (false, false) => return,
     };
-    let total = capacity.get("value");
+    let total = capacity.value();
     match (quantity(&default), quantity(&total)) {
         (None, _) => errors.push(default.required(format!("required when {name} is defined"))),
         (Some(default), total) => {
             let total = total.unwrap_or_else(|| Quantity::whole(0));
             if range.exists() {
-                check_range(&default, &total, chosen, errors);
+                check_range(&default, &total, &range, errors);
             } else {
-                check_values(&default, &total, chosen, errors);
+                check_values(&default, &total, &values, errors);
             }
         }
     }
 }
 
-fn quantity(field: &Field<'_, '_>) -> Option<Quantity> {
+fn quantity(field: &Amount<'_, '_>) -> Option<Quantity> {
     Quantity::parse(field.text()).ok()
 }
 
-fn shown(field: &Field<'_, '_>, value: &Quantity, detail: String) -> FieldError {
+fn shown(field: &View<'_, '_>, value: &Quantity, detail: String) -> FieldError {
     FieldError::invalid(field.path(), value.to_string(), detail)
 }
 
@@ -62,7 +62,7 @@ fn whole(value: &Quantity) -> i128 {
         .map_or(i128::MAX, |nanos| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0))
 }
 
-fn check_values(default: &Quantity, total: &Quantity, values: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_values(default: &Quantity, total: &Quantity, values: &List<Amount<'_, '_>>, errors: &mut ErrorList) {
     let mut previous: Option<Quantity> = None;
     for value in values.elements() {
         let Some(this) = quantity(&value) else { continue };
@@ -81,7 +81,7 @@ fn check_values(default: &Quantity, total: &Quantity, values: &Field<'_, '_>, er
             }
             has_default |= this.compare(default).is_eq();
         }
-        let key = |value: &Field<'_, '_>| quantity(value).map(|value| whole(&value)).unwrap_or_default();
+        let key = |value: &Amount<'_, '_>| quantity(value).map(|value| whole(&value)).unwrap_or_default();
         values.check_unique(key, |value| FieldError::duplicate(value.path(), key(value).to_string()), errors);
     }
     if !has_default {
@@ -90,8 +90,13 @@ fn check_values(default: &Quantity, total: &Quantity, values: &Field<'_, '_>, er
     }
 }
 
-fn check_range(default: &Quantity, total: &Quantity, range: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (least, most, step) = (range.get("min"), range.get("max"), range.get("step"));
+fn check_range(
+    default: &Quantity,
+    total: &Quantity,
+    range: &CapacityRequestPolicyRange<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let (least, most, step) = (range.min(), range.max(), range.step());
     let Some(min) = quantity(&least) else {
         errors.push(least.required("required when validRange is defined"));
         return;
@@ -132,7 +137,7 @@ fn check_step(
     value: &Quantity,
     min: &Quantity,
     size: &Quantity,
-    step: &Field<'_, '_>,
+    step: &Amount<'_, '_>,
     errors: &mut ErrorList,
 ) {
     let added = whole(value).saturating_sub(whole(min));

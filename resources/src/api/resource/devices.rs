@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use resource_views::resource::v1::{
+    Counter, CounterSet, Device, DeviceAttribute, DeviceCounterConsumption, ResourceSliceSpec,
+};
+use resource_views::{List, Map};
 use serde_json::Value;
 
 use super::{capacity, names as device_names, taints};
 use crate::api::core::node_selector;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
 /// Maximum number of devices in a slice.
@@ -33,41 +37,45 @@ const NO_PLACE: &str = "`nodeName`, `nodeSelector` and `allNodes` can only be se
 const ONE_VALUE: &str = "exactly one value must be specified";
 
 /// Checks the devices of a slice. Taints that a device had before are not checked again.
-pub(super) fn check(spec: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
-    let devices = spec.get("devices");
+pub(super) fn check(
+    spec: &ResourceSliceSpec<'_, '_>,
+    old: Option<&ResourceSliceSpec<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    let devices = spec.devices();
     let is_advanced = devices
         .elements()
-        .any(|device| !device.get("taints").is_empty() || !device.get("consumesCounters").is_empty());
+        .any(|device| !device.taints().is_empty() || !device.consumes_counters().is_empty());
     if !devices.check_count(if is_advanced { MAX_ADVANCED_DEVICES } else { MAX_DEVICES }, errors) {
         return;
     }
     let known = old.map(taints_by_device).unwrap_or_default();
-    let per_device = spec.get("perDeviceNodeSelection").is_true();
+    let per_device = spec.per_device_node_selection().is_true();
     for device in devices.elements() {
-        let before = known.get(device.get("name").text());
-        let keeps_taints = before.is_some_and(|known| semantic::equal(*known, device.get("taints").value()));
+        let before = known.get(device.name().text());
+        let keeps_taints = before.is_some_and(|known| semantic::equal(*known, device.taints().value()));
         check_device(&device, per_device, keeps_taints, errors);
     }
     devices.check_unique(
-        |device| device.get("name").text(),
-        |device| FieldError::duplicate(device.path(), device.get("name").text()),
+        |device| device.name().text(),
+        |device| FieldError::duplicate(device.path(), device.name().text()),
         errors,
     );
 }
 
 /// Returns the taints of the first device of each name.
-fn taints_by_device<'v>(spec: &Field<'v, '_>) -> HashMap<&'v str, Option<&'v Value>> {
+fn taints_by_device<'v>(spec: &ResourceSliceSpec<'v, '_>) -> HashMap<&'v str, Option<&'v Value>> {
     let mut known = HashMap::new();
-    for device in spec.get("devices").elements() {
-        known.entry(device.get("name").text()).or_insert(device.get("taints").value());
+    for device in spec.devices().elements() {
+        known.entry(device.name().text()).or_insert(device.taints().value());
     }
     known
 }
 
-fn check_device(device: &Field<'_, '_>, per_device: bool, keeps_taints: bool, errors: &mut ErrorList) {
-    device.get("name").check(names::dns_label, errors);
-    let attributes = device.get("attributes");
-    let capacities = device.get("capacity");
+fn check_device(device: &Device<'_, '_>, per_device: bool, keeps_taints: bool, errors: &mut ErrorList) {
+    device.name().check(names::dns_label, errors);
+    let attributes = device.attributes();
+    let capacities = device.capacity();
     let count = attributes.len() + capacities.len();
     if count > MAX_PROPERTIES {
         let detail =
@@ -83,25 +91,29 @@ fn check_device(device: &Field<'_, '_>, per_device: bool, keeps_taints: bool, er
         device_names::check_qualified(&attributes.path(), name, errors);
         check_attribute(&attributes.entry_named(name, &shown), errors);
     }
-    let is_shared = device.get("allowMultipleAllocations").is_true();
+    let is_shared = device.allow_multiple_allocations().is_true();
     for (name, _) in capacities.entries() {
         let shown = device_names::shown_key(name, device_names::MAX_SHOWN_NAME_BYTES);
         device_names::check_qualified(&capacities.path(), name, errors);
         capacity::check(&capacities.entry_named(name, &shown), is_shared, errors);
     }
     if !keeps_taints {
-        taints::check_taints(&device.get("taints"), errors);
+        taints::check_taints(&device.taints(), errors);
     }
-    check_consumptions(&device.get("consumesCounters"), errors);
+    check_consumptions(&device.consumes_counters(), errors);
     check_place(device, per_device, errors);
-    taints::check_binding_conditions(device, errors);
+    taints::check_binding_conditions(
+        &device.binding_conditions(),
+        &device.binding_failure_conditions(),
+        errors,
+    );
 }
 
 // === attributes ===
 
-fn check_attribute(attribute: &Field<'_, '_>, errors: &mut ErrorList) {
-    let text = attribute.get("string");
-    let version = attribute.get("version");
+fn check_attribute(attribute: &DeviceAttribute<'_, '_>, errors: &mut ErrorList) {
+    let text = attribute.string();
+    let version = attribute.version();
     text.check_length(MAX_VALUE_BYTES, errors);
     if version.exists() {
         if !is_semantic_version(version.text()) {
@@ -109,8 +121,8 @@ fn check_attribute(attribute: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         version.check_length(MAX_VALUE_BYTES, errors);
     }
-    let set = ["bool", "int", "string", "version"].iter().filter(|field| attribute.get(field).exists());
-    match set.count() {
+    let fields = [*attribute.bool(), *attribute.int(), *text, *version];
+    match fields.iter().filter(|field| field.exists()).count() {
         0 => errors.push(FieldError::invalid(attribute.path(), "", ONE_VALUE)),
         1 => {}
         _ => errors.push(attribute.invalid_as("<resource.DeviceAttribute>", ONE_VALUE)),
@@ -141,37 +153,37 @@ fn is_semantic_version(text: &str) -> bool {
 // === counters ===
 
 /// Checks the sets of counters that devices of the pool share.
-pub(super) fn check_shared_counters(sets: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_shared_counters(sets: &List<CounterSet<'_, '_>>, errors: &mut ErrorList) {
     if !sets.check_count(MAX_COUNTER_SETS, errors) {
         return;
     }
     for set in sets.elements() {
-        set.get("name").check_named(names::dns_label, errors);
-        check_counters(&set.get("counters"), errors);
+        set.name().check_named(names::dns_label, errors);
+        check_counters(&set.counters(), errors);
     }
     sets.check_unique(
-        |set| set.get("name").text(),
-        |set| FieldError::duplicate(set.path(), set.get("name").text()),
+        |set| set.name().text(),
+        |set| FieldError::duplicate(set.path(), set.name().text()),
         errors,
     );
 }
 
-fn check_consumptions(consumptions: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_consumptions(consumptions: &List<DeviceCounterConsumption<'_, '_>>, errors: &mut ErrorList) {
     if !consumptions.check_count(MAX_CONSUMPTIONS, errors) {
         return;
     }
     for consumption in consumptions.elements() {
-        consumption.get("counterSet").check_named(names::dns_label, errors);
-        check_counters(&consumption.get("counters"), errors);
+        consumption.counter_set().check_named(names::dns_label, errors);
+        check_counters(&consumption.counters(), errors);
     }
     consumptions.check_unique(
-        |consumption| consumption.get("counterSet").text(),
-        |consumption| FieldError::duplicate(consumption.path(), consumption.get("counterSet").text()),
+        |consumption| consumption.counter_set().text(),
+        |consumption| FieldError::duplicate(consumption.path(), consumption.counter_set().text()),
         errors,
     );
 }
 
-fn check_counters(counters: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_counters(counters: &Map<Counter<'_, '_>>, errors: &mut ErrorList) {
     if counters.is_empty() {
         errors.push(counters.required(""));
     } else if counters.check_count(MAX_COUNTERS, errors) {
@@ -186,10 +198,10 @@ fn check_counters(counters: &Field<'_, '_>, errors: &mut ErrorList) {
 // === places ===
 
 /// Checks which nodes have a device, if the slice says it for each.
-fn check_place(device: &Field<'_, '_>, per_device: bool, errors: &mut ErrorList) {
-    let name = device.get("nodeName");
-    let selector = device.get("nodeSelector");
-    let all = device.get("allNodes");
+fn check_place(device: &Device<'_, '_>, per_device: bool, errors: &mut ErrorList) {
+    let name = device.node_name();
+    let selector = device.node_selector();
+    let all = device.all_nodes();
     if !per_device {
         if name.exists() || selector.exists() || all.exists() {
             errors.push(FieldError::invalid(device.path(), Value::Null, NO_PLACE));
@@ -207,7 +219,7 @@ fn check_place(device: &Field<'_, '_>, per_device: bool, errors: &mut ErrorList)
     }
     if selector.exists() {
         set.push("`nodeSelector`");
-        node_selector::check(&selector.view(), errors);
+        node_selector::check(&selector, errors);
     }
     if all.exists() {
         if all.is_true() {

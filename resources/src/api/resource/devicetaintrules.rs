@@ -7,6 +7,7 @@ pub mod v1beta2;
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
 use registry_derive::Resource;
+use resource_views::resource::v1alpha3::DeviceTaintRule;
 
 use crate::support::printers;
 
@@ -42,7 +43,7 @@ static COLUMNS: &[Column] = &[
 ];
 
 fn time_added(object: &Object) -> CellValue {
-    match object.get_str(&["spec", "taint", "timeAdded"]) {
+    match DeviceTaintRule(object).spec().taint().time_added().optional_text() {
         Some(moment) => CellValue::age_of(Some(moment)),
         None => "".into(),
     }

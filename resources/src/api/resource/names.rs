@@ -2,8 +2,7 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldPath, names};
-
-use crate::support::field::Field;
+use resource_views::Text;
 
 /// Maximum length of a driver's name, in bytes.
 const MAX_DRIVER_BYTES: usize = 63;
@@ -17,7 +16,7 @@ pub(super) const MAX_SHOWN_NAME_BYTES: usize = 63 + 1 + MAX_IDENTIFIER_BYTES;
 const NO_IDENTIFIER: &str = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
 
 /// Checks the name of a driver.
-pub(super) fn check_driver(driver: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_driver(driver: &Text<'_, '_>, errors: &mut ErrorList) {
     check_driver_name(&driver.path(), driver.text(), errors);
 }
 
@@ -36,7 +35,7 @@ fn check_driver_name(path: &FieldPath, name: &str, errors: &mut ErrorList) {
 }
 
 /// Checks the name of a pool: subdomains between slashes.
-pub(super) fn check_pool(pool: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_pool(pool: &Text<'_, '_>, errors: &mut ErrorList) {
     if !pool.check_present(errors) {
         return;
     }
@@ -71,7 +70,7 @@ pub(super) fn check_qualified(path: &FieldPath, name: &str, errors: &mut ErrorLi
 }
 
 /// Checks the name of an attribute that must have a domain.
-pub(super) fn check_fully_qualified(name: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_fully_qualified(name: &Text<'_, '_>, errors: &mut ErrorList) {
     check_qualified(&name.path(), name.text(), errors);
     if !name.text().contains('/') {
         errors.push(
@@ -105,7 +104,7 @@ pub(super) fn shown_key(key: &str, most_bytes: usize) -> String {
 }
 
 /// Checks the uid of a share of a device.
-pub(super) fn check_uid(uid: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_uid(uid: &Text<'_, '_>, errors: &mut ErrorList) {
     let text = uid.text();
     if let Some(complaint) = uid_complaint(text) {
         errors.push(uid.invalid_text(format!("error validating uid: {complaint}")));

@@ -5,11 +5,15 @@ use std::collections::{HashMap, HashSet};
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::context::Budget;
+use resource_views::alike::AnyDeviceRequest;
+use resource_views::resource::v1::{
+    DeviceClaim, DeviceClaimMut, DeviceClassConfiguration, DeviceConstraint, DeviceRequest,
+    DeviceSubRequestMut,
+};
+use resource_views::{List, Raw, Text, View};
 use serde_json::Value;
 
 use super::{names as device_names, selectors, taints};
-use crate::support::defaulting::{self, Fields};
-use crate::support::field::Field;
 
 /// Maximum number of requests of a claim, and of names in a list of them.
 const MAX_REQUESTS: usize = 32;
@@ -26,17 +30,18 @@ const NO_SUCH_REQUEST: &str =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 
 /// Sets the defaults of each request in `devices`.
-pub(super) fn apply_defaults(devices: &mut Fields) {
-    defaulting::each(devices, &["requests"], |request| {
-        defaulting::with(request, "exactly", default_request);
-        defaulting::each(request, &["firstAvailable"], default_request);
-    });
+pub(super) fn apply_defaults(mut devices: DeviceClaimMut<'_>) {
+    for mut request in devices.requests().elements() {
+        request.exactly().edit(|request| default_request(DeviceSubRequestMut(request.0)));
+        request.first_available().elements().for_each(default_request);
+    }
 }
 
-fn default_request(request: &mut Fields) {
-    defaulting::fill(request, "allocationMode", "ExactCount");
-    if request.get("allocationMode").and_then(Value::as_str) == Some("ExactCount") {
-        defaulting::fill_zero(request, "count", 1);
+/// Sets the defaults of a request, or of an alternative: both have the same fields with defaults.
+fn default_request(mut request: DeviceSubRequestMut<'_>) {
+    request.allocation_mode().or("ExactCount");
+    if request.allocation_mode().is("ExactCount") {
+        request.count().or_if_zero(1);
     }
 }
 
@@ -47,13 +52,12 @@ pub(super) struct RequestNames<'v>(HashMap<&'v str, HashSet<&'v str>>);
 
 impl<'v> RequestNames<'v> {
     /// Collects the names of the requests in `devices`.
-    pub(super) fn from_devices(devices: &Field<'v, '_>) -> Self {
+    pub(super) fn from_devices(devices: &DeviceClaim<'v, '_>) -> Self {
         let mut requests = HashMap::new();
-        for request in devices.get("requests").elements() {
-            let alternatives = request.get("firstAvailable");
-            let alternatives =
-                alternatives.elements().map(|alternative| alternative.get("name").text()).collect();
-            requests.insert(request.get("name").text(), alternatives);
+        for request in devices.requests().elements() {
+            let alternatives = request.first_available();
+            let alternatives = alternatives.elements().map(|alternative| alternative.name().text()).collect();
+            requests.insert(request.name().text(), alternatives);
         }
         Self(requests)
     }
@@ -64,7 +68,7 @@ impl<'v> RequestNames<'v> {
     }
 
     /// Checks a reference to a request or to one of its alternatives.
-    pub(super) fn check_reference(&self, name: &Field<'_, '_>, errors: &mut ErrorList) {
+    pub(super) fn check_reference(&self, name: &Text<'_, '_>, errors: &mut ErrorList) {
         let mut segments = name.text().split('/');
         let (request, alternative) = (segments.next().unwrap_or_default(), segments.next());
         if segments.next().is_some() {
@@ -82,7 +86,7 @@ impl<'v> RequestNames<'v> {
     }
 
     /// Checks a list of references.
-    pub(super) fn check_references(&self, list: &Field<'_, '_>, errors: &mut ErrorList) {
+    pub(super) fn check_references(&self, list: &List<Text<'_, '_>>, errors: &mut ErrorList) {
         if !list.check_count(MAX_REQUESTS, errors) {
             return;
         }
@@ -96,16 +100,20 @@ impl<'v> RequestNames<'v> {
 // === claims ===
 
 /// Checks the requests of a claim, the constraints on them, and their configurations.
-pub(super) fn check(devices: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
-    let requests = devices.get("requests");
-    let constraints = devices.get("constraints");
-    let configurations = devices.get("config");
+pub(super) fn check(devices: &DeviceClaim<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
+    let requests = devices.requests();
+    let constraints = devices.constraints();
+    let configurations = devices.config();
     let names = RequestNames::from_devices(devices);
     if requests.check_count(MAX_REQUESTS, errors) {
         for request in requests.elements() {
             check_request(&request, budget, errors);
         }
-        check_unique_names(&requests, errors);
+        requests.check_unique(
+            |request| request.name().text(),
+            |request| duplicate(request, &request.name()),
+            errors,
+        );
     }
     if constraints.check_count(MAX_CONSTRAINTS, errors) {
         for constraint in constraints.elements() {
@@ -114,24 +122,21 @@ pub(super) fn check(devices: &Field<'_, '_>, budget: &Budget, errors: &mut Error
     }
     if configurations.check_count(MAX_CONFIGURATIONS, errors) {
         for configuration in configurations.elements() {
-            names.check_references(&configuration.get("requests"), errors);
-            check_configuration(&configuration, false, errors);
+            names.check_references(&configuration.requests(), errors);
+            check_configuration(&configuration.into(), false, errors);
         }
     }
 }
 
-fn check_unique_names(requests: &Field<'_, '_>, errors: &mut ErrorList) {
-    requests.check_unique(
-        |request| request.get("name").text(),
-        |request| FieldError::duplicate(request.path(), request.get("name").text()),
-        errors,
-    );
+/// Returns the error of a request with a name that another one has.
+fn duplicate(request: &View<'_, '_>, name: &Text<'_, '_>) -> FieldError {
+    FieldError::duplicate(request.path(), name.text())
 }
 
-fn check_request(request: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
-    request.get("name").check(names::dns_label, errors);
-    let exactly = request.get("exactly");
-    let alternatives = request.get("firstAvailable");
+fn check_request(request: &DeviceRequest<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
+    request.name().check(names::dns_label, errors);
+    let exactly = request.exactly();
+    let alternatives = request.first_available();
     match (exactly.exists(), !alternatives.is_empty()) {
         (true, true) => errors.push(FieldError::invalid(
             request.path(),
@@ -141,24 +146,28 @@ fn check_request(request: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorLis
         (false, false) => {
             errors.push(request.required("exactly one of `exactly` or `firstAvailable` is required"));
         }
-        (true, false) => check_one(&exactly, budget, errors),
+        (true, false) => check_one(&exactly.into(), budget, errors),
         (false, true) => {
             if alternatives.check_count(MAX_ALTERNATIVES, errors) {
                 for alternative in alternatives.elements() {
-                    alternative.get("name").check(names::dns_label, errors);
-                    check_one(&alternative, budget, errors);
+                    alternative.name().check(names::dns_label, errors);
+                    check_one(&alternative.into(), budget, errors);
                 }
-                check_unique_names(&alternatives, errors);
+                alternatives.check_unique(
+                    |request| request.name().text(),
+                    |request| duplicate(request, &request.name()),
+                    errors,
+                );
             }
         }
     }
 }
 
-fn check_one(request: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
-    request.get("deviceClassName").check_named(names::dns_subdomain, errors);
-    selectors::check(&request.get("selectors"), budget, errors);
-    let mode = request.get("allocationMode");
-    let count = request.get("count");
+fn check_one(request: &AnyDeviceRequest<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
+    request.device_class_name().check_named(names::dns_subdomain, errors);
+    selectors::check(&request.selectors(), budget, errors);
+    let mode = request.allocation_mode();
+    let count = request.count();
     match mode.text() {
         "ExactCount" => count.check_positive(errors),
         "All" if count.number() != 0 => {
@@ -167,13 +176,13 @@ fn check_one(request: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
         "All" => {}
         _ => errors.push(mode.unsupported(&["All", "ExactCount"])),
     }
-    taints::check_tolerations(&request.get("tolerations"), errors);
+    taints::check_tolerations(&request.tolerations(), errors);
 }
 
-fn check_constraint(constraint: &Field<'_, '_>, names: &RequestNames<'_>, errors: &mut ErrorList) {
-    names.check_references(&constraint.get("requests"), errors);
-    let same = constraint.get("matchAttribute");
-    let distinct = constraint.get("distinctAttribute");
+fn check_constraint(constraint: &DeviceConstraint<'_, '_>, names: &RequestNames<'_>, errors: &mut ErrorList) {
+    names.check_references(&constraint.requests(), errors);
+    let same = constraint.match_attribute();
+    let distinct = constraint.distinct_attribute();
     if same.exists() {
         device_names::check_fully_qualified(&same, errors);
     } else if distinct.exists() {
@@ -187,19 +196,23 @@ fn check_constraint(constraint: &Field<'_, '_>, names: &RequestNames<'_>, errors
 
 /// Checks a configuration that drivers receive for the devices they prepare. One that is stored may be larger than a new
 /// one.
-pub(super) fn check_configuration(configuration: &Field<'_, '_>, is_stored: bool, errors: &mut ErrorList) {
-    let opaque = configuration.get("opaque");
+pub(super) fn check_configuration(
+    configuration: &DeviceClassConfiguration<'_, '_>,
+    is_stored: bool,
+    errors: &mut ErrorList,
+) {
+    let opaque = configuration.opaque();
     if !opaque.exists() {
         errors.push(opaque.required(""));
         return;
     }
-    device_names::check_driver(&opaque.get("driver"), errors);
+    device_names::check_driver(&opaque.driver(), errors);
     let most_bytes = if is_stored { usize::MAX } else { MAX_PARAMETERS_BYTES };
-    check_raw_object(&opaque.get("parameters"), most_bytes, errors);
+    check_raw_object(&opaque.parameters(), most_bytes, errors);
 }
 
 /// Checks a JSON object of any form, within a size.
-pub(super) fn check_raw_object(value: &Field<'_, '_>, most_bytes: usize, errors: &mut ErrorList) {
+pub(super) fn check_raw_object(value: &Raw<'_, '_>, most_bytes: usize, errors: &mut ErrorList) {
     match value.value() {
         None => errors.push(value.required("")),
         Some(json) if most_bytes < usize::MAX && json.to_string().len() > most_bytes => {

@@ -7,6 +7,7 @@ pub mod v1beta2;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::resource::v1::ResourceClaim;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -41,7 +42,7 @@ fn state(object: &Object) -> Value {
     if object.deletion_timestamp().is_some() {
         words.push("deleted");
     }
-    match object.get(&["status", "allocation"]) {
+    match ResourceClaim(object).status().allocation().value() {
         None if object.deletion_timestamp().is_none() => words.push("pending"),
         None => {}
         Some(_) => words.push("allocated"),

@@ -13,8 +13,8 @@ use registry_core::cel::{
 };
 
 use registry_core::context::Budget;
-
-use crate::support::field::Field;
+use resource_views::resource::v1::DeviceSelector;
+use resource_views::{List, Text};
 
 /// Maximum number of selectors of a request or of a class.
 const MAX_SELECTORS: usize = 32;
@@ -61,21 +61,21 @@ fn device() -> DeclType {
 }
 
 /// Checks selectors. Their expressions must compile within the budget of the request, and must be cheap enough.
-pub(super) fn check(selectors: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
+pub(super) fn check(selectors: &List<DeviceSelector<'_, '_>>, budget: &Budget, errors: &mut ErrorList) {
     if !selectors.check_count(MAX_SELECTORS, errors) {
         return;
     }
     for selector in selectors.elements() {
-        let cel = selector.get("cel");
+        let cel = selector.cel();
         if cel.exists() {
-            check_expression(&cel.get("expression"), budget, errors);
+            check_expression(&cel.expression(), budget, errors);
         } else {
             errors.push(cel.required(""));
         }
     }
 }
 
-fn check_expression(expression: &Field<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
+fn check_expression(expression: &Text<'_, '_>, budget: &Budget, errors: &mut ErrorList) {
     if expression.text().len() > MAX_EXPRESSION_BYTES {
         errors.push(FieldError::too_long(expression.path(), MAX_EXPRESSION_BYTES));
         return;
@@ -110,15 +110,15 @@ fn check_expression(expression: &Field<'_, '_>, budget: &Budget, errors: &mut Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use registry_core::api::Object;
+    use resource_views::{Typed as _, View};
     use serde_json::json;
 
     #[test]
     fn expressions_are_compiled_for_devices() {
         let errors = |expression: &str| {
-            let object = Object::from_value(json!({"s": [{"cel": {"expression": expression}}]})).unwrap();
+            let selectors = json!([{"cel": {"expression": expression}}]);
             let mut errors = ErrorList::default();
-            check(&Field::top_level(&object, "s"), &Budget::default(), &mut errors);
+            check(&List::typed(View::root(&selectors)), &Budget::default(), &mut errors);
             errors.0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         for good in [
@@ -139,7 +139,7 @@ mod tests {
         );
         assert_eq!(
             errors(&" ".repeat(10_241)),
-            "s[0].cel.expression: Too long: may not be more than 10240 bytes"
+            "[0].cel.expression: Too long: may not be more than 10240 bytes"
         );
         let costly =
             "device.attributes[\"dra.example.com\"].map(s, s.lowerAscii()).map(s, s.size()).sum() == 0";

@@ -7,10 +7,10 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use resource_views::resource::v1::{AllocationResult, ResourceClaim, ResourceClaimStatus};
 use serde_json::Value;
 
 use super::allocation::DeviceId;
-use crate::support::field::Field;
 use crate::support::semantic;
 
 const GROUP: &str = "resource.k8s.io";
@@ -27,9 +27,10 @@ pub(super) async fn check(
     old: &Object,
 ) -> ErrorList {
     let mut errors = ErrorList::default();
-    let (status, before) = (Field::top_level(new, "status"), Field::top_level(old, "status"));
-    let changes = |field: &str| !semantic::equal(status.get(field).value(), before.get(field).value());
-    if changes("allocation") || changes("reservedFor") {
+    let (status, before) = (ResourceClaim(new).status(), ResourceClaim(old).status());
+    if semantic::differ(&status.allocation(), &before.allocation())
+        || semantic::differ(&status.reserved_for(), &before.reserved_for())
+    {
         let wanted = wanted(context.verb, "binding", "", "");
         if let Err(why) = decide(access, context, &wanted).await {
             let detail = format!(
@@ -40,7 +41,7 @@ pub(super) async fn check(
             errors.push(FieldError::forbidden(FieldPath::new("status").child("allocation"), detail));
         }
     }
-    if status.get("allocation").exists() {
+    if status.allocation().exists() {
         check_drivers(access, context, &status, &before, &mut errors).await;
     }
     errors
@@ -50,8 +51,8 @@ pub(super) async fn check(
 async fn check_drivers(
     access: &dyn AccessReviewer,
     context: &RequestContext,
-    status: &Field<'_, '_>,
-    before: &Field<'_, '_>,
+    status: &ResourceClaimStatus<'_, '_>,
+    before: &ResourceClaimStatus<'_, '_>,
     errors: &mut ErrorList,
 ) {
     let drivers = changed_drivers(status, before);
@@ -59,7 +60,7 @@ async fn check_drivers(
         return;
     }
     let mut verbs = vec![format!("arbitrary-node:{}", context.verb)];
-    if is_on_node(context, &status.get("allocation")) {
+    if is_on_node(context, &status.allocation()) {
         verbs.insert(0, format!("associated-node:{}", context.verb));
     }
     for driver in drivers {
@@ -73,15 +74,18 @@ async fn check_drivers(
 }
 
 /// Returns the drivers of the devices that are added, changed or removed.
-fn changed_drivers<'v>(status: &Field<'v, '_>, before: &Field<'v, '_>) -> BTreeSet<&'v str> {
+fn changed_drivers<'v>(
+    status: &ResourceClaimStatus<'v, '_>,
+    before: &ResourceClaimStatus<'v, '_>,
+) -> BTreeSet<&'v str> {
     let mut drivers = BTreeSet::new();
-    let (devices, devices_before) = (status.get("devices"), before.get("devices"));
+    let (devices, devices_before) = (status.devices(), before.devices());
     let mut remaining: HashMap<DeviceId<'v>, Option<&Value>> =
-        devices_before.elements().map(|device| (DeviceId::from_field(&device), device.value())).collect();
+        devices_before.elements().map(|device| (DeviceId::new(device), device.value())).collect();
     for device in devices.elements() {
-        let known = remaining.remove(&DeviceId::from_field(&device));
+        let known = remaining.remove(&DeviceId::new(device));
         if known.is_none_or(|known| !semantic::equal(known, device.value())) {
-            drivers.insert(device.get("driver").text());
+            drivers.insert(device.driver().text());
         }
     }
     drivers.extend(remaining.keys().map(|device| device.driver));
@@ -89,7 +93,7 @@ fn changed_drivers<'v>(status: &Field<'v, '_>, before: &Field<'v, '_>) -> BTreeS
 }
 
 /// Whether the user is a service account that runs on the only node that an allocation is for.
-fn is_on_node(context: &RequestContext, allocation: &Field<'_, '_>) -> bool {
+fn is_on_node(context: &RequestContext, allocation: &AllocationResult<'_, '_>) -> bool {
     let Some(node) = only_node(allocation) else { return false };
     let account = context.user.name.strip_prefix(SERVICE_ACCOUNT).and_then(|rest| rest.split_once(':'));
     let is_account = account.is_some_and(|(namespace, name)| {
@@ -101,18 +105,15 @@ fn is_on_node(context: &RequestContext, allocation: &Field<'_, '_>) -> bool {
 }
 
 /// Returns the node of an allocation that selects exactly one by its name.
-fn only_node<'v>(allocation: &Field<'v, '_>) -> Option<&'v str> {
-    let selector = allocation.get("nodeSelector").value()?;
-    let [term] = selector.get("nodeSelectorTerms")?.as_array()?.as_slice() else { return None };
-    let expressions = term.get("matchExpressions").and_then(Value::as_array);
-    if expressions.is_some_and(|expressions| !expressions.is_empty()) {
-        return None;
-    }
-    let [field] = term.get("matchFields")?.as_array()?.as_slice() else { return None };
-    let text = |name: &str| field.get(name).and_then(Value::as_str);
-    let [node] = field.get("values")?.as_array()?.as_slice() else { return None };
-    let is_by_name = text("key") == Some("metadata.name") && text("operator") == Some("In");
-    node.as_str().filter(|_| is_by_name)
+fn only_node<'v>(allocation: &AllocationResult<'v, '_>) -> Option<&'v str> {
+    let selector = allocation.node_selector();
+    let terms = selector.node_selector_terms();
+    let term = terms.only_element()?;
+    let fields = term.match_fields();
+    let field = fields.only_element().filter(|_| term.match_expressions().is_empty())?;
+    let is_by_name = field.key().text() == "metadata.name" && field.operator().text() == "In";
+    let node = field.values().only_element()?.optional_text();
+    node.filter(|_| is_by_name)
 }
 
 fn wanted(verb: &str, subresource: &str, namespace: &str, name: &str) -> ResourceAccess {

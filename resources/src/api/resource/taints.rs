@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, names};
-
-use crate::support::field::Field;
+use resource_views::resource::v1::{DeviceTaint, DeviceToleration};
+use resource_views::{List, Text};
 
 /// Maximum number of taints of a device.
 const MAX_TAINTS: usize = 16;
@@ -14,7 +14,7 @@ const MAX_CONDITIONS: usize = 4;
 const EFFECTS: [&str; 3] = ["NoExecute", "NoSchedule", "None"];
 
 /// Checks the taints of a device.
-pub(super) fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_taints(taints: &List<DeviceTaint<'_, '_>>, errors: &mut ErrorList) {
     if !taints.check_count(MAX_TAINTS, errors) {
         return;
     }
@@ -24,21 +24,21 @@ pub(super) fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a taint. The effect that it had before an update is tolerated.
-pub(super) fn check_taint(taint: &Field<'_, '_>, known_effect: Option<&str>, errors: &mut ErrorList) {
-    taint.get("key").check(names::qualified_name, errors);
-    taint.get("value").check_if_set(names::label_value, errors);
-    let effect = taint.get("effect");
+pub(super) fn check_taint(taint: &DeviceTaint<'_, '_>, known_effect: Option<&str>, errors: &mut ErrorList) {
+    taint.key().check(names::qualified_name, errors);
+    taint.value().check_if_set(names::label_value, errors);
+    let effect = taint.effect();
     if known_effect != Some(effect.text()) {
         effect.check_word(&EFFECTS, errors);
     }
 }
 
 /// Checks the tolerations of a request.
-pub(super) fn check_tolerations(tolerations: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_tolerations(tolerations: &List<DeviceToleration<'_, '_>>, errors: &mut ErrorList) {
     for toleration in tolerations.elements() {
-        toleration.get("key").check_if_set(names::qualified_name, errors);
-        let operator = toleration.get("operator");
-        let value = toleration.get("value");
+        toleration.key().check_if_set(names::qualified_name, errors);
+        let operator = toleration.operator();
+        let value = toleration.value();
         match operator.text() {
             "Exists" if !value.text().is_empty() => {
                 errors.push(value.invalid("must be empty for operator `Exists`"));
@@ -47,7 +47,7 @@ pub(super) fn check_tolerations(tolerations: &Field<'_, '_>, errors: &mut ErrorL
             "Equal" => value.check(names::label_value, errors),
             _ => operator.check_word(&["Equal", "Exists"], errors),
         }
-        let effect = toleration.get("effect");
+        let effect = toleration.effect();
         if !effect.text().is_empty() {
             effect.check_one_of(&EFFECTS, errors);
         }
@@ -55,13 +55,15 @@ pub(super) fn check_tolerations(tolerations: &Field<'_, '_>, errors: &mut ErrorL
 }
 
 /// Checks the conditions that must hold before pods are bound to a device, and those that mean failure.
-pub(super) fn check_binding_conditions(device: &Field<'_, '_>, errors: &mut ErrorList) {
-    let binding = device.get("bindingConditions");
-    let failure = device.get("bindingFailureConditions");
+pub(super) fn check_binding_conditions(
+    binding: &List<Text<'_, '_>>,
+    failure: &List<Text<'_, '_>>,
+    errors: &mut ErrorList,
+) {
     if binding.is_empty() && failure.is_empty() {
         return;
     }
-    for conditions in [&binding, &failure] {
+    for conditions in [binding, failure] {
         if conditions.check_count(MAX_CONDITIONS, errors) {
             for condition in conditions.elements() {
                 condition.check(names::qualified_name, errors);
@@ -69,7 +71,7 @@ pub(super) fn check_binding_conditions(device: &Field<'_, '_>, errors: &mut Erro
         }
     }
     binding.check_unique_texts(errors);
-    let needed: HashSet<&str> = binding.elements().map(|condition| condition.text()).collect();
+    let needed: HashSet<&str> = binding.texts().collect();
     let mut seen = HashSet::new();
     for condition in failure.elements() {
         if !seen.insert(condition.text()) {

@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::scheduling::v1alpha2::PodGroup;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -35,7 +36,7 @@ static COLUMNS: &[Column] = &[
 ];
 
 fn policy(object: &Object) -> Value {
-    let is_gang = object.get(&["spec", "schedulingPolicy", "gang"]).is_some_and(|gang| !gang.is_null());
+    let is_gang = PodGroup(object).spec().scheduling_policy().gang().exists();
     if is_gang { "Gang".into() } else { "Basic".into() }
 }
 

@@ -2,14 +2,13 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-
-use crate::support::field::Field;
+use resource_views::{Map, Text};
 
 const MAX_PARAMETERS: usize = 512;
 const MAX_BYTES: usize = 256 * 1024;
 
 /// Checks the name of a provisioner or of a driver: a qualified name in any case.
-pub(super) fn check_provisioner(provisioner: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_provisioner(provisioner: &Text<'_, '_>, errors: &mut ErrorList) {
     if provisioner.check_present(errors) {
         // The messages show the name in lower case.
         let name = provisioner.text().to_lowercase();
@@ -20,7 +19,7 @@ pub(super) fn check_provisioner(provisioner: &Field<'_, '_>, errors: &mut ErrorL
 }
 
 /// Checks number and size; `needed` requires at least one.
-pub(super) fn check(parameters: &Field<'_, '_>, needed: bool, errors: &mut ErrorList) {
+pub(super) fn check(parameters: &Map<Text<'_, '_>>, needed: bool, errors: &mut ErrorList) {
     if parameters.len() > MAX_PARAMETERS {
         errors.push(FieldError::too_long(parameters.path(), MAX_PARAMETERS));
         return;

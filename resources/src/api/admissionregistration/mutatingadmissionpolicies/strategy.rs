@@ -6,20 +6,21 @@ use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
 use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
+use resource_views::admissionregistration::v1::{
+    MutatingAdmissionPolicy, MutatingAdmissionPolicyMut, Mutation,
+};
 
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
-use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Defaults and validation of mutations.
 pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with(&mut object.0, "spec", |spec| {
-            defaulting::fill_absent(spec, "failurePolicy", "Fail");
-            defaulting::with(spec, "matchConstraints", matching::default_constraints);
+        MutatingAdmissionPolicyMut(object).spec().edit(|mut spec| {
+            spec.failure_policy().or_if_absent("Fail");
+            spec.match_constraints().edit(matching::default_constraints);
         });
     }
 
@@ -42,18 +43,19 @@ impl ObjectStrategy for MutatingPolicyStrategy {
 
 fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::top_level(object, "spec");
-    let mut expressions = Expressions::for_policy(&spec, old, budget).with_variables();
-    matching::check_policy(&spec, old, &mut expressions, &mut errors);
-    matching::check_mutated_operations(&spec.get("matchConstraints"), &mut errors);
-    expressions.check_variables(&spec.get("variables"), &mut errors);
-    if spec.get("mutations").is_empty() {
-        errors.push(spec.get("mutations").required("mutations must contain at least one item"));
+    let spec = MutatingAdmissionPolicy(object).spec();
+    let before = old.map(|old| MutatingAdmissionPolicy(old).spec().into());
+    let mut expressions = Expressions::for_policy(&spec.into(), before.as_ref(), budget).with_variables();
+    matching::check_policy(&spec.into(), before.as_ref(), &mut expressions, &mut errors);
+    matching::check_mutated_operations(&spec.match_constraints(), &mut errors);
+    expressions.check_variables(&spec.variables(), &mut errors);
+    if spec.mutations().is_empty() {
+        errors.push(spec.mutations().required("mutations must contain at least one item"));
     }
-    for mutation in spec.get("mutations").elements() {
+    for mutation in spec.mutations().elements() {
         check_mutation(&mutation, &mut expressions, &mut errors);
     }
-    let policy = spec.get("reinvocationPolicy");
+    let policy = spec.reinvocation_policy();
     if policy.check_present(&mut errors) {
         policy.check_one_of(&["IfNeeded", "Never"], &mut errors);
     }
@@ -61,19 +63,20 @@ fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
 }
 
 /// Checks that a mutation has exactly one type, with the fields of that type.
-fn check_mutation(mutation: &Field<'_, '_>, expressions: &mut Expressions<'_>, errors: &mut ErrorList) {
-    let kind = mutation.get("patchType");
+fn check_mutation(mutation: &Mutation<'_, '_>, expressions: &mut Expressions<'_>, errors: &mut ErrorList) {
+    let kind = mutation.patch_type();
     if !kind.check_present(errors) {
         return;
     }
-    let (wanted, other, returns) = match kind.text() {
-        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Returns::Object),
-        "JSONPatch" => ("jsonPatch", "applyConfiguration", Returns::JsonPatches),
+    let (applied, patched) = (mutation.apply_configuration(), mutation.json_patch());
+    let configuration = ("applyConfiguration", *applied, applied.expression());
+    let patch = ("jsonPatch", *patched, patched.expression());
+    let ((_, wanted, expression), (other_name, other, _), returns) = match kind.text() {
+        "ApplyConfiguration" => (configuration, patch, Returns::Object),
+        "JSONPatch" => (patch, configuration, Returns::JsonPatches),
         _ => return errors.push(kind.unsupported(&["ApplyConfiguration", "JSONPatch"])),
     };
-    if mutation.get(wanted).exists() {
-        let patch = mutation.get(wanted);
-        let expression = patch.get("expression");
+    if wanted.exists() {
         let source = expression.text().trim();
         if source.is_empty() {
             errors.push(expression.required(""));
@@ -82,11 +85,10 @@ fn check_mutation(mutation: &Field<'_, '_>, expressions: &mut Expressions<'_>, e
             expressions.check(&expression, source, (returns, uses), errors);
         }
     } else {
-        let detail = format!("must be specified when patchType is {}", kind.text());
-        errors.push(mutation.get(wanted).required(detail));
+        errors.push(wanted.required(format!("must be specified when patchType is {}", kind.text())));
     }
-    if mutation.get(other).exists() {
+    if other.exists() {
         let detail = format!("must not be specified when patchType is {}", kind.text());
-        errors.push(FieldError::invalid(mutation.get(other).path(), format!("{{{other}}}"), detail));
+        errors.push(FieldError::invalid(other.path(), format!("{{{other_name}}}"), detail));
     }
 }

@@ -4,17 +4,20 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
+use resource_views::admissionregistration::v1::{
+    MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingMut,
+};
 
 use crate::api::admissionregistration::matching;
-use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Validation of the policy, the parameters and the matched resources.
 pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
+        MutatingAdmissionPolicyBindingMut(object)
+            .spec()
+            .edit(|mut spec| spec.match_resources().edit(matching::default_constraints));
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
@@ -27,9 +30,9 @@ impl ObjectStrategy for MutatingBindingStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
+        let spec = MutatingAdmissionPolicyBinding(object).spec();
         matching::check_binding(&spec, &mut errors);
-        matching::check_mutated_operations(&spec.get("matchResources"), &mut errors);
+        matching::check_mutated_operations(&spec.match_resources(), &mut errors);
         errors
     }
 }

@@ -3,21 +3,23 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
+use resource_views::admissionregistration::v1::{
+    MutatingWebhookConfiguration, MutatingWebhookConfigurationMut, ValidatingWebhookMut,
+};
 
 use crate::api::admissionregistration::matching;
-use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Defaults and validation of webhooks.
 pub(super) struct MutatingWebhookStrategy;
 
 impl ObjectStrategy for MutatingWebhookStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::each(&mut object.0, &["webhooks"], |webhook| {
-            matching::default_webhook(webhook);
-            defaulting::fill_absent(webhook, "reinvocationPolicy", "Never");
-        });
+        for mut webhook in MutatingWebhookConfigurationMut(object).webhooks().elements() {
+            matching::default_webhook(ValidatingWebhookMut(webhook.0));
+            webhook.reinvocation_policy().or_if_absent("Never");
+        }
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
@@ -29,14 +31,18 @@ impl ObjectStrategy for MutatingWebhookStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::top_level(object, "webhooks"), None, &context.budget, &mut errors);
-        errors
+        check(object, None, &context.budget)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::top_level(new, "webhooks"), Some(old), &context.budget, &mut errors);
-        errors
+        check(new, Some(old), &context.budget)
     }
+}
+
+fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let webhooks = MutatingWebhookConfiguration(object).webhooks();
+    let before = old.map(|old| MutatingWebhookConfiguration(old).webhooks());
+    matching::check_webhooks(&webhooks, before.as_ref(), budget, &mut errors);
+    errors
 }

@@ -8,12 +8,15 @@ use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
 use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
+use resource_views::List;
+use resource_views::admissionregistration::v1::{
+    AuditAnnotation, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyMut, Validation,
+};
 
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
 use crate::support::conditions;
 use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Maximum number of audit annotations.
 const MAX_ANNOTATIONS: usize = 20;
@@ -29,9 +32,9 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with(&mut object.0, "spec", |spec| {
-            defaulting::fill_absent(spec, "failurePolicy", "Fail");
-            defaulting::with(spec, "matchConstraints", matching::default_constraints);
+        ValidatingAdmissionPolicyMut(object).spec().edit(|mut spec| {
+            spec.failure_policy().or_if_absent("Fail");
+            spec.match_constraints().edit(matching::default_constraints);
         });
     }
 
@@ -53,32 +56,33 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        let type_checking = status.get("typeChecking");
-        let warnings = type_checking.get("expressionWarnings");
+        let status = ValidatingAdmissionPolicy(new).status();
+        let type_checking = status.type_checking();
+        let warnings = type_checking.expression_warnings();
         for warning in warnings.elements() {
-            warning.get("warning").check_present(&mut errors);
-            if warning.get("fieldRef").text().trim().is_empty() {
-                errors.push(warning.get("fieldRef").required(""));
+            warning.warning().check_present(&mut errors);
+            if warning.field_ref().text().trim().is_empty() {
+                errors.push(warning.field_ref().required(""));
             }
         }
-        conditions::check(&status.get("conditions"), &mut errors);
+        conditions::check(&status.conditions(), &mut errors);
         errors
     }
 }
 
 fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::top_level(object, "spec");
-    let variables = spec.get("variables");
-    let mut expressions = Expressions::for_policy(&spec, old, budget);
+    let spec = ValidatingAdmissionPolicy(object).spec();
+    let before = old.map(|old| ValidatingAdmissionPolicy(old).spec().into());
+    let variables = spec.variables();
+    let mut expressions = Expressions::for_policy(&spec.into(), before.as_ref(), budget);
     if !variables.is_empty() {
         expressions = expressions.with_variables();
     }
-    matching::check_policy(&spec, old, &mut expressions, &mut errors);
+    matching::check_policy(&spec.into(), before.as_ref(), &mut expressions, &mut errors);
     expressions.check_variables(&variables, &mut errors);
-    let validations = spec.get("validations");
-    let annotations = spec.get("auditAnnotations");
+    let validations = spec.validations();
+    let annotations = spec.audit_annotations();
     if validations.len() + annotations.len() == 0 {
         let detail = "validations or auditAnnotations must contain at least one item";
         errors.push(validations.required(detail));
@@ -92,15 +96,19 @@ fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     errors
 }
 
-fn check_validation(validation: &Field<'_, '_>, expressions: &mut Expressions<'_>, errors: &mut ErrorList) {
-    let expression = validation.get("expression");
+fn check_validation(
+    validation: &Validation<'_, '_>,
+    expressions: &mut Expressions<'_>,
+    errors: &mut ErrorList,
+) {
+    let expression = validation.expression();
     let uses = expressions.uses();
     if expression.text().trim().is_empty() {
         errors.push(expression.required("expression is not specified"));
     } else {
         expressions.check(&expression, expression.text(), (Returns::Bool, uses), errors);
     }
-    let message_expression = validation.get("messageExpression");
+    let message_expression = validation.message_expression();
     let text = message_expression.text();
     if !text.is_empty() && text.trim().is_empty() {
         errors.push(message_expression.invalid("must be non-empty if specified"));
@@ -108,18 +116,18 @@ fn check_validation(validation: &Field<'_, '_>, expressions: &mut Expressions<'_
         let uses = Uses { authorizer: false, ..uses };
         expressions.check(&message_expression, text, (Returns::String, uses), errors);
     }
-    let message = validation.get("message");
+    let message = validation.message();
     if !message.text().is_empty() && message.text().trim().is_empty() {
         errors.push(message.invalid("must be non-empty if specified"));
     } else if message.text().trim().contains(['\n', '\r']) {
         errors.push(message.invalid("must not contain line breaks"));
     }
-    validation.get("reason").check_one_of(&["Forbidden", "Invalid", "RequestEntityTooLarge"], errors);
+    validation.reason().check_one_of(&["Forbidden", "Invalid", "RequestEntityTooLarge"], errors);
 }
 
 fn check_annotations(
     object: &Object,
-    annotations: &Field<'_, '_>,
+    annotations: &List<AuditAnnotation<'_, '_>>,
     expressions: &mut Expressions<'_>,
     errors: &mut ErrorList,
 ) {
@@ -129,7 +137,7 @@ fn check_annotations(
     }
     let mut seen = HashSet::new();
     for annotation in annotations.elements() {
-        let key = annotation.get("key");
+        let key = annotation.key();
         if object.name().is_empty() {
             errors.push(key.invalid("requires metadata.name be non-empty"));
         } else {
@@ -138,7 +146,7 @@ fn check_annotations(
                 errors.push(FieldError::invalid(key.path(), qualified.as_str(), complaint));
             }
         }
-        let expression = annotation.get("valueExpression");
+        let expression = annotation.value_expression();
         let source = expression.text().trim();
         if source.is_empty() {
             errors.push(expression.required("valueExpression is not specified"));

@@ -6,17 +6,21 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
+use resource_views::admissionregistration::v1::{
+    ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindingMut,
+};
+use resource_views::{List, Text};
 
 use crate::api::admissionregistration::matching;
-use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Validation of the policy, the parameters and the matched resources.
 pub(super) struct ValidatingBindingStrategy;
 
 impl ObjectStrategy for ValidatingBindingStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with_at(object, &["spec", "matchResources"], matching::default_constraints);
+        ValidatingAdmissionPolicyBindingMut(object)
+            .spec()
+            .edit(|mut spec| spec.match_resources().edit(matching::default_constraints));
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
@@ -29,14 +33,14 @@ impl ObjectStrategy for ValidatingBindingStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        matching::check_binding(&spec, &mut errors);
-        check_actions(&spec.get("validationActions"), &mut errors);
+        let spec = ValidatingAdmissionPolicyBinding(object).spec();
+        matching::check_binding(&spec.into(), &mut errors);
+        check_actions(&spec.validation_actions(), &mut errors);
         errors
     }
 }
 
-fn check_actions(actions: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_actions(actions: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
     for action in actions.elements() {
         action.check_one_of(&["Audit", "Deny", "Warn"], errors);

@@ -3,18 +3,20 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
+use resource_views::admissionregistration::v1::{
+    ValidatingWebhookConfiguration, ValidatingWebhookConfigurationMut,
+};
 
 use crate::api::admissionregistration::matching;
-use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Defaults and validation of webhooks.
 pub(super) struct ValidatingWebhookStrategy;
 
 impl ObjectStrategy for ValidatingWebhookStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::each(&mut object.0, &["webhooks"], matching::default_webhook);
+        ValidatingWebhookConfigurationMut(object).webhooks().elements().for_each(matching::default_webhook);
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
@@ -26,14 +28,18 @@ impl ObjectStrategy for ValidatingWebhookStrategy {
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::top_level(object, "webhooks"), None, &context.budget, &mut errors);
-        errors
+        check(object, None, &context.budget)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = ErrorList::default();
-        matching::check_webhooks(&Field::top_level(new, "webhooks"), Some(old), &context.budget, &mut errors);
-        errors
+        check(new, Some(old), &context.budget)
     }
+}
+
+fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
+    let mut errors = ErrorList::default();
+    let webhooks = ValidatingWebhookConfiguration(object).webhooks();
+    let before = old.map(|old| ValidatingWebhookConfiguration(old).webhooks().seen_as());
+    matching::check_webhooks(&webhooks.seen_as(), before.as_ref(), budget, &mut errors);
+    errors
 }

@@ -2,6 +2,7 @@
 
 use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
+use resource_views::core::v1::Service;
 use serde_json::{Value, json};
 
 use crate::support::system_writer::SystemWriter;
@@ -87,7 +88,7 @@ pub fn is_available(service: &Object) -> bool {
 }
 
 fn condition(service: &Object) -> Option<&Value> {
-    let mut conditions = service.get(&["status", "conditions"])?.as_array()?.iter();
+    let mut conditions = Service(service).status().conditions().value()?.as_array()?.iter();
     conditions.find(|condition| condition.get("type").and_then(Value::as_str) == Some(AVAILABLE))
 }
 
@@ -104,7 +105,7 @@ fn set(service: &mut Object, availability: &Availability) {
         "reason": reason,
         "message": message,
     });
-    let present = service.get(&["status", "conditions"]).and_then(Value::as_array);
+    let present = Service(service).status().conditions().value().and_then(Value::as_array);
     let mut conditions = present.cloned().unwrap_or_default();
     match conditions.iter_mut().find(|entry| entry.get("type").and_then(Value::as_str) == Some(AVAILABLE)) {
         Some(before) => *before = condition,

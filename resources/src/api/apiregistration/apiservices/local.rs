@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use registry_core::api::Object;
+use resource_views::apiregistration::v1::APIService;
 use serde_json::{Value, json};
 
 use super::APIServices;
@@ -128,7 +129,7 @@ impl LocalSpec {
     /// Reads the specification of an APIService; `None` if another server serves its group version, or if it has more than
     /// a local one can have.
     pub(crate) fn read(object: &Object) -> Option<Self> {
-        let spec = object.get(&["spec"])?.as_object()?;
+        let spec = APIService(object).spec().value()?.as_object()?;
         let number = |field: &str| spec.get(field).and_then(Value::as_i64).unwrap_or_default();
         let text = |field: &str| spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
         let has_service = spec.get("service").is_some_and(|service| !service.is_null());

@@ -7,10 +7,10 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{NameRule, dns_1035_label, dns_subdomain, path_segment};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
-use serde_json::{Value, json};
+use resource_views::apiregistration::v1::{APIService, APIServiceSpec};
+use serde_json::json;
 
 use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// The statuses that a condition can have.
 const CONDITION_STATUSES: [&str; 3] = ["True", "False", "Unknown"];
@@ -34,7 +34,7 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
         object.remove(&["status"]);
-        if matches!(object.get(&["spec", "service"]), None | Some(Value::Null)) {
+        if !APIService(object).spec().service().exists() {
             object.set(
                 &["status", "conditions"],
                 json!([{
@@ -50,17 +50,16 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
+        let spec = APIService(object).spec();
         check_name(object, &spec, &mut errors);
         check_group_version(&spec, &mut errors);
-        for (field, most) in [("groupPriorityMinimum", 20000), ("versionPriority", 1000)] {
-            let priority = spec.get(field).number();
-            if priority <= 0 || priority > most {
+        for (priority, most) in [(spec.group_priority_minimum(), 20000), (spec.version_priority(), 1000)] {
+            if !(1..=most).contains(&priority.number()) {
                 let detail = format!("must be positive and less than {most}");
-                errors.push(FieldError::invalid(spec.get(field).path(), priority, detail));
+                errors.push(FieldError::invalid(priority.path(), priority.number(), detail));
             }
         }
-        if spec.get("service").exists() {
+        if spec.service().exists() {
             check_remote(&spec, &mut errors);
         } else {
             check_local(&spec, &mut errors);
@@ -70,8 +69,8 @@ impl ObjectStrategy for APIServiceStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        for condition in Field::top_level(new, "status").get("conditions").elements() {
-            let status = condition.get("status");
+        for condition in APIService(new).status().conditions().elements() {
+            let status = condition.status();
             if !CONDITION_STATUSES.contains(&status.text()) {
                 errors.push(FieldError::not_supported(status.path(), status.text(), &CONDITION_STATUSES));
             }
@@ -81,9 +80,9 @@ impl ObjectStrategy for APIServiceStrategy {
 }
 
 /// Checks that the name is that of the group version.
-fn check_name(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let wanted = format!("{}.{}", spec.get("version").text(), spec.get("group").text());
-    let base = object.get_str(&["metadata", "generateName"]).filter(|base| !base.is_empty());
+fn check_name(object: &Object, spec: &APIServiceSpec<'_, '_>, errors: &mut ErrorList) {
+    let wanted = format!("{}.{}", spec.version().text(), spec.group().text());
+    let base = APIService(object).metadata().generate_name().optional_text().filter(|base| !base.is_empty());
     for (field, name) in [("generateName", base), ("name", Some(object.name()))] {
         // The name rule has reported names that are no path segments.
         let Some(name) = name.filter(|name| *name != wanted && path_segment(name).is_empty()) else {
@@ -95,8 +94,8 @@ fn check_name(object: &Object, spec: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_group_version(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (group, version) = (spec.get("group"), spec.get("version"));
+fn check_group_version(spec: &APIServiceSpec<'_, '_>, errors: &mut ErrorList) {
+    let (group, version) = (spec.group(), spec.version());
     if group.text().is_empty() {
         if version.text() != "v1" {
             errors.push(group.required("only v1 may have an empty group and it better be legacy kube"));
@@ -108,34 +107,31 @@ fn check_group_version(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks what a local APIService must not have.
-fn check_local(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let bundle = spec.get("caBundle");
+fn check_local(spec: &APIServiceSpec<'_, '_>, errors: &mut ErrorList) {
+    let bundle = spec.ca_bundle();
     if !bundle.text().is_empty() {
         let bytes = STANDARD.decode(bundle.text()).map_or(0, |bundle| bundle.len());
         let detail = "local APIServices may not have a caBundle";
         errors.push(FieldError::invalid(bundle.path(), format!("{bytes} bytes"), detail));
     }
-    let insecure = spec.get("insecureSkipTLSVerify");
+    let insecure = spec.insecure_skip_tls_verify();
     if insecure.is_true() {
         errors.push(insecure.invalid("local APIServices may not have insecureSkipTLSVerify"));
     }
 }
 
 /// Checks the service of an extension server, and how its certificate is verified.
-fn check_remote(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let service = spec.get("service");
-    for part in ["namespace", "name"] {
-        if service.get(part).text().is_empty() {
-            errors.push(service.get(part).required(""));
-        }
-    }
-    let port = service.get("port");
+fn check_remote(spec: &APIServiceSpec<'_, '_>, errors: &mut ErrorList) {
+    let service = spec.service();
+    service.namespace().check_present(errors);
+    service.name().check_present(errors);
+    let port = service.port();
     if !(1..=65535).contains(&port.number()) {
         let detail = "port is not valid: must be between 1 and 65535, inclusive";
         errors.push(FieldError::invalid(port.path(), port.number(), detail));
     }
-    let insecure = spec.get("insecureSkipTLSVerify");
-    if insecure.is_true() && !spec.get("caBundle").text().is_empty() {
+    let insecure = spec.insecure_skip_tls_verify();
+    if insecure.is_true() && !spec.ca_bundle().text().is_empty() {
         errors.push(insecure.invalid("may not be true if caBundle is present"));
     }
 }

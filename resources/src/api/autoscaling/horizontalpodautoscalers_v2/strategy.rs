@@ -5,11 +5,12 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
-use serde_json::{Value, json};
+use resource_views::autoscaling::v2::{
+    HorizontalPodAutoscaler, HorizontalPodAutoscalerBehaviorMut, HorizontalPodAutoscalerMut,
+};
+use serde_json::json;
 
 use crate::api::autoscaling::round_trip;
-use crate::support::defaulting::{Fields, fill_absent, fill_at, is_empty_at, with, with_at};
-use crate::support::field::Field;
 
 use super::validation::{self, Lenience};
 
@@ -25,13 +26,14 @@ impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         round_trip::drop_annotations(object);
-        fill_at(object, &["spec", "minReplicas"], 1);
-        if is_empty_at(object, &["spec", "metrics"]) {
+        let mut spec = HorizontalPodAutoscalerMut(object).spec().or_new();
+        spec.min_replicas().or(1);
+        spec.metrics().or_if_empty(|| {
             let target = json!({ "type": "Utilization", "averageUtilization": 80 });
             let cpu = json!({ "type": "Resource", "resource": { "name": "cpu", "target": target } });
-            object.set(&["spec", "metrics"], json!([cpu]));
-        }
-        with_at(object, &["spec", "behavior"], fill_behavior);
+            json!([cpu])
+        });
+        spec.behavior().edit(fill_behavior);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -44,29 +46,21 @@ impl ObjectStrategy for HorizontalPodAutoscalerStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        for count in ["currentReplicas", "desiredReplicas"] {
-            status.get(count).check_not_negative(&mut errors);
-        }
+        let status = HorizontalPodAutoscaler(new).status();
+        status.current_replicas().check_not_negative(&mut errors);
+        status.desired_replicas().check_not_negative(&mut errors);
         errors
     }
 }
 
 /// Sets the default behavior: scale up by four pods or to twice the number every 15 seconds, scale down by any number.
-fn fill_behavior(behavior: &mut Fields) {
+fn fill_behavior(mut behavior: HorizontalPodAutoscalerBehaviorMut<'_>) {
     let policy = |kind: &str, value: i32| json!({ "type": kind, "value": value, "periodSeconds": 15 });
-    for direction in ["scaleUp", "scaleDown"] {
-        if behavior.get(direction).is_none_or(Value::is_null) {
-            behavior.insert(direction.to_owned(), json!({}));
-        }
-    }
-    with(behavior, "scaleUp", |rules| {
-        fill_absent(rules, "stabilizationWindowSeconds", 0);
-        fill_absent(rules, "selectPolicy", "Max");
-        fill_absent(rules, "policies", json!([policy("Pods", 4), policy("Percent", 100)]));
-    });
-    with(behavior, "scaleDown", |rules| {
-        fill_absent(rules, "selectPolicy", "Max");
-        fill_absent(rules, "policies", json!([policy("Percent", 100)]));
-    });
+    let mut up = behavior.scale_up().or_new();
+    up.stabilization_window_seconds().or_if_absent(0);
+    up.select_policy().or_if_absent("Max");
+    up.policies().or_value(|| json!([policy("Pods", 4), policy("Percent", 100)]));
+    let mut down = behavior.scale_down().or_new();
+    down.select_policy().or_if_absent("Max");
+    down.policies().or_value(|| json!([policy("Percent", 100)]));
 }

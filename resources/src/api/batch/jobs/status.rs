@@ -5,41 +5,30 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object, time};
-use serde_json::Value;
+use resource_views::Text;
+use resource_views::batch::v1::{Job, JobSpec, JobStatus, UncountedTerminatedPods};
 
 use crate::api::batch::job_spec::{indexes, without_value};
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
 /// A job before or after a change.
-struct State<'v> {
-    job: &'v Object,
+#[derive(Clone, Copy)]
+struct State<'v, 'p> {
+    spec: JobSpec<'v, 'p>,
+    status: JobStatus<'v, 'p>,
 }
 
-impl<'v> State<'v> {
-    fn get(&self, field: &str) -> Option<&'v Value> {
-        self.job.get(&["status", field])
-    }
-
-    fn spec(&self, field: &str) -> Option<&'v Value> {
-        self.job.get(&["spec", field])
-    }
-
-    fn number(&self, field: &str) -> i64 {
-        self.get(field).and_then(Value::as_i64).unwrap_or_default()
-    }
-
-    fn text(&self, field: &str) -> &'v str {
-        self.get(field).and_then(Value::as_str).unwrap_or_default()
+impl<'v> State<'v, '_> {
+    fn new(job: &'v Object) -> Self {
+        Self { spec: Job(job).spec(), status: Job(job).status() }
     }
 
     fn has(&self, kind: &str, status: &str) -> bool {
-        let conditions = self.get("conditions").and_then(Value::as_array).into_iter().flatten();
-        let mut conditions = conditions.map(|condition| (condition.get("type"), condition.get("status")));
-        conditions.any(|(its_kind, its_status)| {
-            its_kind.and_then(Value::as_str) == Some(kind)
-                && its_status.and_then(Value::as_str) == Some(status)
-        })
+        let conditions = self.status.conditions();
+        conditions
+            .elements()
+            .any(|condition| condition.r#type().text() == kind && condition.status().text() == status)
     }
 
     fn is(&self, kind: &str) -> bool {
@@ -51,19 +40,37 @@ impl<'v> State<'v> {
     }
 
     fn is_indexed(&self) -> bool {
-        self.spec("completionMode").and_then(Value::as_str) == Some("Indexed")
+        self.spec.completion_mode().text() == "Indexed"
     }
 }
 
 /// The old and the new status, which answers whether a part differs.
-struct Change<'v> {
-    new: State<'v>,
-    old: State<'v>,
+struct Change<'v, 'p> {
+    new: State<'v, 'p>,
+    old: State<'v, 'p>,
 }
 
-impl Change<'_> {
-    fn changes_field(&self, field: &str) -> bool {
-        !semantic::equal(self.new.get(field), self.old.get(field))
+/// Declares whether fields of the status change.
+macro_rules! changes {
+    ($($changes:ident: $field:ident;)*) => {
+        $(
+            fn $changes(&self) -> bool {
+                semantic::differ(&self.new.status.$field(), &self.old.status.$field())
+            }
+        )*
+    };
+}
+
+impl Change<'_, '_> {
+    changes! {
+        changes_active: active;
+        changes_completed_indexes: completed_indexes;
+        changes_completion_time: completion_time;
+        changes_failed_indexes: failed_indexes;
+        changes_ready: ready;
+        changes_start_time: start_time;
+        changes_terminating: terminating;
+        changes_uncounted: uncounted_terminated_pods;
     }
 
     fn changes_condition(&self, kind: &str) -> bool {
@@ -78,12 +85,13 @@ impl Change<'_> {
 /// Checks a change of the status.
 pub(super) fn check(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let status = Field::top_level(new, "status");
-    for count in ["active", "succeeded", "failed", "ready", "terminating"] {
-        status.get(count).check_not_negative(&mut errors);
+    let status = Job(new).status();
+    for count in [status.active(), status.succeeded(), status.failed(), status.ready(), status.terminating()]
+    {
+        count.check_not_negative(&mut errors);
     }
-    let change = Change { new: State { job: new }, old: State { job: old } };
-    check_uncounted(&status.get("uncountedTerminatedPods"), &mut errors);
+    let change = Change { new: State::new(new), old: State::new(old) };
+    check_uncounted(&status.uncounted_terminated_pods(), &mut errors);
     check_end(&change, &status, &mut errors);
     check_finished(&change, &status, &mut errors);
     check_indexes(&change, &status, &mut errors);
@@ -93,10 +101,10 @@ pub(super) fn check(new: &Object, old: &Object) -> ErrorList {
     errors
 }
 
-fn check_uncounted(uncounted: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_uncounted(uncounted: &UncountedTerminatedPods<'_, '_>, errors: &mut ErrorList) {
     let mut seen = HashSet::new();
-    for list in ["succeeded", "failed"] {
-        for uid in uncounted.get(list).elements() {
+    for list in [uncounted.succeeded(), uncounted.failed()] {
+        for uid in list.elements() {
             if uid.text().is_empty() {
                 errors.push(uid.invalid("must not be empty"));
             } else if !seen.insert(uid.text()) {
@@ -106,12 +114,12 @@ fn check_uncounted(uncounted: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn push_condition(status: &Field<'_, '_>, detail: &str, errors: &mut ErrorList) {
-    errors.push(without_value(&status.get("conditions"), detail));
+fn push_condition(status: &JobStatus<'_, '_>, detail: &str, errors: &mut ErrorList) {
+    errors.push(without_value(&status.conditions(), detail));
 }
 
 /// Checks the conditions that end a job against each other and against its times.
-fn check_end(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_end(change: &Change<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut ErrorList) {
     let new = &change.new;
     let completed = change.changes_condition("Complete");
     let (is_complete, is_failed) = (new.is("Complete"), new.is("Failed"));
@@ -121,8 +129,8 @@ fn check_end(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList
     if (completed || change.changes_condition("FailureTarget")) && is_complete && new.is("FailureTarget") {
         push_condition(status, "cannot set Complete=True and FailureTarget=true conditions", errors);
     }
-    let end = status.get("completionTime");
-    if completed || change.changes_field("completionTime") {
+    let end = status.completion_time();
+    if completed || change.changes_completion_time() {
         if end.exists() && !is_complete {
             errors.push(end.invalid("cannot set completionTime when there is no Complete=True condition"));
         }
@@ -130,13 +138,13 @@ fn check_end(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList
             errors.push(end.required("completionTime is required for Complete jobs"));
         }
     }
-    if change.changes_field("startTime") || change.changes_field("completionTime") {
-        let (start, finish) = (time::parse(new.text("startTime")), time::parse(end.text()));
+    if change.changes_start_time() || change.changes_completion_time() {
+        let (start, finish) = (time::parse(status.start_time().text()), time::parse(end.text()));
         if start.zip(finish).is_some_and(|(start, finish)| finish < start) {
             errors.push(end.invalid("must be equal to or after `startTime`"));
         }
     }
-    let fails = change.changes_condition("Failed") || change.changes_field("failedIndexes");
+    let fails = change.changes_condition("Failed") || change.changes_failed_indexes();
     if fails && is_failed && !new.is("FailureTarget") {
         let detail = "cannot set Failed=True condition without the FailureTarget=true condition";
         push_condition(status, detail, errors);
@@ -149,39 +157,38 @@ fn check_end(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList
 }
 
 /// Checks that a finished job has ended.
-fn check_finished(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_finished(change: &Change<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut ErrorList) {
     let new = &change.new;
     if !new.is_finished() {
         return;
     }
     let ends = change.changes_finish();
-    let active = status.get("active");
-    if (ends || change.changes_field("active")) && active.number() > 0 {
+    let active = status.active();
+    if (ends || change.changes_active()) && active.number() > 0 {
         errors.push(active.invalid("active>0 is invalid for finished job"));
     }
-    let is_suspended = new.spec("suspend") == Some(&Value::Bool(true));
-    let never_starts = is_suspended && new.spec("completions").and_then(Value::as_i64) == Some(0);
-    let start = status.get("startTime");
-    if (ends || change.changes_field("startTime")) && !never_starts && !start.exists() {
+    let is_suspended = new.spec.suspend().is_true();
+    let never_starts = is_suspended && new.spec.completions().integer() == Some(0);
+    let start = status.start_time();
+    if (ends || change.changes_start_time()) && !never_starts && !start.exists() {
         errors.push(start.required("startTime is required for finished job"));
     }
-    let uncounted = status.get("uncountedTerminatedPods");
-    let count = uncounted.get("failed").len() + uncounted.get("succeeded").len();
-    if (ends || change.changes_field("uncountedTerminatedPods")) && count > 0 {
+    let uncounted = status.uncounted_terminated_pods();
+    let count = uncounted.failed().len() + uncounted.succeeded().len();
+    if (ends || change.changes_uncounted()) && count > 0 {
         errors
             .push(uncounted.invalid_as("<batch.UncountedTerminatedPods>", "must be empty for finished job"));
     }
 }
 
-fn check_indexes(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_indexes(change: &Change<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut ErrorList) {
     let new = &change.new;
-    let completions = new.spec("completions").and_then(Value::as_i64);
-    let completed = status.get("completedIndexes");
-    let failed = status.get("failedIndexes");
-    let has_limit = new.spec("backoffLimitPerIndex").is_some();
-    let (completes, fails) =
-        (change.changes_field("completedIndexes"), change.changes_field("failedIndexes"));
-    let check = |list: &Field<'_, '_>, name: &str, errors: &mut ErrorList| {
+    let completions = new.spec.completions().integer();
+    let completed = status.completed_indexes();
+    let failed = status.failed_indexes();
+    let has_limit = new.spec.backoff_limit_per_index().exists();
+    let (completes, fails) = (change.changes_completed_indexes(), change.changes_failed_indexes());
+    let check = |list: &Text<'_, '_>, name: &str, errors: &mut ErrorList| {
         let outcome = completions.map(|completions| indexes::count(list.text(), completions));
         if let Some(Err(complaint)) = outcome {
             errors.push(list.invalid_text(format!("error parsing {name}: {complaint}")));
@@ -208,20 +215,20 @@ fn check_indexes(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut Error
     }
 }
 
-fn check_counts(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
-    let terminating = status.get("terminating");
-    let ends = change.changes_finish() || change.changes_field("terminating");
+fn check_counts(change: &Change<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut ErrorList) {
+    let terminating = status.terminating();
+    let ends = change.changes_finish() || change.changes_terminating();
     if ends && change.new.is_finished() && terminating.number() > 0 {
         errors.push(terminating.invalid("terminating>0 is invalid for finished job"));
     }
-    let ready = status.get("ready");
-    let is_checked = change.changes_field("ready") || change.changes_field("active");
-    if is_checked && ready.integer().is_some_and(|ready| ready > change.new.number("active")) {
+    let ready = status.ready();
+    let is_checked = change.changes_ready() || change.changes_active();
+    if is_checked && ready.integer().is_some_and(|ready| ready > status.active().number()) {
         errors.push(ready.invalid("cannot set more ready pods than active"));
     }
 }
 
-fn check_success(new: &State<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_success(new: &State<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut ErrorList) {
     let is_met = new.is("SuccessCriteriaMet");
     for (contrary, detail) in [
         ("Failed", "cannot set SuccessCriteriaMet=True and Failed=true conditions"),
@@ -231,36 +238,38 @@ fn check_success(new: &State<'_>, status: &Field<'_, '_>, errors: &mut ErrorList
             push_condition(status, detail, errors);
         }
     }
-    if new.spec("successPolicy").is_some() && !is_met && new.is("Complete") {
+    if new.spec.success_policy().exists() && !is_met && new.is("Complete") {
         let detail = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True";
         push_condition(status, detail, errors);
     }
 }
 
 /// Checks that the job does not go back.
-fn check_kept(change: &Change<'_>, status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_kept(change: &Change<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut ErrorList) {
     let (new, old) = (&change.new, &change.old);
     for kind in ["Failed", "Complete", "FailureTarget"] {
         if old.is(kind) && !new.is(kind) {
             push_condition(status, &format!("cannot disable the terminal {kind}=True condition"), errors);
         }
     }
-    let is_elastic = new.is_indexed() && semantic::equal(new.spec("completions"), new.spec("parallelism"));
-    for (count, applies) in [("failed", true), ("succeeded", !is_elastic)] {
-        if applies && new.number(count) < old.number(count) {
-            let detail = format!("cannot decrease the {count} counter");
-            let path = status.get(count).path();
-            errors.push(FieldError::invalid(path, new.number(count), detail));
+    let is_elastic = new.is_indexed() && !semantic::differ(&new.spec.completions(), &new.spec.parallelism());
+    for (count, name, before, applies) in [
+        (status.failed(), "failed", old.status.failed(), true),
+        (status.succeeded(), "succeeded", old.status.succeeded(), !is_elastic),
+    ] {
+        if applies && count.number() < before.number() {
+            let detail = format!("cannot decrease the {name} counter");
+            errors.push(FieldError::invalid(count.path(), count.number(), detail));
         }
     }
-    let end = status.get("completionTime");
-    if end.exists() && old.get("completionTime").is_some() && change.changes_field("completionTime") {
+    let end = status.completion_time();
+    if end.exists() && old.status.completion_time().exists() && change.changes_completion_time() {
         errors.push(end.invalid("field is immutable"));
     }
     let is_resuming = old.is("Suspended") && new.has("Suspended", "False");
-    let is_suspended = new.spec("suspend") == Some(&Value::Bool(true));
-    if change.changes_field("startTime") && !is_resuming && old.get("startTime").is_some() && !is_suspended {
-        errors.push(status.get("startTime").invalid("field is immutable for unsuspended job once set"));
+    let is_suspended = new.spec.suspend().is_true();
+    if change.changes_start_time() && !is_resuming && old.status.start_time().exists() && !is_suspended {
+        errors.push(status.start_time().invalid("field is immutable for unsuspended job once set"));
     }
     let (was_met, is_met) = (old.is("SuccessCriteriaMet"), new.is("SuccessCriteriaMet"));
     if was_met && !is_met {

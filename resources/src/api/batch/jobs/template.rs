@@ -1,96 +1,81 @@
 //! Changes of the template of a job's pods, which are possible while the job is suspended.
 
-use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldPath};
-use serde_json::{Map, Value};
+use registry_core::api::{FieldError, Object};
+use resource_views::List;
+use resource_views::batch::v1::Job;
+use resource_views::core::v1::{Container, ContainerMut, PodSpec, PodSpecMut};
+use resource_views::slot::Slot;
+use serde_json::Value;
 
-use crate::support::field::{Field, ShownAsGo as _};
-use crate::support::go_text;
+use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
-
-const NODE_AFFINITY: &str = "nodeAffinity";
 
 /// Checks that the template is the same, apart from what a suspended job may change.
 pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let spec = Field::top_level(new, "spec");
-    let template = spec.get("template");
-    let Some(before) = old.get(&["spec", "template"]) else { return };
-    let is_suspended = old.get(&["spec", "suspend"]) == Some(&Value::Bool(true));
-    if !is_suspended || !is_mutable(old) {
-        if !semantic::equal(template.value(), Some(before)) {
+    let spec = Job(new).spec();
+    let template = spec.template();
+    let before = Job(old).spec();
+    let template_before = before.template();
+    if !template_before.exists() {
+        return;
+    }
+    if !before.suspend().is_true() || !is_mutable(old) {
+        if semantic::differ(&template, &template_before) {
             errors.push(template.invalid_as("<core.PodTemplateSpec>", "field is immutable"));
         }
         return;
     }
-    let empty = Value::Object(Map::new());
-    let mut expected = before.clone();
-    let after = template.value().unwrap_or(&empty);
-    take_scheduling(&mut expected, after);
-    take_resources(&mut expected, after);
-    let after_spec = after.get("spec");
-    if !semantic::equal(after_spec, expected.get("spec")) {
+    let after = template.spec();
+    let mut expected = template_before.spec().value().cloned();
+    if let Some(fields) = expected.as_mut().and_then(Value::as_object_mut) {
+        let mut expected = PodSpecMut(fields);
+        take_scheduling(&mut expected, &after);
+        take_resources(expected.containers(), &after.containers());
+        take_resources(expected.init_containers(), &after.init_containers());
+    }
+    if !semantic::equal(after.value(), expected.as_ref()) {
         // The path is one name with a dot.
         let path = FieldPath::new("spec").child("template.spec");
-        let shown = go_text::text(after_spec, "<core.PodSpec>");
-        let error = registry_core::api::FieldError::invalid(path, Value::Null, "field is immutable");
-        errors.push(error.shown_as(shown));
+        let error = FieldError::invalid(path, Value::Null, "field is immutable");
+        errors.push(error.shown_as(after.go_text("<core.PodSpec>")));
     }
 }
 
 /// Whether no pod of a suspended job exists.
 fn is_mutable(job: &Object) -> bool {
-    let conditions = job.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
-    let is_set = |condition: &Value| {
-        condition.get("type").and_then(Value::as_str) == Some("Suspended")
-            && condition.get("status").and_then(Value::as_str) == Some("True")
+    let status = Job(job).status();
+    let is_suspended = || {
+        status
+            .conditions()
+            .elements()
+            .any(|condition| condition.r#type().text() == "Suspended" && condition.status().text() == "True")
     };
-    let started = job.get(&["status", "startTime"]).is_some();
-    (!started || conditions.into_iter().any(is_set))
-        && job.get_i64(&["status", "active"]).unwrap_or_default() == 0
+    (!status.start_time().exists() || is_suspended()) && status.active().number() == 0
 }
 
 /// Takes the directives for the scheduler from another template.
-fn take_scheduling(template: &mut Value, from: &Value) {
-    let Some(spec) = template.get_mut("spec").and_then(Value::as_object_mut) else { return };
-    let other = from.get("spec");
-    for field in ["nodeSelector", "tolerations", "schedulingGates"] {
-        match other.and_then(|other| other.get(field)) {
-            Some(value) => spec.insert(field.to_owned(), value.clone()),
-            None => spec.remove(field),
-        };
-    }
-    let theirs = other.and_then(|other| other.get("affinity"));
-    let wanted = theirs.and_then(|affinity| affinity.get(NODE_AFFINITY)).cloned();
-    let mut affinity = spec.get("affinity").and_then(Value::as_object).cloned().unwrap_or_default();
-    match wanted {
-        Some(wanted) => affinity.insert(NODE_AFFINITY.to_owned(), wanted),
-        None => affinity.remove(NODE_AFFINITY),
-    };
-    if affinity.is_empty() && theirs.is_none() {
-        spec.remove("affinity");
-    } else {
-        spec.insert("affinity".to_owned(), Value::Object(affinity));
+fn take_scheduling(spec: &mut PodSpecMut<'_>, from: &PodSpec<'_, '_>) {
+    spec.node_selector().copy_from(&from.node_selector());
+    spec.tolerations().copy_from(&from.tolerations());
+    spec.scheduling_gates().copy_from(&from.scheduling_gates());
+    let theirs = from.affinity();
+    let mut affinity = spec.affinity().or_new();
+    affinity.node_affinity().copy_from(&theirs.node_affinity());
+    if affinity.0.is_empty() && !theirs.exists() {
+        spec.affinity().remove();
     }
 }
 
 /// Takes the resources of containers with the same names at the same places from another template.
-fn take_resources(template: &mut Value, from: &Value) {
-    for list in ["containers", "initContainers"] {
-        let path = format!("/spec/{list}");
-        let theirs = from.pointer(&path).and_then(Value::as_array);
-        let ours = template.pointer_mut(&path).and_then(Value::as_array_mut);
-        let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
-        if ours.len() != theirs.len() {
-            continue;
-        }
-        for (own, their) in
-            ours.iter_mut().zip(theirs).filter(|(own, their)| own.get("name") == their.get("name"))
-        {
-            let Some(own) = own.as_object_mut() else { continue };
-            match their.get("resources") {
-                Some(resources) => own.insert("resources".to_owned(), resources.clone()),
-                None => own.remove("resources"),
-            };
+fn take_resources<'m>(ours: Slot<'m, List<ContainerMut<'m>>>, theirs: &List<Container<'_, '_>>) {
+    let ours: Vec<_> = ours.elements().collect();
+    if ours.len() != theirs.len() {
+        return;
+    }
+    for (mut own, their) in ours.into_iter().zip(theirs.elements()) {
+        if own.name().value() == their.name().value() {
+            own.resources().copy_from(&their.resources());
         }
     }
 }

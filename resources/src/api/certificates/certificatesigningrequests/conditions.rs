@@ -4,47 +4,46 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object, time};
+use resource_views::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestMut};
 use serde_json::Value;
-
-use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// Decisions, which are final; their status is always true.
 const DECISIONS: [&str; 3] = ["Approved", "Denied", "Failed"];
 
 /// Sets missing times of conditions; an unchanged condition keeps its times.
 pub(super) fn set_times(new: &mut Object, old: &Object) {
-    let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    defaulting::with(&mut new.0, "status", |status| {
-        defaulting::each(status, &["conditions"], |condition| {
-            let same = before.iter().find(|earlier| {
-                ["type", "status"].iter().all(|field| earlier.get(field) == condition.get(*field))
-            });
-            let since = same.and_then(|earlier| earlier.get("lastTransitionTime")).cloned();
-            defaulting::fill(condition, "lastTransitionTime", since.unwrap_or_else(|| time::now().into()));
-            defaulting::fill(condition, "lastUpdateTime", time::now());
+    let before = CertificateSigningRequest(old).status();
+    let before = before.conditions();
+    let Some(mut status) = CertificateSigningRequestMut(new).status().present() else { return };
+    for mut condition in status.conditions().elements() {
+        let same = before.elements().find(|earlier| {
+            earlier.r#type().value() == condition.r#type().value()
+                && earlier.status().value() == condition.status().value()
         });
-    });
+        let since = same.map(|earlier| earlier.last_transition_time().text()).filter(|time| !time.is_empty());
+        let now = time::now();
+        condition.last_transition_time().or(since.unwrap_or(&now));
+        condition.last_update_time().or(&now);
+    }
 }
 
 /// Restores approvals and denials, which only the `approval` subresource may change, unless their number changed: that is
 /// an error.
 pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
-    let before = old.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default();
-    let status = new.0.get_mut("status").and_then(|status| status.get_mut("conditions"));
-    let Some(after) = status.and_then(Value::as_array_mut) else { return };
+    let before = CertificateSigningRequest(old).status();
+    let before = before.conditions();
     for kind in ["Approved", "Denied"] {
-        let is_one = |condition: &&Value| condition.get("type").and_then(Value::as_str) == Some(kind);
-        let kept: Vec<&Value> = before.iter().filter(is_one).collect();
-        if kept.len() != after.iter().filter(is_one).count() {
+        let mut kept = before.elements().filter(|condition| condition.r#type().text() == kind);
+        let count = |kinds: &[&str]| kinds.iter().filter(|present| **present == kind).count();
+        if count(&kinds(new)) != count(&kinds(old)) {
             continue;
         }
-        let mut kept = kept.into_iter();
-        for condition in after.iter_mut() {
-            if condition.get("type").and_then(Value::as_str) == Some(kind)
-                && let Some(kept) = kept.next()
+        let Some(mut status) = CertificateSigningRequestMut(new).status().present() else { return };
+        for mut condition in status.conditions().elements() {
+            if condition.r#type().is(kind)
+                && let Some(Value::Object(kept)) = kept.next().and_then(|kept| kept.value())
             {
-                condition.clone_from(kept);
+                condition.0.clone_from(kept);
             }
         }
     }
@@ -52,16 +51,16 @@ pub(super) fn keep_decisions(new: &mut Object, old: &Object) {
 
 /// Checks the conditions of a request. A violation that the conditions of the stored request have already is accepted.
 pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    let status = Field::top_level(request, "status");
-    let conditions = status.get("conditions");
+    let status = CertificateSigningRequest(request).status();
+    let conditions = status.conditions();
     let known = old.map(kinds).unwrap_or_default();
     let had = |kind: &str| known.contains(&kind);
     let had_both = had("Approved") && had("Denied");
     let had_duplicates = known.iter().collect::<HashSet<_>>().len() < known.len();
     let mut seen: HashSet<&str> = HashSet::new();
     for condition in conditions.elements() {
-        let kind = condition.get("type");
-        let state = condition.get("status");
+        let kind = condition.r#type();
+        let state = condition.status();
         if !had("") {
             kind.check_present(errors);
         }
@@ -85,14 +84,14 @@ pub(super) fn check(request: &Object, old: Option<&Object>, errors: &mut ErrorLi
 
 /// Returns the types of the conditions of a request.
 fn kinds(request: &Object) -> Vec<&str> {
-    let conditions = request.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
-    conditions.map(|condition| condition.get("type").and_then(Value::as_str).unwrap_or_default()).collect()
+    let status = CertificateSigningRequest(request).status();
+    status.conditions().elements().map(|condition| condition.r#type().text()).collect()
 }
 
 /// Checks that no decision is taken back, and that only approvals make new ones.
 pub(super) fn check_change(new: &Object, old: &Object, is_approval: bool, errors: &mut ErrorList) {
-    let status = Field::top_level(new, "status");
-    let conditions = status.get("conditions");
+    let status = CertificateSigningRequest(new).status();
+    let conditions = status.conditions();
     let (after, before) = (kinds(new), kinds(old));
     let count = |kinds: &[&str], kind: &str| kinds.iter().filter(|present| **present == kind).count();
     for kind in DECISIONS {

@@ -10,6 +10,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::{FinishHook, StoreHooks};
 use registry_core::resource::Resource as _;
+use resource_views::certificates::v1::CertificateSigningRequest;
 
 use super::CertificateSigningRequests;
 use crate::api::certificates::{certificate, pem};
@@ -48,14 +49,14 @@ impl StoreHooks for DurationCount {
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         let has_certificate =
             |object: &Object| object.get_str(CERTIFICATE).is_some_and(|text| !text.is_empty());
-        let requested = old.get_i64(&["spec", "expirationSeconds"]);
+        let requested = CertificateSigningRequest(old).spec().expiration_seconds().integer();
         let Some(requested_seconds) = requested.filter(|_| is_status) else { return Ok(None) };
         if has_certificate(old) || !has_certificate(new) {
             return Ok(None);
         }
         Ok(Some(Box::new(Issued {
             metrics: self.0.clone(),
-            signer: old.get_str(&["spec", "signerName"]).unwrap_or_default().to_owned(),
+            signer: CertificateSigningRequest(old).spec().signer_name().text().to_owned(),
             is_honored: duration_seconds(new)
                 .is_some_and(|actual_seconds| is_honored(requested_seconds, actual_seconds)),
         })))

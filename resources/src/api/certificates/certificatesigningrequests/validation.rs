@@ -6,10 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
+use resource_views::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
+use resource_views::{List, Text};
 
 use super::conditions;
 use crate::api::certificates::{pem, signers};
-use crate::support::field::Field;
 
 /// Minimum requested duration of a certificate.
 const LEAST_SECONDS: i64 = 600;
@@ -55,18 +56,22 @@ pub(super) enum Scope {
 /// Checks a request; `old` is what it was before an update.
 pub(super) fn check(request: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::top_level(request, "spec");
-    let text = spec.get("request");
+    let spec = CertificateSigningRequest(request).spec();
+    let text = spec.request();
     let bytes = STANDARD.decode(text.text()).unwrap_or_default();
     if let Some(complaint) = pem::request_complaint(&bytes) {
         errors.push(text.invalid(complaint));
     }
-    let before = old.map(|old| Field::top_level(old, "spec"));
-    check_usages(&spec.get("usages"), before.as_ref().map(|spec| spec.get("usages")).as_ref(), &mut errors);
+    let before = old.map(|old| CertificateSigningRequest(old).spec());
+    check_usages(
+        &spec.usages(),
+        before.as_ref().map(CertificateSigningRequestSpec::usages).as_ref(),
+        &mut errors,
+    );
     let keeps_legacy_signer =
-        before.as_ref().is_some_and(|before| before.get("signerName").text() == LEGACY_SIGNER);
-    check_signer(&spec.get("signerName"), keeps_legacy_signer, &mut errors);
-    let seconds = spec.get("expirationSeconds");
+        before.as_ref().is_some_and(|before| before.signer_name().text() == LEGACY_SIGNER);
+    check_signer(&spec.signer_name(), keeps_legacy_signer, &mut errors);
+    let seconds = spec.expiration_seconds();
     if seconds.integer().is_some_and(|seconds| seconds < LEAST_SECONDS) {
         errors.push(seconds.invalid("may not specify a duration less than 600 seconds (10 minutes)"));
     }
@@ -79,9 +84,9 @@ pub(super) fn check(request: &Object, old: Option<&Object>) -> ErrorList {
 pub(super) fn check_update(new: &Object, old: &Object, scope: Scope) -> ErrorList {
     let mut errors = check(new, Some(old));
     conditions::check_change(new, old, scope == Scope::Approval, &mut errors);
-    let status = Field::top_level(new, "status");
-    let certificate = status.get("certificate");
-    let before = old.get_str(&["status", "certificate"]).unwrap_or_default();
+    let status = CertificateSigningRequest(new).status();
+    let certificate = status.certificate();
+    let before = CertificateSigningRequest(old).status().certificate().text();
     if before != certificate.text() {
         if scope != Scope::Status {
             errors.push(certificate.forbidden("updates may not set certificate content"));
@@ -94,10 +99,10 @@ pub(super) fn check_update(new: &Object, old: &Object, scope: Scope) -> ErrorLis
 
 /// Checks the certificate unless it is the one from before, or that one was no certificate either.
 fn check_certificate(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
-    let status = Field::top_level(request, "status");
-    let certificate = status.get("certificate");
+    let status = CertificateSigningRequest(request).status();
+    let certificate = status.certificate();
     let complaint = |text: &str| pem::certificate_complaint(&STANDARD.decode(text).unwrap_or_default());
-    let before = old.map(|old| old.get_str(&["status", "certificate"]).unwrap_or_default());
+    let before = old.map(|old| CertificateSigningRequest(old).status().certificate().text());
     if before.is_some_and(|before| before == certificate.text() || complaint(before).is_some()) {
         return;
     }
@@ -107,11 +112,11 @@ fn check_certificate(request: &Object, old: Option<&Object>, errors: &mut ErrorL
 }
 
 /// Checks key usages: known and unique.
-fn check_usages(usages: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
-    let has_unknown = |usages: &Field<'_, '_>| usages.elements().any(|usage| !USAGES.contains(&usage.text()));
-    let has_duplicates = |usages: &Field<'_, '_>| {
+fn check_usages(usages: &List<Text<'_, '_>>, old: Option<&List<Text<'_, '_>>>, errors: &mut ErrorList) {
+    let has_unknown = |usages: &List<Text<'_, '_>>| usages.texts().any(|usage| !USAGES.contains(&usage));
+    let has_duplicates = |usages: &List<Text<'_, '_>>| {
         let mut seen = HashSet::new();
-        !usages.elements().all(|usage| seen.insert(usage.text()))
+        !usages.texts().all(|usage| seen.insert(usage))
     };
     usages.check_not_empty(errors);
     if !old.is_some_and(has_unknown) {
@@ -125,7 +130,7 @@ fn check_usages(usages: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mu
 }
 
 /// Checks the name of a signer. The legacy one is tolerated if it was there before.
-fn check_signer(signer: &Field<'_, '_>, keeps_legacy: bool, errors: &mut ErrorList) {
+fn check_signer(signer: &Text<'_, '_>, keeps_legacy: bool, errors: &mut ErrorList) {
     if signer.text() == LEGACY_SIGNER && !keeps_legacy {
         errors.push(signer.invalid("the legacy signerName is not allowed via this API version"));
         return;

@@ -7,9 +7,10 @@ use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Text;
+use resource_views::certificates::v1beta1::ClusterTrustBundle;
 
 use crate::api::certificates::{certificate, pem, signers};
-use crate::support::field::Field;
 
 /// Maximum size of a bundle, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -28,27 +29,27 @@ impl ObjectStrategy for ClusterTrustBundleStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(object, &mut errors);
-        check_bundle(&Field::top_level(object, "spec").get("trustBundle"), &mut errors);
+        check_bundle(&ClusterTrustBundle(object).spec().trust_bundle(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(new, &mut errors);
-        let spec = Field::top_level(new, "spec");
-        let before = Field::top_level(old, "spec");
-        let bundle = spec.get("trustBundle");
-        if bundle.text() != before.get("trustBundle").text() {
+        let spec = ClusterTrustBundle(new).spec();
+        let before = ClusterTrustBundle(old).spec();
+        let bundle = spec.trust_bundle();
+        if bundle.text() != before.trust_bundle().text() {
             check_bundle(&bundle, &mut errors);
         }
-        spec.get("signerName").check_immutable(&before.get("signerName"), &mut errors);
+        spec.signer_name().check_immutable(&before.signer_name(), &mut errors);
         errors
     }
 }
 
 fn check(object: &Object, errors: &mut ErrorList) {
-    let spec = Field::top_level(object, "spec");
-    let signer = spec.get("signerName");
+    let spec = ClusterTrustBundle(object).spec();
+    let signer = spec.signer_name();
     for complaint in name_complaints(object.name(), signer.text()) {
         errors.push(FieldError::invalid(FieldPath::new("metadata").child("name"), object.name(), complaint));
     }
@@ -75,7 +76,7 @@ fn name_complaints(name: &str, signer: &str) -> Vec<String> {
 }
 
 /// Checks that a bundle contains at least one certificate of an authority, and each once.
-fn check_bundle(bundle: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_bundle(bundle: &Text<'_, '_>, errors: &mut ErrorList) {
     if bundle.text().len() > MAX_BYTES {
         errors.push(FieldError::too_long(bundle.path(), MAX_BYTES));
         return;

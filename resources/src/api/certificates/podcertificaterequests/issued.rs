@@ -3,13 +3,15 @@
 use jiff::{SignedDuration, Timestamp};
 use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::api::{FieldError, Object};
+use resource_views::certificates::v1beta1::{PodCertificateRequest, PodCertificateRequestStatus};
+use resource_views::meta::v1::Condition;
+use resource_views::{List, Text, Time, View};
 use serde_json::Value;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::GeneralName;
 
 use super::{FINAL, key};
 use crate::api::certificates::{certificate, pem};
-use crate::support::field::Field;
 use crate::support::{conditions, printers, semantic};
 
 /// Maximum size of a chain of certificates, in bytes.
@@ -30,12 +32,12 @@ const REFRESH_MARGIN: SignedDuration = SignedDuration::from_mins(10);
 /// Checks a change of the status.
 pub(super) fn check_status(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let status = Field::top_level(new, "status");
-    check_conditions(&status.get("conditions"), &mut errors);
+    let status = PodCertificateRequest(new).status();
+    check_conditions(&status.conditions(), &mut errors);
     if !errors.is_empty() {
         return errors;
     }
-    let is_same = semantic::equal(status.value(), Field::top_level(old, "status").value());
+    let is_same = semantic::equal(status.value(), PodCertificateRequest(old).status().value());
     let refused =
         |detail: &str| ErrorList::from(FieldError::invalid(status.path(), "", detail).without_value());
     if FINAL.iter().any(|state| has(old, state)) {
@@ -61,13 +63,13 @@ fn has(request: &Object, condition: &str) -> bool {
 
 /// Checks that there is at most one condition, of a known type, and that it is true. The paths of errors write the index as
 /// a name, as in Kubernetes.
-fn check_conditions(stated: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_conditions(stated: &List<Condition<'_, '_>>, errors: &mut ErrorList) {
     let mut seen = false;
     for (index, condition) in stated.elements().enumerate() {
         let place = |field: &str| {
             FieldPath::new("status").child("conditions").child(&format!("[{index}]")).child(field)
         };
-        let kind = condition.get("type").text();
+        let kind = condition.r#type().text();
         if !FINAL.contains(&kind) {
             errors.push(FieldError::not_supported(place("type"), kind, &["Issued", "Denied", "Failed"]));
             continue;
@@ -76,7 +78,7 @@ fn check_conditions(stated: &Field<'_, '_>, errors: &mut ErrorList) {
             errors.push(FieldError::invalid(place("type"), kind, ONE_FINAL));
         }
         seen = true;
-        let status = condition.get("status").text();
+        let status = condition.status().text();
         if status != "True" {
             errors.push(FieldError::not_supported(place("status"), status, &["True"]));
         }
@@ -85,8 +87,8 @@ fn check_conditions(stated: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the certificates, and the times that the status repeats from the first of them.
-fn check_issued(status: &Field<'_, '_>, old: &Object) -> Result<(), ErrorList> {
-    let chain = status.get("certificateChain");
+fn check_issued(status: &PodCertificateRequestStatus<'_, '_>, old: &Object) -> Result<(), ErrorList> {
+    let chain = status.certificate_chain();
     if chain.text().len() > MAX_CHAIN_BYTES {
         return Err(FieldError::too_long(chain.path(), MAX_CHAIN_BYTES).into());
     }
@@ -125,17 +127,17 @@ fn check_issued(status: &Field<'_, '_>, old: &Object) -> Result<(), ErrorList> {
 
 /// Returns the public key that the request is about, encoded.
 fn wanted_key(request: &Object) -> Option<Vec<u8>> {
-    let spec = Field::top_level(request, "spec");
-    let stub = spec.get("stubPKCS10Request");
+    let spec = PodCertificateRequest(request).spec();
+    let stub = spec.stub_pkcs10_request();
     if stub.text().is_empty() {
-        Some(key::bytes(&spec.get("pkixPublicKey")))
+        Some(key::bytes(&spec.pkix_public_key()))
     } else {
         key::public_key_in_request(&key::bytes(&stub))
     }
 }
 
 /// Checks the names of hosts in a certificate.
-fn check_names(leaf: &X509Certificate<'_>, chain: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_names(leaf: &X509Certificate<'_>, chain: &Text<'_, '_>, errors: &mut ErrorList) {
     let Ok(Some(names)) = leaf.subject_alternative_name() else { return };
     for name in &names.value.general_names {
         let GeneralName::DNSName(name) = name else { continue };
@@ -153,14 +155,18 @@ fn check_names(leaf: &X509Certificate<'_>, chain: &Field<'_, '_>, errors: &mut E
 }
 
 /// Checks that the times in the status are those of the certificate, and its lifetime.
-fn check_times(status: &Field<'_, '_>, leaf: &X509Certificate<'_>, old: &Object) -> Result<(), ErrorList> {
+fn check_times(
+    status: &PodCertificateRequestStatus<'_, '_>,
+    leaf: &X509Certificate<'_>,
+    old: &Object,
+) -> Result<(), ErrorList> {
     let [not_before, not_after, refresh] =
-        ["notBefore", "notAfter", "beginRefreshAt"].map(|name| status.get(name));
+        [status.not_before(), status.not_after(), status.begin_refresh_at()];
     let times = (time(&not_before), time(&not_after), time(&refresh));
     let (Some(starts), Some(ends), Some(refreshed)) = times else {
         return Err(missing_times(&[not_before, not_after, refresh]));
     };
-    let refused = |field: &Field<'_, '_>, detail: &str| Err(field.invalid(detail).into());
+    let refused = |field: &View<'_, '_>, detail: &str| Err(field.invalid(detail).into());
     let (leaf_starts, leaf_ends) =
         (leaf.validity().not_before.timestamp(), leaf.validity().not_after.timestamp());
     if starts.as_second() != leaf_starts {
@@ -173,11 +179,11 @@ fn check_times(status: &Field<'_, '_>, leaf: &X509Certificate<'_>, old: &Object)
         return refused(&not_after, "must be set to the NotAfter time encoded in the leaf certificate");
     }
     let lifetime = ends.duration_since(starts);
-    let chain = status.get("certificateChain");
+    let chain = status.certificate_chain();
     if lifetime < LEAST_LIFETIME {
         return refused(&chain, "leaf certificate lifetime must be >= 1 hour");
     }
-    let most = old.get_i64(&["spec", "maxExpirationSeconds"]).unwrap_or_default();
+    let most = PodCertificateRequest(old).spec().max_expiration_seconds().number();
     if lifetime.as_secs() > most {
         let detail = format!("leaf certificate lifetime must be <= spec.maxExpirationSeconds ({most})");
         return refused(&chain, &detail);
@@ -191,11 +197,11 @@ fn check_times(status: &Field<'_, '_>, leaf: &X509Certificate<'_>, old: &Object)
     Ok(())
 }
 
-fn time(field: &Field<'_, '_>) -> Option<Timestamp> {
+fn time(field: &Time<'_, '_>) -> Option<Timestamp> {
     field.text().parse().ok()
 }
 
-fn missing_times(fields: &[Field<'_, '_>; 3]) -> ErrorList {
+fn missing_times(fields: &[Time<'_, '_>; 3]) -> ErrorList {
     const CONSISTENT: &str = "must be present and consistent with the issued certificate";
     const IN_RANGE: &str = "must be present and in the range [notbefore+10min, notafter-10min]";
     let mut errors = ErrorList::default();

@@ -4,14 +4,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use resource_views::Bytes;
+use resource_views::certificates::v1beta1::PodCertificateRequestSpec;
 use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::oid_registry::OID_SIG_ED25519;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
 use x509_parser::x509::SubjectPublicKeyInfo;
-
-use crate::support::field::Field;
 
 /// Maximum size of a key, a signature or a request, in bytes.
 const MAX_BYTES: usize = 10 << 10;
@@ -33,7 +33,7 @@ enum Kind {
 }
 
 /// Returns the bytes in a field.
-pub(super) fn bytes(field: &Field<'_, '_>) -> Vec<u8> {
+pub(super) fn bytes(field: &Bytes<'_, '_>) -> Vec<u8> {
     STANDARD.decode(field.text()).unwrap_or_default()
 }
 
@@ -46,7 +46,7 @@ pub(super) fn public_key_in_request(der: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Checks the PKCS#10 request: its key and its signature, and nothing else.
-pub(super) fn check_request(field: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_request(field: &Bytes<'_, '_>, errors: &mut ErrorList) {
     let der = bytes(field);
     if der.len() > MAX_BYTES {
         errors.push(FieldError::too_long(field.path(), MAX_BYTES));
@@ -71,9 +71,9 @@ pub(super) fn check_request(field: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the key, and that it has signed the uid of the pod.
-pub(super) fn check_proof(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let key = spec.get("pkixPublicKey");
-    let proof = spec.get("proofOfPossession");
+pub(super) fn check_proof(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut ErrorList) {
+    let key = spec.pkix_public_key();
+    let proof = spec.proof_of_possession();
     let (key_bytes, proof_bytes) = (bytes(&key), bytes(&proof));
     for (field, bytes) in [(&key, &key_bytes), (&proof, &proof_bytes)] {
         if bytes.len() > MAX_BYTES {
@@ -98,7 +98,7 @@ pub(super) fn check_proof(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         return;
     };
     let public = UnparsedPublicKey::new(algorithm, &info.subject_public_key.data);
-    if public.verify(spec.get("podUID").text().as_bytes(), &proof_bytes).is_err() {
+    if public.verify(spec.pod_uid().text().as_bytes(), &proof_bytes).is_err() {
         let detail = "could not verify proof-of-possession signature";
         errors.push(FieldError::invalid(proof.path(), "", detail).without_value());
     }
@@ -119,7 +119,7 @@ impl Kind {
     }
 
     /// Returns the error of a key that is too weak.
-    fn complaint(&self, field: &Field<'_, '_>, curves: &str) -> Option<FieldError> {
+    fn complaint(&self, field: &Bytes<'_, '_>, curves: &str) -> Option<FieldError> {
         match self {
             Self::Ecdsa(bits) if !CURVE_BITS.iter().any(|known| known.div_ceil(8) == bits.div_ceil(8)) => {
                 Some(FieldError::invalid(field.path(), format!("curve P-{bits}"), curves))

@@ -4,10 +4,11 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
+use resource_views::certificates::v1beta1::PodCertificateRequest;
 
 use super::{issued, validation};
 use crate::support::defaulting;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// The spec is immutable; the status ends the request once.
 pub(super) struct PodCertificateRequestStrategy;
@@ -15,14 +16,14 @@ pub(super) struct PodCertificateRequestStrategy;
 impl ObjectStrategy for PodCertificateRequestStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        validation::check(&Field::top_level(object, "spec"), &mut errors);
+        validation::check(&PodCertificateRequest(object).spec(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let before = Field::top_level(old, "spec");
-        let spec = Field::top_level(new, "spec");
+        let before = PodCertificateRequest(old).spec();
+        let spec = PodCertificateRequest(new).spec();
         spec.check_immutable_as("<certificates.PodCertificateRequestSpec>", &before, &mut errors);
         errors
     }

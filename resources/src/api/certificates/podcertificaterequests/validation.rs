@@ -2,10 +2,11 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use resource_views::certificates::v1beta1::PodCertificateRequestSpec;
+use resource_views::{Map, Text};
 
 use super::key;
 use crate::api::certificates::signers;
-use crate::support::field::Field;
 
 /// Maximum length of a uid, in bytes.
 const MAX_UID_BYTES: usize = 128;
@@ -19,20 +20,19 @@ const MOST_SECONDS: i64 = 91 * 24 * 60 * 60;
 const MOST_OWN_SECONDS: i64 = 24 * 60 * 60;
 
 /// Checks a new request.
-pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let signer = spec.get("signerName");
+pub(super) fn check(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut ErrorList) {
+    let signer = spec.signer_name();
     signers::check(&signer, errors);
-    check_annotations(&spec.get("unverifiedUserAnnotations"), errors);
-    for (name, uid) in
-        [("podName", "podUID"), ("serviceAccountName", "serviceAccountUID"), ("nodeName", "nodeUID")]
-    {
-        let name = spec.get(name);
-        for complaint in names::dns_subdomain(name.text()) {
-            errors.push(name.invalid_text(complaint));
-        }
-        check_uid(&spec.get(uid), errors);
+    check_annotations(&spec.unverified_user_annotations(), errors);
+    for (name, uid) in [
+        (spec.pod_name(), spec.pod_uid()),
+        (spec.service_account_name(), spec.service_account_uid()),
+        (spec.node_name(), spec.node_uid()),
+    ] {
+        name.check(names::dns_subdomain, errors);
+        check_uid(&uid, errors);
     }
-    let seconds = spec.get("maxExpirationSeconds");
+    let seconds = spec.max_expiration_seconds();
     let Some(wanted) = seconds.integer() else {
         errors.push(seconds.required("must be set"));
         return;
@@ -44,7 +44,7 @@ pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
     check_key(spec, errors);
 }
 
-fn check_uid(uid: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_uid(uid: &Text<'_, '_>, errors: &mut ErrorList) {
     if uid.text().is_empty() {
         errors.push(uid.invalid_text("must not be empty"));
     }
@@ -52,11 +52,11 @@ fn check_uid(uid: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks that the key is either in a request of PKCS#10, or stands alone with a signature.
-fn check_key(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let is_set = |name: &str| !spec.get(name).text().is_empty();
-    match (is_set("stubPKCS10Request"), is_set("pkixPublicKey"), is_set("proofOfPossession")) {
-        (true, false, false) => key::check_request(&spec.get("stubPKCS10Request"), errors),
-        (false, true, true) => key::check_proof(spec, errors),
+fn check_key(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut ErrorList) {
+    let fields = [spec.stub_pkcs10_request(), spec.pkix_public_key(), spec.proof_of_possession()];
+    match fields.map(|field| !field.text().is_empty()) {
+        [true, false, false] => key::check_request(&spec.stub_pkcs10_request(), errors),
+        [false, true, true] => key::check_proof(spec, errors),
         _ => {
             let detail =
                 "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set";
@@ -66,7 +66,7 @@ fn check_key(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the annotations for the signer, whose keys have domains.
-fn check_annotations(annotations: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_annotations(annotations: &Map<Text<'_, '_>>, errors: &mut ErrorList) {
     let place = || annotations.path();
     let mut size = 0;
     for (key, value) in annotations.texts() {

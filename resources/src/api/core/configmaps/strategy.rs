@@ -4,10 +4,10 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::core::v1::ConfigMap;
 use serde_json::Value;
 
 use crate::api::core::config_data;
-use crate::support::field::Field;
 
 /// Keys, size, and immutability on demand.
 pub(super) struct ConfigMapStrategy;
@@ -15,8 +15,8 @@ pub(super) struct ConfigMapStrategy;
 impl ObjectStrategy for ConfigMapStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let data = Field::top_level(object, "data");
-        let binary = Field::top_level(object, "binaryData");
+        let data = ConfigMap(object).data();
+        let binary = ConfigMap(object).binary_data();
         config_data::check_keys(&data, &mut errors);
         config_data::check_keys(&binary, &mut errors);
         for (key, field) in data.entries() {

@@ -2,6 +2,7 @@
 
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
+use resource_views::core::v1::Event;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -66,7 +67,7 @@ fn last_seen<L: Layout>(object: &Object) -> CellValue {
 
 /// Returns the age of the first occurrence.
 fn first_seen<L: Layout>(object: &Object) -> CellValue {
-    CellValue::age_of(object.get_str(&[L::FIRST]).or_else(|| object.get_str(&["eventTime"])))
+    CellValue::age_of(object.get_str(&[L::FIRST]).or_else(|| Event(object).event_time().optional_text()))
 }
 
 /// Returns the object that the event is about, as `kind/name`; the kind alone if it has no name.
@@ -92,7 +93,7 @@ fn source<L: Layout>(object: &Object) -> Value {
 /// Returns the number of occurrences: that of the series, or else at least one.
 fn count<L: Layout>(object: &Object) -> Value {
     let number = |path: &[&str]| object.get_i64(path).unwrap_or_default();
-    match object.get(&["series"]) {
+    match Event(object).series().value() {
         Some(Value::Object(_)) => number(&["series", "count"]).into(),
         _ => number(&[L::COUNT]).max(1).into(),
     }

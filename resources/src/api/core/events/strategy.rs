@@ -7,9 +7,9 @@ use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::validation::object_meta::validate_object_meta_update;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
+use resource_views::core::v1::Event;
+use resource_views::{Text, Typed as _};
 
-use crate::support::field::Field;
 use crate::support::go_text;
 
 /// Maximum length of reporter, action and reason, in bytes.
@@ -17,23 +17,7 @@ const SHORT_TEXT_BYTES: usize = 128;
 /// Maximum length of the message, in bytes.
 const MESSAGE_BYTES: usize = 1024;
 
-/// The immutable fields of an event written through `events.k8s.io`: all but its series.
-const IMMUTABLE: [&str; 14] = [
-    "involvedObject",
-    "reason",
-    "message",
-    "source",
-    "firstTimestamp",
-    "lastTimestamp",
-    "count",
-    "reason",
-    "type",
-    "eventTime",
-    "action",
-    "related",
-    "reportingController",
-    "reportingInstance",
-];
+const WRONG_NAMESPACE: &str = "does not match event.namespace";
 
 /// Validation of old-style and new-style events; no defaults.
 pub(super) struct EventStrategy;
@@ -59,23 +43,11 @@ impl ObjectStrategy for EventStrategy {
         if is_strict(context) {
             // Kubernetes validates the metadata of these twice, and reports errors twice.
             errors.append(validate_object_meta_update(new, old, &FieldPath::new("metadata")));
-            if new.0.get("series") != old.0.get("series") {
+            let (event, before) = (Event(new), Event(old));
+            if event.series().value() != before.series().value() {
                 check_series(new, &mut errors);
             }
-            for name in IMMUTABLE {
-                let stored = stored_name(name);
-                if new.0.get(stored) != old.0.get(stored) {
-                    let value = new.0.get(stored).cloned().unwrap_or_default();
-                    let shape = match name {
-                        "involvedObject" => Some("<core.ObjectReference>"),
-                        "related" => Some("*<core.ObjectReference>"),
-                        _ => None,
-                    };
-                    let shown = shape.map(|shape| go_text::text(Some(&value), shape));
-                    let error = FieldError::invalid(FieldPath::new(name), value, "field is immutable");
-                    errors.push(FieldError { shown, ..error });
-                }
-            }
+            check_kept(event, before, &mut errors);
         }
         errors
     }
@@ -95,18 +67,51 @@ fn is_strict(context: &RequestContext) -> bool {
     context.resource.is_some_and(|resource| resource.group == "events.k8s.io")
 }
 
-/// Returns the stored name of a field in messages, which name the reporter as the newer version does.
-fn stored_name(name: &str) -> &str {
-    if name == "reportingController" { "reportingComponent" } else { name }
+/// Checks that an event written through `events.k8s.io` changes nothing but its series.
+fn check_kept<'v>(event: Event<'v>, old: Event<'v>, errors: &mut ErrorList) {
+    let fields = |event: Event<'v>| {
+        [
+            *event.involved_object(),
+            *event.reason(),
+            *event.message(),
+            *event.source(),
+            *event.first_timestamp(),
+            *event.last_timestamp(),
+            *event.count(),
+            // Kubernetes checks it twice.
+            *event.reason(),
+            *event.r#type(),
+            *event.event_time(),
+            *event.action(),
+            *event.related(),
+            *event.reporting_component().shown_as("reportingController"),
+            *event.reporting_instance(),
+        ]
+        .map(|field| (field.value(), field.path().to_string()))
+    };
+    for ((value, name), (before, _)) in fields(event).into_iter().zip(fields(old)) {
+        if value == before {
+            continue;
+        }
+        let shape = match name.as_str() {
+            "involvedObject" => Some("<core.ObjectReference>"),
+            "related" => Some("*<core.ObjectReference>"),
+            _ => None,
+        };
+        let value = value.cloned().unwrap_or_default();
+        let shown = shape.map(|shape| go_text::text(Some(&value), shape));
+        let error = FieldError::invalid(FieldPath::new(&name), value, "field is immutable");
+        errors.push(FieldError { shown, ..error });
+    }
 }
 
 /// Returns the errors that apply to every event.
 fn lenient_errors(context: &RequestContext, object: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    if is_set(object, &["eventTime"]) {
-        check_report(context, object, &mut errors);
-    } else {
+    if Event(object).event_time().text().is_empty() {
         check_old_style(object, &mut errors);
+    } else {
+        check_report(context, object, &mut errors);
     }
     let namespace = object.namespace();
     for complaint in names::dns_subdomain(namespace) {
@@ -117,91 +122,79 @@ fn lenient_errors(context: &RequestContext, object: &Object) -> ErrorList {
 
 /// Checks that an old-style event is in the namespace of the object it is about.
 fn check_old_style(object: &Object, errors: &mut ErrorList) {
-    let about = object.get_str(&["involvedObject", "namespace"]).unwrap_or_default();
+    let about = Event(object).involved_object();
+    let about = about.namespace();
     let own = object.namespace();
     // Events about cluster-scoped objects are in `default`.
-    let matches = if about.is_empty() { own == "default" } else { about == own };
+    let matches = if about.text().is_empty() { own == "default" } else { about.text() == own };
     if !matches {
-        errors.push(wrong_namespace(about));
+        errors.push(about.invalid_text(WRONG_NAMESPACE));
     }
 }
 
 /// Checks that a new-style event has a reporter, an action and a reason.
 fn check_report(context: &RequestContext, object: &Object, errors: &mut ErrorList) {
-    let about = object.get_str(&["involvedObject", "namespace"]).unwrap_or_default();
-    if about.is_empty() && !matches!(object.namespace(), "default" | "kube-system") {
-        errors.push(wrong_namespace(about));
+    let event = Event(object);
+    let about = event.involved_object();
+    let about = about.namespace();
+    if about.text().is_empty() && !matches!(object.namespace(), "default" | "kube-system") {
+        errors.push(about.invalid_text(WRONG_NAMESPACE));
     }
-    let reporter = object.get_str(&["reportingComponent"]).unwrap_or_default();
     // The versions call the field differently.
-    let field =
-        || FieldPath::new(if is_strict(context) { "reportingController" } else { "reportingComponent" });
-    if reporter.is_empty() {
-        errors.push(FieldError::required(field(), ""));
-    }
-    for complaint in names::qualified_name(reporter) {
-        errors.push(FieldError::invalid(field(), reporter, complaint));
-    }
-    for name in ["reportingInstance", "action", "reason"] {
-        if Field::top_level(object, name).check_present(errors) {
-            check_length(object, name, SHORT_TEXT_BYTES, errors);
+    let name = if is_strict(context) { "reportingController" } else { "reportingComponent" };
+    let reporter = event.reporting_component().shown_as(name);
+    reporter.check_present(errors);
+    reporter.check(names::qualified_name, errors);
+    for field in [event.reporting_instance(), event.action(), event.reason()] {
+        if field.check_present(errors) {
+            check_length(&field, SHORT_TEXT_BYTES, errors);
         }
     }
-    check_length(object, "message", MESSAGE_BYTES, errors);
+    check_length(&event.message(), MESSAGE_BYTES, errors);
 }
 
 /// Checks that fields of old-style events are unset in a new-style one.
 fn check_new_style(object: &Object, errors: &mut ErrorList) {
-    if !is_set(object, &["eventTime"]) {
-        errors.push(FieldError::required(FieldPath::new("eventTime"), ""));
+    let event = Event(object);
+    let time = event.event_time();
+    if time.text().is_empty() {
+        errors.push(time.required(""));
     }
-    let kind = object.get_str(&["type"]).unwrap_or_default();
-    if !matches!(kind, "Normal" | "Warning") {
-        let detail = format!("has invalid value: {kind}");
-        errors.push(FieldError::invalid(FieldPath::new("type"), "", detail));
+    let kind = event.r#type();
+    if !matches!(kind.text(), "Normal" | "Warning") {
+        let detail = format!("has invalid value: {}", kind.text());
+        errors.push(FieldError::invalid(kind.path(), "", detail));
     }
-    let unset: [(&str, &[&[&str]]); 4] = [
-        ("firstTimestamp", &[&["firstTimestamp"]]),
-        ("lastTimestamp", &[&["lastTimestamp"]]),
-        ("count", &[&["count"]]),
-        ("source", &[&["source", "component"], &["source", "host"]]),
-    ];
-    for (name, paths) in unset {
-        if paths.iter().any(|path| is_set(object, path)) {
-            errors.push(FieldError::invalid(FieldPath::new(name), "", "needs to be unset"));
+    let source = event.source();
+    for (field, is_set) in [
+        (*event.first_timestamp(), !event.first_timestamp().text().is_empty()),
+        (*event.last_timestamp(), !event.last_timestamp().text().is_empty()),
+        (*event.count(), event.count().number() != 0),
+        (*source, !source.component().text().is_empty() || !source.host().text().is_empty()),
+    ] {
+        if is_set {
+            errors.push(FieldError::invalid(field.path(), "", "needs to be unset"));
         }
     }
 }
 
 fn check_series(object: &Object, errors: &mut ErrorList) {
-    if object.get(&["series"]).is_none_or(Value::is_null) {
+    let series = Event(object).series();
+    if !series.exists() {
         return;
     }
-    if object.get_i64(&["series", "count"]).unwrap_or_default() < 2 {
+    // The paths are names with dots.
+    if series.count().number() < 2 {
         errors.push(FieldError::invalid(FieldPath::new("series.count"), "", "should be at least 2"));
     }
-    if !is_set(object, &["series", "lastObservedTime"]) {
+    if series.last_observed_time().text().is_empty() {
         errors.push(FieldError::required(FieldPath::new("series.lastObservedTime"), ""));
     }
 }
 
-fn check_length(object: &Object, name: &str, limit_bytes: usize, errors: &mut ErrorList) {
-    if object.get_str(&[name]).is_some_and(|text| text.len() > limit_bytes) {
+fn check_length(field: &Text<'_, '_>, limit_bytes: usize, errors: &mut ErrorList) {
+    if field.text().len() > limit_bytes {
         let detail = format!("can have at most {limit_bytes} characters");
-        errors.push(FieldError::invalid(FieldPath::new(name), "", detail));
-    }
-}
-
-fn wrong_namespace(about: &str) -> FieldError {
-    let field = FieldPath::new("involvedObject").child("namespace");
-    FieldError::invalid(field, about, "does not match event.namespace")
-}
-
-/// Whether a field has a value other than Go's zero value.
-fn is_set(object: &Object, path: &[&str]) -> bool {
-    match object.get(path) {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(value) => value.as_i64() != Some(0),
+        errors.push(FieldError::invalid(field.path(), "", detail));
     }
 }

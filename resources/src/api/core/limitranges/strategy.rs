@@ -6,12 +6,11 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
-use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::core::v1::{LimitRange, LimitRangeItem, LimitRangeItemMut, LimitRangeMut};
+use resource_views::slot::{Fields, Slot};
+use resource_views::{Map, Quantity as Amount};
 
 use crate::api::core::pod_spec::validation;
-use crate::support::defaulting::{Fields, each, with};
-use crate::support::field::Field;
 
 /// Nanounits per unit.
 const NANOS: i128 = 1_000_000_000;
@@ -22,7 +21,7 @@ pub(super) struct LimitRangeStrategy;
 
 impl ObjectStrategy for LimitRangeStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        with(&mut object.0, "spec", |spec| each(spec, &["limits"], derive_defaults));
+        LimitRangeMut(object).spec().edit(|mut spec| spec.limits().elements().for_each(derive_defaults));
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -35,11 +34,11 @@ impl ObjectStrategy for LimitRangeStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        let limits = spec.get("limits");
+        let spec = LimitRange(object).spec();
+        let limits = spec.limits();
         let mut seen = BTreeSet::new();
         for limit in limits.elements() {
-            let kind = limit.get("type");
+            let kind = limit.r#type();
             if !kind.text().contains('/') && TYPES.iter().all(|known| *known != kind.text()) {
                 let before = errors.0.len();
                 kind.check(names::qualified_name, &mut errors);
@@ -58,41 +57,47 @@ impl ObjectStrategy for LimitRangeStrategy {
 
 /// Sets the defaults of containers: the default is the maximum; the default request is the default, or else the
 /// minimum.
-fn derive_defaults(limit: &mut Fields) {
-    if limit.get("type").and_then(Value::as_str) != Some("Container") {
+fn derive_defaults(mut limit: LimitRangeItemMut<'_>) {
+    if !limit.r#type().is("Container") {
         return;
     }
-    for (to, from) in [("default", "max"), ("defaultRequest", "default"), ("defaultRequest", "min")] {
-        let Some(Value::Object(source)) = limit.get(from).cloned() else { continue };
-        let target = limit.entry(to).or_insert_with(|| Value::Object(Fields::new()));
-        let Value::Object(target) = target else { continue };
-        for (resource, amount) in source {
-            target.entry(resource).or_insert(amount);
-        }
+    let most = limit.max().entries().cloned();
+    add_missing(limit.default(), most);
+    let default = limit.default().entries().cloned();
+    add_missing(limit.default_request(), default);
+    let least = limit.min().entries().cloned();
+    add_missing(limit.default_request(), least);
+    if limit.default().is_empty() {
+        limit.default().remove();
     }
-    limit.retain(|name, value| {
-        !matches!(name.as_str(), "default" | "defaultRequest")
-            || value.as_object().is_none_or(|map| !map.is_empty())
-    });
+    if limit.default_request().is_empty() {
+        limit.default_request().remove();
+    }
 }
 
-fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+/// Adds the amounts of resources that have none.
+fn add_missing(amounts: Slot<'_, Map<Amount<'_, '_>>>, others: Option<Fields>) {
+    let Some(others) = others else { return };
+    let amounts = amounts.or_new_entries();
+    for (resource, amount) in others {
+        amounts.entry(resource).or_insert(amount);
+    }
+}
+
+fn check_limit(limit: &LimitRangeItem<'_, '_>, kind: &str, errors: &mut ErrorList) {
     if kind == "Pod" {
-        for field in ["default", "defaultRequest"] {
-            if !limit.get(field).is_empty() {
-                errors.push(limit.get(field).forbidden("may not be specified when `type` is 'Pod'"));
+        for field in [limit.default(), limit.default_request()] {
+            if !field.is_empty() {
+                errors.push(field.forbidden("may not be specified when `type` is 'Pod'"));
             }
         }
     }
-    if kind == "PersistentVolumeClaim" {
-        let states = ["min", "max"].iter().any(|bound| {
-            let bound = limit.get(bound);
-            bound.get("storage").exists()
-        });
-        if !states {
-            let detail = "either minimum or maximum storage value is required, but neither was provided";
-            errors.push(limit.get("limits").required(detail));
-        }
+    if kind == "PersistentVolumeClaim"
+        && !limit.min().entry("storage").exists()
+        && !limit.max().entry("storage").exists()
+    {
+        let detail = "either minimum or maximum storage value is required, but neither was provided";
+        errors.push(FieldError::required(limit.path().child("limits"), detail));
     }
     check_names(limit, kind, errors);
     check_order(limit, errors);
@@ -101,12 +106,11 @@ fn check_limit(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
 }
 
 /// Checks the names of the limited resources.
-fn check_names(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
-    for list in ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] {
-        if kind == "Pod" && list.starts_with("default") {
-            continue;
-        }
-        for (name, amount) in limit.get(list).entries() {
+fn check_names(limit: &LimitRangeItem<'_, '_>, kind: &str, errors: &mut ErrorList) {
+    let defaults = [limit.default(), limit.default_request()].into_iter().filter(|_| kind != "Pod");
+    let lists = [limit.max(), limit.min()].into_iter().chain(defaults);
+    for list in lists.chain([limit.max_limit_request_ratio()]) {
+        for (name, amount) in list.entries() {
             if matches!(kind, "Pod" | "Container") {
                 validation::check_container_name(name, &amount.path(), errors);
             } else {
@@ -117,15 +121,13 @@ fn check_names(limit: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
 }
 
 /// Checks that the default and the default request of a resource that cannot be overcommitted are equal.
-fn check_overcommitment(limit: &Field<'_, '_>, errors: &mut ErrorList) {
-    let defaults = limit.get("default");
+fn check_overcommitment(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
+    let defaults = limit.default();
     for (name, request) in
-        limit.get("defaultRequest").entries().filter(|(name, _)| !validation::may_overcommit(name))
+        limit.default_request().entries().filter(|(name, _)| !validation::may_overcommit(name))
     {
-        let default = defaults.get(name);
-        let (Ok(default_amount), Ok(request_amount)) =
-            (Quantity::parse(default.text()), Quantity::parse(request.text()))
-        else {
+        let default = defaults.entry(name);
+        let (Some(default_amount), Some(request_amount)) = (default.quantity(), request.quantity()) else {
             continue;
         };
         if default_amount.compare(&request_amount).is_ne() {
@@ -138,27 +140,22 @@ fn check_overcommitment(limit: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Pairs of amounts whose order is checked, the field of the error, whether the lower or the higher amount is shown,
-/// and their names.
-const ORDER: [(&str, &str, &str, bool, &str, &str); 6] = [
-    ("min", "max", "min", true, "min", "max"),
-    ("min", "defaultRequest", "defaultRequest", false, "min", "default request"),
-    ("defaultRequest", "max", "defaultRequest", true, "default request", "max"),
-    ("defaultRequest", "default", "defaultRequest", true, "default request", "default limit"),
-    ("min", "default", "default", true, "min", "default"),
-    ("default", "max", "default", false, "default", "max"),
-];
-
-fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
-    for (low, high, place, shows_low, low_word, high_word) in ORDER {
-        let lows = limit.get(low);
-        let highs = limit.get(high);
-        let place = limit.get(place);
+/// Checks the order of amounts: the lower and the higher ones with their words, the field of errors, and whether errors
+/// show the lower amount.
+fn check_order(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
+    let (min, max) = ((limit.min(), "min"), (limit.max(), "max"));
+    let (default, request) = (limit.default(), limit.default_request());
+    for ((lows, low_word), (highs, high_word), place, shows_low) in [
+        (min, max, min.0, true),
+        (min, (request, "default request"), request, false),
+        ((request, "default request"), max, request, true),
+        ((request, "default request"), (default, "default limit"), request, true),
+        (min, (default, "default"), default, true),
+        ((default, "default"), max, default, false),
+    ] {
         for (resource, least) in lows.entries() {
-            let most = highs.get(resource);
-            let (Ok(least_amount), Ok(most_amount)) =
-                (Quantity::parse(least.text()), Quantity::parse(most.text()))
-            else {
+            let most = highs.entry(resource);
+            let (Some(least_amount), Some(most_amount)) = (least.quantity(), most.quantity()) else {
                 continue;
             };
             if least_amount.compare(&most_amount).is_gt() {
@@ -175,16 +172,16 @@ fn check_order(limit: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks that the ratio is at least 1, and not above the ratio of the bounds.
-fn check_ratios(limit: &Field<'_, '_>, errors: &mut ErrorList) {
-    let least = limit.get("min");
-    let most = limit.get("max");
-    let nanos = |field: &Field<'_, '_>| Quantity::parse(field.text()).ok()?.nanos();
-    for (resource, ratio) in limit.get("maxLimitRequestRatio").entries() {
+fn check_ratios(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
+    let least = limit.min();
+    let most = limit.max();
+    let nanos = |amount: &Amount<'_, '_>| amount.quantity()?.nanos();
+    for (resource, ratio) in limit.max_limit_request_ratio().entries() {
         let Some(number) = nanos(&ratio) else { continue };
         if number < NANOS {
             errors.push(ratio.invalid(format!("ratio {} is less than 1", ratio.text())));
         }
-        let (Some(low), Some(high)) = (nanos(&least.get(resource)), nanos(&most.get(resource))) else {
+        let (Some(low), Some(high)) = (nanos(&least.entry(resource)), nanos(&most.entry(resource))) else {
             continue;
         };
         #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
@@ -199,7 +196,7 @@ fn check_ratios(limit: &Field<'_, '_>, errors: &mut ErrorList) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_bounds_of_a_limit_are_in_order() {

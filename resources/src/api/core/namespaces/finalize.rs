@@ -9,10 +9,10 @@ use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
+use resource_views::core::v1::Namespace;
 
 use super::Namespaces;
 use super::strategy;
-use crate::support::field::Field;
 
 /// The `finalize` subresource of namespaces: metadata and `spec.finalizers` change, the status does not.
 pub struct Finalize;
@@ -36,8 +36,10 @@ impl UpdateRules for FinalizeRules {
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["status"]);
-        if new
-            .get(&["spec", "finalizers"])
+        if Namespace(new)
+            .spec()
+            .finalizers()
+            .value()
             .is_some_and(|finalizers| finalizers.as_array().is_some_and(Vec::is_empty))
         {
             new.remove(&["spec", "finalizers"]);
@@ -46,8 +48,8 @@ impl UpdateRules for FinalizeRules {
 
     fn validate(&self, _: &ResourceType, _: &RequestContext, new: &Object, _: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        for finalizer in spec.get("finalizers").elements() {
+        let spec = Namespace(new).spec();
+        for finalizer in spec.finalizers().elements() {
             strategy::check_finalizer(&finalizer.path(), finalizer.text(), &mut errors);
         }
         errors

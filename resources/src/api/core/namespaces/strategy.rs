@@ -5,9 +5,9 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Typed as _;
+use resource_views::core::v1::Namespace;
 use serde_json::Value;
-
-use crate::support::field::Field;
 
 /// The finalizer every namespace gets: the namespace controller removes it when the namespace is empty.
 const KUBERNETES: &str = "kubernetes";
@@ -50,7 +50,7 @@ impl ObjectStrategy for NamespaceStrategy {
     }
 
     fn is_held(&self, object: &Object) -> bool {
-        let own = object.get(&["spec", "finalizers"]).and_then(Value::as_array);
+        let own = Namespace(object).spec().finalizers().value().and_then(Value::as_array);
         object.finalizers().next().is_some() || own.is_some_and(|own| !own.is_empty())
     }
 
@@ -67,8 +67,8 @@ impl ObjectStrategy for NamespaceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let finalizers = Field::top_level(object, "spec");
-        let finalizers = finalizers.get("finalizers");
+        let finalizers = Namespace(object).spec();
+        let finalizers = finalizers.finalizers();
         for finalizer in finalizers.elements() {
             check_finalizer(&finalizers.path(), finalizer.text(), &mut errors);
         }
@@ -81,8 +81,8 @@ impl ObjectStrategy for NamespaceStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        let phase = status.get("phase").called("Phase");
+        let status = Namespace(new).status();
+        let phase = status.phase().shown_as("Phase");
         let deleting = new.deletion_timestamp().is_some();
         if deleting && phase.text() != "Terminating" {
             errors.push(phase.invalid("may only be 'Terminating' if `deletionTimestamp` is not empty"));

@@ -5,12 +5,12 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::core::v1::Node;
 use serde_json::{Value, json};
 
 use super::validation;
 use crate::api::core::address;
 use crate::support::defaulting::is_empty_at;
-use crate::support::field::Field;
 
 /// Fields of the former dynamic kubelet configuration: existing values are kept, new ones are refused.
 const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
@@ -26,7 +26,7 @@ impl ObjectStrategy for NodeStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         // If both fields are set, the older one, with a single value, takes precedence.
-        if let Some(cidr) = object.get_str(&["spec", "podCIDR"]).filter(|cidr| !cidr.is_empty()) {
+        if let Some(cidr) = Node(object).spec().pod_cidr().optional_text().filter(|cidr| !cidr.is_empty()) {
             let first = object.get(&CIDRS).and_then(|cidrs| cidrs.get(0)).and_then(Value::as_str);
             if first != Some(cidr) {
                 let only = json!([cidr]);
@@ -34,7 +34,7 @@ impl ObjectStrategy for NodeStrategy {
             }
         }
         if !is_empty_at(object, &["status", "capacity"]) && is_empty_at(object, &["status", "allocatable"]) {
-            let capacity = object.get(&["status", "capacity"]).cloned().unwrap_or_default();
+            let capacity = Node(object).status().capacity().value().cloned().unwrap_or_default();
             object.set(&["status", "allocatable"], capacity);
         }
     }
@@ -57,7 +57,7 @@ impl ObjectStrategy for NodeStrategy {
         let mut errors = ErrorList::default();
         validation::check_common(object, &mut errors);
         validation::check_swap(object, &mut errors);
-        validation::check_networks(&Field::top_level(object, "spec").get("podCIDRs"), &mut errors);
+        validation::check_networks(&Node(object).spec().pod_cidrs(), &mut errors);
         errors
     }
 
@@ -91,15 +91,15 @@ impl ObjectStrategy for NodeStrategy {
 
 fn warnings(node: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
-    let spec = Field::top_level(node, "spec");
-    if spec.get("configSource").exists() {
+    let spec = Node(node).spec();
+    if spec.config_source().exists() {
         warnings.push("spec.configSource: the feature is removed".to_owned());
     }
-    if !spec.get("externalID").text().is_empty() {
+    if !spec.external_id().text().is_empty() {
         let warning = "spec.externalID: this field is deprecated, and is unused by Kubernetes";
         warnings.push(warning.to_owned());
     }
-    for network in spec.get("podCIDRs").elements() {
+    for network in spec.pod_cidrs().elements() {
         address::warn_of_network(&network.path(), network.text(), &mut warnings);
     }
     warnings

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
-use registry_core::schema::Quantity;
+use resource_views::core::v1::{Node, Taint};
+use resource_views::{List, Map, Quantity, Text};
 use serde_json::Value;
 
 use crate::api::core::address::{self, Network};
-use crate::support::field::Field;
-use crate::support::go_text;
+use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
 const AVOIDED_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
@@ -31,22 +31,21 @@ const KEPT_NETWORKS: &str = "node updates may not change podCIDR except from \"\
 
 /// Checks what holds for new nodes and for changed ones.
 pub(super) fn check_common(node: &Object, errors: &mut ErrorList) {
-    let spec = Field::top_level(node, "spec");
-    let status = Field::top_level(node, "status");
+    let spec = Node(node).spec();
+    let status = Node(node).status();
     check_avoided_pods(node, errors);
-    check_taints(&spec.get("taints"), errors);
-    for amounts in ["capacity", "allocatable"] {
-        check_amounts(&status.get(amounts), errors);
-    }
-    check_features(&status.get("declaredFeatures"), errors);
+    check_taints(&spec.taints(), errors);
+    check_amounts(&status.capacity(), errors);
+    check_amounts(&status.allocatable(), errors);
+    check_features(&status.declared_features(), errors);
 }
 
 /// Checks the size of the swap space.
 pub(super) fn check_swap(node: &Object, errors: &mut ErrorList) {
-    let status = Field::top_level(node, "status");
-    let info = status.get("nodeInfo");
-    let swap = info.get("swap");
-    let capacity = swap.get("capacity");
+    let status = Node(node).status();
+    let info = status.node_info();
+    let swap = info.swap();
+    let capacity = swap.capacity();
     if capacity.integer().is_some_and(|bytes| bytes <= 0) {
         // The path is that of metadata.
         let path = FieldPath::new("metadata").child("nodeSwapStatus").child("capacity");
@@ -55,7 +54,7 @@ pub(super) fn check_swap(node: &Object, errors: &mut ErrorList) {
 }
 
 /// Checks the networks of a node's pods: at most one of each family.
-pub(super) fn check_networks(networks: &Field<'_, '_>, errors: &mut ErrorList) {
+pub(super) fn check_networks(networks: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     for network in networks.elements() {
         address::check_network(&network, errors);
     }
@@ -81,16 +80,16 @@ pub(super) fn check_networks(networks: &Field<'_, '_>, errors: &mut ErrorList) {
 
 /// Checks what may not change.
 pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
-    let status = Field::top_level(new, "status");
-    let addresses = status.get("addresses");
+    let status = Node(new).status();
+    let addresses = status.addresses();
     addresses.check_unique(
-        |address| (address.get("type").text(), address.get("address").text()),
-        |address| address.duplicate().shown_as(go_text::text(address.value(), "<core.NodeAddress>")),
+        |address| (address.r#type().text(), address.address().text()),
+        |address| address.duplicate().shown_as(address.go_text("<core.NodeAddress>")),
         errors,
     );
-    let spec = Field::top_level(new, "spec");
-    let before = Field::top_level(old, "spec");
-    let (networks, known) = (spec.get("podCIDRs"), before.get("podCIDRs"));
+    let spec = Node(new).spec();
+    let before = Node(old).spec();
+    let (networks, known) = (spec.pod_cidrs(), before.pod_cidrs());
     if !known.is_empty() {
         if networks.len() == known.len() {
             let pairs = networks.elements().zip(known.elements());
@@ -101,14 +100,13 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
             errors.push(networks.forbidden(KEPT_NETWORKS));
         }
     }
-    let (provider, known) = (spec.get("providerID"), before.get("providerID"));
+    let (provider, known) = (spec.provider_id(), before.provider_id());
     if !known.text().is_empty() && provider.text() != known.text() {
         let detail = "node updates may not change providerID except from \"\" to valid";
         errors.push(provider.forbidden(detail));
     }
-    let external = "externalID";
-    if !semantic::equal(spec.get(external).value(), before.get(external).value()) {
-        errors.push(spec.get(external).forbidden("may not be updated"));
+    if semantic::differ(&spec.external_id(), &before.external_id()) {
+        errors.push(spec.external_id().forbidden("may not be updated"));
     }
 }
 
@@ -140,17 +138,17 @@ fn check_avoided_pods(node: &Object, errors: &mut ErrorList) {
     }
 }
 
-fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_taints(taints: &List<Taint<'_, '_>>, errors: &mut ErrorList) {
     // The paths are those of the former place of taints.
     let place = FieldPath::new("metadata").child("taints");
     let mut seen: HashSet<(&str, &str)> = HashSet::new();
     for (index, taint) in taints.elements().enumerate() {
         let path = || place.index(index);
-        let (key, effect) = (taint.get("key").text(), taint.get("effect").text());
+        let (key, effect) = (taint.key().text(), taint.effect().text());
         for complaint in names::qualified_name(key) {
             errors.push(FieldError::invalid(path().child("key"), key, complaint));
         }
-        let value = taint.get("value").text();
+        let value = taint.value().text();
         let complaints = names::label_value(value);
         if !complaints.is_empty() {
             errors.push(FieldError::invalid(path().child("value"), value, complaints.join(";")));
@@ -165,18 +163,18 @@ fn check_taints(taints: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         if !seen.insert((key, effect)) {
             let error = FieldError::duplicate(path(), Value::Null);
-            let shown = go_text::text(taint.value(), "<core.Taint>");
+            let shown = (*taint).go_text("<core.Taint>");
             errors.push(error.detailed("taints must be unique by key and effect pair").shown_as(shown));
         }
     }
 }
 
 /// Checks amounts of resources: not negative, and whole where they are counted.
-fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_amounts(amounts: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
     for (name, _) in amounts.entries() {
         // The path has the name as a field.
-        let amount = amounts.get(name);
-        let Ok(quantity) = Quantity::parse(amount.text()) else { continue };
+        let amount = amounts.entry_as_field(name);
+        let Some(quantity) = amount.quantity() else { continue };
         if quantity.nanos() < Some(0) {
             errors.push(amount.invalid("must be greater than or equal to 0"));
         }
@@ -189,7 +187,7 @@ fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the names of features: well-formed, in order, each once.
-fn check_features(features: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_features(features: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     let mut before: Option<&str> = None;
     for feature in features.elements() {
         let name = feature.text();

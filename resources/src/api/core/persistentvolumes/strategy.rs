@@ -4,13 +4,16 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, FieldPath, Object, time};
 use registry_core::resource::ObjectStrategy;
+use resource_views::core::v1::{
+    NodeSelectorRequirement, NodeSelectorRequirementMut, PersistentVolume, PersistentVolumeMut,
+    PersistentVolumeSpec, VolumeNodeAffinity, VolumeNodeAffinityMut,
+};
 use serde_json::{Value, json};
 
 use super::{sources, spec};
 use crate::api::core::node_selector;
-use crate::support::defaulting::{fill_at, with};
-use crate::support::field::Field;
-use crate::support::go_text::{self, difference};
+use crate::support::field::ShownAsGo as _;
+use crate::support::go_text::difference;
 use crate::support::semantic;
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
@@ -23,16 +26,6 @@ const DEPRECATED_ANNOTATIONS: [(&str, &str); 2] = [
         "deprecated since v1.8; use \"storageClassName\" attribute instead",
     ),
     (MOUNT_OPTIONS, "deprecated since v1.31; use \"mountOptions\" attribute instead"),
-];
-
-/// Sources that no kubelet mounts any more, their names in warnings, and what to say about them.
-const DEPRECATED_SOURCES: [(&str, &str, &str); 6] = [
-    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
 ];
 
 /// Labels of nodes that were replaced by others.
@@ -49,12 +42,11 @@ pub(super) struct PersistentVolumeStrategy;
 
 impl ObjectStrategy for PersistentVolumeStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        fill_at(object, &["spec", "persistentVolumeReclaimPolicy"], "Retain");
-        if object.get(&["spec", "volumeMode"]).is_none_or(Value::is_null) {
-            object.set(&["spec", "volumeMode"], "Filesystem".into());
-        }
-        with(&mut object.0, "spec", sources::apply_defaults);
-        fill_at(object, &["status", "phase"], "Pending");
+        let mut spec = PersistentVolumeMut(object).spec().or_new();
+        spec.persistent_volume_reclaim_policy().or("Retain");
+        spec.volume_mode().or_if_absent("Filesystem");
+        sources::apply_defaults(spec);
+        PersistentVolumeMut(object).status().or_new().phase().or("Pending");
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -62,13 +54,20 @@ impl ObjectStrategy for PersistentVolumeStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        const TRANSITION: [&str; 2] = ["status", "lastPhaseTransitionTime"];
-        let has_moved = new.get(&["status", "phase"]) != old.get(&["status", "phase"]);
-        let given = new.get(&TRANSITION);
-        if !has_moved && given.is_none() {
-            new.copy_field(old, &TRANSITION);
-        } else if has_moved && (given.is_none() || given == old.get(&TRANSITION)) {
-            new.set(&TRANSITION, time::now().into());
+        let transition = |object| {
+            let status = PersistentVolume(object).status();
+            status.last_phase_transition_time().value().cloned()
+        };
+        let has_moved =
+            PersistentVolume(new).status().phase().value() != PersistentVolume(old).status().phase().value();
+        let (given, known) = (transition(new), transition(old));
+        let time = match has_moved {
+            false if given.is_none() => known,
+            true if given.is_none() || given == known => Some(time::now().into()),
+            _ => None,
+        };
+        if let Some(time) = time {
+            PersistentVolumeMut(new).status().or_new().last_phase_transition_time().set_value(time);
         }
     }
 
@@ -77,14 +76,13 @@ impl ObjectStrategy for PersistentVolumeStrategy {
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let before = Field::top_level(old, "spec");
+        let before = PersistentVolume(old).spec();
         let mut errors = check(new, Some(&before));
-        let after = Field::top_level(new, "spec");
+        let after = PersistentVolume(new).spec();
         // Kubernetes checks the spec with the object and again with the update.
         spec::check(&after, new.name(), Some(&before), &mut errors);
         check_source_kept(new, old, &mut errors);
-        let top = Field::top_level(new, "spec");
-        check_kept(&top, &before, &mut errors);
+        check_kept(&after, &before, &mut errors);
         errors
     }
 
@@ -97,9 +95,9 @@ impl ObjectStrategy for PersistentVolumeStrategy {
     }
 }
 
-fn check(object: &Object, old: Option<&Field<'_, '_>>) -> ErrorList {
+fn check(object: &Object, old: Option<&PersistentVolumeSpec<'_, '_>>) -> ErrorList {
     let mut errors = ErrorList::default();
-    let volume = Field::top_level(object, "spec");
+    let volume = PersistentVolume(object).spec();
     spec::check(&volume, object.name(), old, &mut errors);
     let has_options = object.annotations().any(|(key, _)| key == MOUNT_OPTIONS);
     if has_options && !sources::takes_mount_options(&volume) {
@@ -113,15 +111,21 @@ fn check(object: &Object, old: Option<&Field<'_, '_>>) -> ErrorList {
 
 /// Checks that the source is the same; the secret for expansions may be added.
 fn check_source_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
-    const EXPANSION: [&str; 3] = ["spec", "csi", "controllerExpandSecretRef"];
+    let (spec, before) = (PersistentVolume(new).spec(), PersistentVolume(old).spec());
+    let (driver, driver_before) = (spec.csi(), before.csi());
     let mut comparable = None;
-    if old.get(&["spec", "csi"]).is_some() && old.get(&EXPANSION).is_none() && new.get(&EXPANSION).is_some() {
+    if driver_before.exists()
+        && !driver_before.controller_expand_secret_ref().exists()
+        && driver.controller_expand_secret_ref().exists()
+    {
         let mut without = new.clone();
-        without.remove(&EXPANSION);
+        PersistentVolumeMut(&mut without).spec().edit(|mut spec| {
+            spec.csi().edit(|mut driver| drop(driver.controller_expand_secret_ref().remove()));
+        });
         comparable = Some(without);
     }
     let after = comparable.as_ref().unwrap_or(new);
-    let shown = |object: &Object| go_text::text(object.0.get("spec"), SOURCE);
+    let shown = |object: &Object| PersistentVolume(object).spec().go_text(SOURCE);
     let (before, after) = (shown(old), shown(after));
     if before != after {
         let difference = difference::difference(&before, &after);
@@ -132,49 +136,59 @@ fn check_source_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     }
 }
 
-fn check_kept(spec: &Field<'_, '_>, old: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_kept(
+    spec: &PersistentVolumeSpec<'_, '_>,
+    old: &PersistentVolumeSpec<'_, '_>,
+    errors: &mut ErrorList,
+) {
     // The paths of these two are without the spec.
-    if !semantic::equal(spec.get("volumeMode").value(), old.get("volumeMode").value()) {
-        let value = spec.get("volumeMode").value().cloned().unwrap_or_default();
+    if !semantic::equal(spec.volume_mode().value(), old.volume_mode().value()) {
+        let value = spec.volume_mode().value().cloned().unwrap_or_default();
         errors.push(FieldError::invalid(FieldPath::new("volumeMode"), value, "field is immutable"));
     }
-    let (affinity, before) = (spec.get("nodeAffinity"), old.get("nodeAffinity"));
-    if before.exists() && !is_same_affinity(affinity.value(), before.value()) {
-        let shown = go_text::text(affinity.value(), "*<core.VolumeNodeAffinity>");
+    let (affinity, before) = (spec.node_affinity(), old.node_affinity());
+    if before.exists() && !is_same_affinity(&affinity, &before) {
+        let shown = affinity.go_text("*<core.VolumeNodeAffinity>");
         let detail = "field is immutable, except for updating from beta label to GA";
         let error = FieldError::invalid(FieldPath::new("nodeAffinity"), Value::Null, detail);
         errors.push(error.shown_as(shown));
     }
-    let class = spec.get("volumeAttributesClassName");
-    if old.get("volumeAttributesClassName").exists() && !class.exists() {
+    let class = spec.volume_attributes_class_name();
+    if old.volume_attributes_class_name().exists() && !class.exists() {
         errors.push(class.forbidden("update from non-nil value to nil is forbidden"));
     }
 }
 
 /// Whether affinities are the same apart from labels that were replaced by their successors.
-fn is_same_affinity(new: Option<&Value>, old: Option<&Value>) -> bool {
-    let (Some(new), Some(old)) = (new, old) else { return new.is_none() && old.is_none() };
-    let mut old = old.clone();
-    let terms =
-        |value: &Value| value.pointer("/required/nodeSelectorTerms").and_then(Value::as_array).cloned();
-    let new_terms = terms(new).unwrap_or_default();
-    let old_terms = old.pointer_mut("/required/nodeSelectorTerms").and_then(Value::as_array_mut);
-    for (old, new) in old_terms.into_iter().flatten().zip(&new_terms) {
-        for list in ["matchExpressions", "matchFields"] {
-            let new = new.get(list).and_then(Value::as_array).into_iter().flatten();
-            let old = old.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
-            for (old, new) in old.zip(new) {
-                let keys = (old.get("key").and_then(Value::as_str), new.get("key").and_then(Value::as_str));
-                // As in Kubernetes, the successor of all other labels is the empty text.
-                let renamed = RENAMED_LABELS.iter().find(|(from, _)| keys.0 == Some(*from));
-                let successor = renamed.map_or("", |(_, to)| to);
-                if let (true, Some(old)) = (keys.1.unwrap_or_default() == successor, old.as_object_mut()) {
-                    old.insert("key".to_owned(), successor.into());
-                }
+fn is_same_affinity(new: &VolumeNodeAffinity<'_, '_>, old: &VolumeNodeAffinity<'_, '_>) -> bool {
+    let Some(mut renamed) = old.value().cloned().filter(|_| new.exists()) else {
+        return !new.exists() && !old.exists();
+    };
+    let required = new.required();
+    let new_terms = required.node_selector_terms();
+    if let Some(fields) = renamed.as_object_mut()
+        && let Some(mut old) = VolumeNodeAffinityMut(fields).required().present()
+    {
+        for (mut old, new) in old.node_selector_terms().elements().zip(new_terms.elements()) {
+            for (old, new) in old.match_expressions().elements().zip(new.match_expressions().elements()) {
+                rename(old, &new);
+            }
+            for (old, new) in old.match_fields().elements().zip(new.match_fields().elements()) {
+                rename(old, &new);
             }
         }
     }
-    semantic::equal(Some(new), Some(&old))
+    semantic::equal(new.value(), Some(&renamed))
+}
+
+/// Gives a requirement the new name of its label if that is the key of the new requirement.
+fn rename(mut old: NodeSelectorRequirementMut<'_>, new: &NodeSelectorRequirement<'_, '_>) {
+    let key = old.key().text();
+    // As in Kubernetes, the successor of all other labels is the empty text.
+    let successor = RENAMED_LABELS.iter().find(|(from, _)| key == *from).map_or("", |(_, to)| to);
+    if new.key().text() == successor {
+        old.key().set(successor);
+    }
 }
 
 // === warnings ===
@@ -186,17 +200,29 @@ fn warnings(object: &Object) -> Vec<String> {
             warnings.push(format!("metadata.annotations[{key}]: {text}"));
         }
     }
-    let spec = Field::top_level(object, "spec");
-    let policy = spec.get("persistentVolumeReclaimPolicy");
+    let spec = PersistentVolume(object).spec();
+    let policy = spec.persistent_volume_reclaim_policy();
     if policy.text() == "Recycle" {
         warnings.push(format!(
             "{}: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
             policy.path()
         ));
     }
-    node_selector::warn(&spec.get("nodeAffinity").get("required").view(), &mut warnings);
-    for (field, shown, text) in DEPRECATED_SOURCES {
-        if spec.get(field).exists() {
+    node_selector::warn(&spec.node_affinity().required(), &mut warnings);
+    // Sources that no kubelet mounts any more, their names in warnings, and what to say about them.
+    for (source, shown, text) in [
+        (*spec.cephfs(), "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+        (
+            *spec.photon_persistent_disk(),
+            "photonPersistentDisk",
+            "deprecated in v1.11, non-functional in v1.16+",
+        ),
+        (*spec.scale_io(), "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+        (*spec.storageos(), "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+        (*spec.glusterfs(), "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+        (*spec.rbd(), "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+    ] {
+        if source.exists() {
             warnings.push(format!("spec.{shown}: {text}"));
         }
     }

@@ -16,7 +16,7 @@ mod restarts;
 mod scheduling;
 pub(crate) mod security_context;
 mod text_rules;
-mod volumes;
+pub(in crate::api::core) mod volumes;
 mod windows;
 
 use registry_core::RequestContext;
@@ -38,6 +38,7 @@ pub(crate) use resources::{
 };
 pub(crate) use scheduling::check_tolerations;
 pub(crate) use volumes::claim_template::check_metadata as check_claim_metadata;
+pub(crate) use volumes::shares::check_driver_name;
 
 const RESTART_POLICIES: &[&str] = &["Always", "OnFailure", "Never"];
 

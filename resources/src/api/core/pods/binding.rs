@@ -18,7 +18,8 @@ use registry_core::rest::{
     AdmitAll, Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidateObject,
 };
 use registry_core::schema::Schema;
-use serde_json::{Value, json};
+use resource_views::core::v1::Pod;
+use serde_json::json;
 
 use super::Pods;
 use super::conditions::set_condition;
@@ -142,14 +143,11 @@ impl UpdatedObject for Assignment<'_> {
         if pod.deletion_timestamp().is_some() {
             return refuse(format!("pod {name} is being deleted, cannot be assigned to a host"));
         }
-        if let Some(node) = pod.get_str(&["spec", "nodeName"]).filter(|node| !node.is_empty()) {
+        let node = Pod(pod).spec().node_name().text();
+        if !node.is_empty() {
             return refuse(format!("pod {name} is already assigned to node {node:?}"));
         }
-        if pod
-            .get(&["spec", "schedulingGates"])
-            .and_then(Value::as_array)
-            .is_some_and(|gates| !gates.is_empty())
-        {
+        if !Pod(pod).spec().scheduling_gates().is_empty() {
             return refuse(format!("pod {name} has non-empty .spec.schedulingGates"));
         }
         let mut assigned = pod.clone();

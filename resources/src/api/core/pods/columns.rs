@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column, RowCondition, RowConditionType};
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -33,7 +34,7 @@ pub(super) fn row_conditions(object: &Object) -> &'static [RowCondition] {
     const fn completed(reason: &'static str, message: &'static str) -> RowCondition {
         RowCondition { kind: RowConditionType::Completed, reason, message }
     }
-    match object.get_str(&["status", "phase"]) {
+    match Pod(object).status().phase().optional_text() {
         Some("Succeeded") => const { &[completed("Succeeded", "The pod has completed successfully.")] },
         Some("Failed") => const { &[completed("Failed", "The pod failed.")] },
         _ => &[],
@@ -78,9 +79,8 @@ fn ready(object: &Object) -> Value {
 /// Returns a summary of the pod's state.
 fn status(object: &Object) -> Value {
     let mut word =
-        object.get_str(&["status", "reason"]).filter(|reason| !reason.is_empty()).map(str::to_owned);
-    let mut word =
-        word.take().unwrap_or_else(|| object.get_str(&["status", "phase"]).unwrap_or_default().to_owned());
+        Pod(object).status().reason().optional_text().filter(|reason| !reason.is_empty()).map(str::to_owned);
+    let mut word = word.take().unwrap_or_else(|| Pod(object).status().phase().text().to_owned());
     if printers::elements(object, &["status", "conditions"]).any(|condition| {
         text(condition, "/type") == "PodScheduled" && text(condition, "/reason") == "SchedulingGated"
     }) {
@@ -88,8 +88,8 @@ fn status(object: &Object) -> Value {
     }
     let mut word = Progress::compute(object, word).word;
     if object.deletion_timestamp().is_some() {
-        let lost = object.get_str(&["status", "reason"]) == Some("NodeLost");
-        let over = matches!(object.get_str(&["status", "phase"]), Some("Succeeded" | "Failed"));
+        let lost = Pod(object).status().reason().optional_text() == Some("NodeLost");
+        let over = matches!(Pod(object).status().phase().optional_text(), Some("Succeeded" | "Failed"));
         if lost {
             "Unknown".clone_into(&mut word);
         } else if !over {

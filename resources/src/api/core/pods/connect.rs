@@ -6,6 +6,7 @@ use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{Services, Store, Stores};
 use registry_core::rest::connect::{Destination, Exchange};
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use crate::api::core::kubelet::Kubelet;
@@ -61,7 +62,7 @@ impl Kubelets {
             path.push('/');
             path.push_str(container_of(&pod, options)?);
         }
-        let node = pod.get_str(&["spec", "nodeName"]).unwrap_or_default();
+        let node = Pod(&pod).spec().node_name().text();
         if node.is_empty() {
             return Ok(None);
         }

@@ -18,6 +18,7 @@ use registry_core::rest::{
     ValidateObject,
 };
 use registry_core::schema::Schema;
+use resource_views::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::Pods;
@@ -227,18 +228,18 @@ impl Announcement<'_> {
 
 /// Whether budgets do not apply to the pod's state: it has terminated, is terminating, or has not started.
 fn is_beyond_budgets(pod: &Object) -> bool {
-    is_over(pod) || pod.get_str(&["status", "phase"]) == Some("Pending")
+    is_over(pod) || Pod(pod).status().phase().optional_text() == Some("Pending")
 }
 
 /// Whether the pod has terminated or is terminating.
 fn is_over(pod: &Object) -> bool {
-    let phase = pod.get_str(&["status", "phase"]).unwrap_or_default();
+    let phase = Pod(pod).status().phase().text();
     matches!(phase, "Succeeded" | "Failed") || pod.deletion_timestamp().is_some()
 }
 
 /// Whether the pod's condition `Ready` is true.
 fn is_ready(pod: &Object) -> bool {
-    let conditions = pod.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
+    let conditions = Pod(pod).status().conditions().value().and_then(Value::as_array).into_iter().flatten();
     let mut ready =
         conditions.filter(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"));
     ready.next().and_then(|condition| condition.get("status")).and_then(Value::as_str) == Some("True")

@@ -12,13 +12,14 @@ use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, SubresourceStore, UpdateRules};
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
+use resource_views::core::v1::{Container, ContainerResizePolicy, Pod, PodSpec};
+use resource_views::{List, Map, Quantity};
 use serde_json::Value;
 
 use super::quality::quality_of_service;
 use super::{Pods, partial_update};
 use crate::api::core::pod_spec::validation;
 use crate::support::defaulting::Fields;
-use crate::support::field::Field;
 use crate::support::semantic;
 
 /// The container lists whose resources may change.
@@ -73,14 +74,14 @@ impl UpdateRules for ResizeRules {
         if partial_update::is_static(old) {
             return refuse("static pods cannot be resized");
         }
-        if old.get_str(&["spec", "os", "name"]) == Some("windows") {
+        if Pod(old).spec().os().name().text() == "windows" {
             return refuse("windows pods cannot be resized");
         }
         let mut errors = ErrorList::default();
         validation::check_pod(new, &validation::options_of_pod(context, Some(old)), &mut errors);
-        let class = old.get_str(&["status", "qosClass"]).filter(|class| !class.is_empty());
+        let class = Pod(old).status().qos_class().optional_text().filter(|class| !class.is_empty());
         if class.unwrap_or_else(|| quality_of_service(old)) != quality_of_service(new) {
-            let shown = new.get_str(&["status", "qosClass"]).unwrap_or_default();
+            let shown = Pod(new).status().qos_class().text();
             let detail = "Pod QOS Class may not change as a result of resizing";
             errors.push(FieldError::invalid(FieldPath::new("spec"), shown, detail));
         }
@@ -88,7 +89,7 @@ impl UpdateRules for ResizeRules {
             let detail = "Pod running on node without support for resize";
             errors.push(FieldError::forbidden(FieldPath::new("spec"), detail));
         }
-        check_changes(&Field::top_level(new, "spec"), &Field::top_level(old, "spec"), &mut errors);
+        check_changes(&Pod(new).spec(), &Pod(old).spec(), &mut errors);
         errors
     }
 }
@@ -121,33 +122,34 @@ fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
 
 /// Whether the kubelet reports the resources of running containers; one that does not is too old to change them.
 fn runs_where_resizing_works(pod: &Object) -> bool {
-    let statuses = pod.get(&["status", "containerStatuses"]).and_then(Value::as_array);
-    let mut running =
-        statuses.into_iter().flatten().filter(|status| status.pointer("/state/running").is_some());
-    running.next().is_none_or(|status| status.get("resources").is_some())
+    let status = Pod(pod).status();
+    let statuses = status.container_statuses();
+    let mut running = statuses.elements().filter(|status| status.state().running().exists());
+    running.next().is_none_or(|status| status.resources().exists())
 }
 
 // === changes ===
 
-fn check_changes(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let has_amounts = |spec: &Field<'_, '_>| {
-        let resources = spec.get("resources");
-        AMOUNTS.iter().any(|amounts| !resources.get(amounts).is_empty())
+fn check_changes(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let has_amounts = |spec: &PodSpec<'_, '_>| {
+        !spec.resources().requests().is_empty() || !spec.resources().limits().is_empty()
     };
     let of_pod = has_amounts(spec) || has_amounts(before);
     if of_pod {
         check_pod_amounts(spec, before, errors);
     }
     let found = errors.0.len();
-    for list in LISTS {
-        check_order(list, &spec.get(list), &before.get(list), errors);
+    let [lists, lists_before] = [spec, before].map(|spec| [spec.containers(), spec.init_containers()]);
+    let pairs = || LISTS.iter().zip(lists.iter().zip(&lists_before));
+    for (list, (now, before)) in pairs() {
+        check_order(list, now, before, errors);
     }
     if errors.0.len() > found {
         return;
     }
-    for list in LISTS {
-        for (container, old) in spec.get(list).elements().zip(before.get(list).elements()) {
-            check_container(list == "initContainers", &container, &old, spec, errors);
+    for (list, (now, before)) in pairs() {
+        for (container, old) in now.elements().zip(before.elements()) {
+            check_container(*list == "initContainers", &container, &old, spec, errors);
         }
     }
     if errors.is_empty() && !semantic::equal(Some(&masked_spec(spec, before)), before.value()) {
@@ -156,14 +158,19 @@ fn check_changes(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut Erro
 }
 
 /// Checks that there are the same containers in the same order.
-fn check_order(list: &str, now: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_order(
+    list: &str,
+    now: &List<Container<'_, '_>>,
+    before: &List<Container<'_, '_>>,
+    errors: &mut ErrorList,
+) {
     if now.len() != before.len() {
         errors.push(now.forbidden(format!("{list} may not be added or removed on resize")));
         return;
     }
     for (container, old) in now.elements().zip(before.elements()) {
-        let name = container.get("name");
-        if name.text() != old.get("name").text() {
+        let name = container.name();
+        if name.text() != old.name().text() {
             errors.push(name.forbidden(format!("{list} may not be renamed or reordered on resize")));
         }
     }
@@ -171,15 +178,14 @@ fn check_order(list: &str, now: &Field<'_, '_>, before: &Field<'_, '_>, errors: 
 
 fn check_container(
     is_init: bool,
-    container: &Field<'_, '_>,
-    old: &Field<'_, '_>,
-    spec: &Field<'_, '_>,
+    container: &Container<'_, '_>,
+    old: &Container<'_, '_>,
+    spec: &PodSpec<'_, '_>,
     errors: &mut ErrorList,
 ) {
-    let (now, before) = (container.get("resources"), old.get("resources"));
-    for amounts in AMOUNTS {
-        check_not_removed(&now.get(amounts), &before.get(amounts), &format!("resource {amounts}"), errors);
-    }
+    let (now, before) = (container.resources(), old.resources());
+    check_not_removed(&now.requests(), &before.requests(), "resource requests", errors);
+    check_not_removed(&now.limits(), &before.limits(), "resource limits", errors);
     if !semantic::equal(Some(&masked_container(container, old)), old.value()) {
         errors.push(if is_init {
             let detail = "only cpu and memory resources for init or sidecar containers are mutable";
@@ -188,11 +194,12 @@ fn check_container(
             spec.forbidden("only cpu and memory resources are mutable")
         });
     }
-    let runs_once = is_init && container.get("restartPolicy").text() != "Always";
+    let runs_once = is_init && container.restart_policy().text() != "Always";
     if runs_once && !semantic::equal(container.value(), old.value()) {
-        let policies = container.get("resizePolicy");
-        for _ in policies.elements().filter(|policy| policy.get("restartPolicy").text() == "RestartContainer")
-        {
+        let policies = container.resize_policy();
+        let restarts =
+            |policy: &ContainerResizePolicy<'_, '_>| policy.restart_policy().text() == "RestartContainer";
+        for _ in policies.elements().filter(restarts) {
             let detail =
                 "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
             errors.push(container.forbidden(detail));
@@ -200,27 +207,26 @@ fn check_container(
     }
 }
 
-fn check_not_removed(now: &Field<'_, '_>, before: &Field<'_, '_>, what: &str, errors: &mut ErrorList) {
-    if before.entries().any(|(name, _)| !now.get(name).exists()) {
+fn check_not_removed(
+    now: &Map<Quantity<'_, '_>>,
+    before: &Map<Quantity<'_, '_>>,
+    what: &str,
+    errors: &mut ErrorList,
+) {
+    if before.entries().any(|(name, _)| !now.entry(name).exists()) {
         errors.push(now.forbidden(format!("{what} cannot be removed")));
     }
 }
 
 /// Checks the resources of the pod as a whole.
-fn check_pod_amounts(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (now, old) = (spec.get("resources"), before.get("resources"));
+fn check_pod_amounts(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let (now, old) = (spec.resources(), before.resources());
     if old.exists() && !now.exists() {
         errors.push(now.forbidden("pod-level resources cannot be removed"));
         return;
     }
-    for amounts in AMOUNTS {
-        check_not_removed(
-            &now.get(amounts),
-            &old.get(amounts),
-            &format!("pod-level resource {amounts}"),
-            errors,
-        );
-    }
+    check_not_removed(&now.requests(), &old.requests(), "pod-level resource requests", errors);
+    check_not_removed(&now.limits(), &old.limits(), "pod-level resource limits", errors);
     if !semantic::equal(masked_pod_resources(spec, before).as_ref(), old.value()) {
         errors.push(spec.forbidden("only cpu and memory resources are mutable at pod-level"));
     }
@@ -252,26 +258,29 @@ fn masked(now: Option<&Value>, before: Option<&Value>, keeps_claims: bool) -> Fi
     masked
 }
 
-fn masked_container(container: &Field<'_, '_>, old: &Field<'_, '_>) -> Value {
+fn masked_container(container: &Container<'_, '_>, old: &Container<'_, '_>) -> Value {
     let mut value = container.value().cloned().unwrap_or_default();
-    let resources = masked(container.get("resources").value(), old.get("resources").value(), false);
+    let resources = masked(container.resources().value(), old.resources().value(), false);
     if let Some(fields) = value.as_object_mut() {
         fields.insert("resources".to_owned(), resources.into());
     }
     value
 }
 
-fn masked_pod_resources(spec: &Field<'_, '_>, before: &Field<'_, '_>) -> Option<Value> {
-    let (now, old) = (spec.get("resources"), before.get("resources"));
+fn masked_pod_resources(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>) -> Option<Value> {
+    let (now, old) = (spec.resources(), before.resources());
     let resources = masked(Some(now.value()?), old.value(), true);
     (old.exists() || !resources.is_empty()).then(|| resources.into())
 }
 
-fn masked_spec(spec: &Field<'_, '_>, before: &Field<'_, '_>) -> Value {
+fn masked_spec(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>) -> Value {
     let mut value = spec.value().cloned().unwrap_or_default();
     let Some(fields) = value.as_object_mut() else { return value };
     for list in LISTS {
-        let (now, old) = (spec.get(list), before.get(list));
+        let (now, old) = match list {
+            "containers" => (spec.containers(), before.containers()),
+            _ => (spec.init_containers(), before.init_containers()),
+        };
         let masked: Vec<_> =
             now.elements().zip(old.elements()).map(|(now, old)| masked_container(&now, &old)).collect();
         fields.insert(list.to_owned(), masked.into());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use registry_core::api::validation::ErrorList;
-
-use crate::support::field::Field;
+use resource_views::core::v1::{ResourceQuotaSpec, ScopedResourceSelectorRequirement};
+use resource_views::{List, Map, Quantity, View};
 
 const OF_PODS: [&str; 6] = [
     "BestEffort",
@@ -37,9 +37,9 @@ const OTHER_RESOURCES: [&str; 8] = [
 const MAX_ERRORS: usize = 16;
 
 /// Checks the scopes of a quota, listed and selected.
-pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let hard = spec.get("hard");
-    let scopes = spec.get("scopes");
+pub(super) fn check(spec: &ResourceQuotaSpec<'_, '_>, errors: &mut ErrorList) {
+    let hard = spec.hard();
+    let scopes = spec.scopes();
     let mut unfit = Unfit { hard: &hard, known: BTreeMap::new() };
     let most_errors = errors.0.len() + MAX_ERRORS;
     let mut names = Vec::new();
@@ -55,15 +55,15 @@ pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         names.push(scope.text());
     }
     check_contrary(&scopes, &names, errors);
-    let selector = spec.get("scopeSelector");
-    let requirements = selector.get("matchExpressions");
+    let selector = spec.scope_selector();
+    let requirements = selector.match_expressions();
     let mut selected = Vec::new();
     for requirement in requirements.elements() {
         if errors.0.len() >= most_errors {
             return;
         }
         check_requirement(&requirements, &requirement, errors);
-        let scope = requirement.get("scopeName").text();
+        let scope = requirement.scope_name().text();
         if is_known(scope) && unfit.has(scope) {
             errors.push(requirements.invalid("unsupported scope applied to resource"));
         }
@@ -73,11 +73,15 @@ pub(super) fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a requirement. Errors have the path of the list, without the index.
-fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = requirement.get("scopeName");
-    let operator = requirement.get("operator");
-    let values = requirement.get("values");
-    let mut complain = |field: &Field<'_, '_>, child: &str, detail: &str| {
+fn check_requirement(
+    list: &List<ScopedResourceSelectorRequirement<'_, '_>>,
+    requirement: &ScopedResourceSelectorRequirement<'_, '_>,
+    errors: &mut ErrorList,
+) {
+    let name = requirement.scope_name();
+    let operator = requirement.operator();
+    let values = requirement.values();
+    let mut complain = |field: &View<'_, '_>, child: &str, detail: &str| {
         let mut error = field.invalid(detail);
         error.field = list.path().child(child);
         errors.push(error);
@@ -108,7 +112,7 @@ fn check_requirement(list: &Field<'_, '_>, requirement: &Field<'_, '_>, errors: 
     }
 }
 
-fn check_contrary(list: &Field<'_, '_>, names: &[&str], errors: &mut ErrorList) {
+fn check_contrary(list: &View<'_, '_>, names: &[&str], errors: &mut ErrorList) {
     for pair in CONTRARY {
         if pair.iter().all(|scope| names.contains(scope)) {
             errors.push(list.invalid("conflicting scopes"));
@@ -122,7 +126,7 @@ fn is_known(scope: &str) -> bool {
 
 /// The known scopes that do not fit the limited resources; each is checked once.
 struct Unfit<'h, 'v, 'p> {
-    hard: &'h Field<'v, 'p>,
+    hard: &'h Map<Quantity<'v, 'p>>,
     known: BTreeMap<&'v str, bool>,
 }
 
@@ -133,7 +137,7 @@ impl<'v> Unfit<'_, 'v, '_> {
 }
 
 /// Whether all limited resources fit a scope.
-fn fits(scope: &str, hard: &Field<'_, '_>) -> bool {
+fn fits(scope: &str, hard: &Map<Quantity<'_, '_>>) -> bool {
     hard.entries().all(|(resource, _)| match scope {
         OF_CLAIMS => !POD_RESOURCES.contains(&resource),
         "BestEffort" => {
@@ -147,6 +151,7 @@ fn fits(scope: &str, hard: &Field<'_, '_>) -> bool {
 mod tests {
     use super::*;
     use registry_core::api::Object;
+    use resource_views::core::v1::ResourceQuota;
     use serde_json::{Value, json};
 
     #[test]
@@ -154,7 +159,7 @@ mod tests {
         let causes = |spec: Value| {
             let quota = Object::from_value(json!({"spec": spec})).unwrap();
             let mut errors = ErrorList::default();
-            check(&Field::top_level(&quota, "spec"), &mut errors);
+            check(&ResourceQuota(&quota).spec(), &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let none: [&str; 0] = [];

@@ -6,10 +6,11 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::core::v1::ResourceQuota;
+use resource_views::{Map, Quantity};
 
 use super::scopes;
 use crate::api::core::pod_spec::validation;
-use crate::support::field::Field;
 
 /// The resources that a quota may limit besides requests, limits and counts.
 const STANDARD: [&str; 14] = [
@@ -37,21 +38,18 @@ pub(super) struct ResourceQuotaStrategy;
 impl ObjectStrategy for ResourceQuotaStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        check_amounts(&spec.get("hard"), &mut errors);
+        let spec = ResourceQuota(object).spec();
+        check_amounts(&spec.hard(), &mut errors);
         scopes::check(&spec, &mut errors);
         errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let new = Field::top_level(new, "spec");
-        let old = Field::top_level(old, "spec");
-        let (scopes, before) = (new.get("scopes"), old.get("scopes"));
-        let set = |list: &Field<'_, '_>| {
-            list.elements().map(|scope| scope.text().to_owned()).collect::<BTreeSet<_>>()
-        };
-        if set(&scopes) != set(&before) {
+        let new = ResourceQuota(new).spec();
+        let old = ResourceQuota(old).spec();
+        let (scopes, before) = (new.scopes(), old.scopes());
+        if scopes.texts().collect::<BTreeSet<_>>() != before.texts().collect() {
             errors.push(scopes.invalid("field is immutable"));
         }
         errors
@@ -59,14 +57,14 @@ impl ObjectStrategy for ResourceQuotaStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        check_amounts(&status.get("hard"), &mut errors);
-        check_amounts(&status.get("used"), &mut errors);
+        let status = ResourceQuota(new).status();
+        check_amounts(&status.hard(), &mut errors);
+        check_amounts(&status.used(), &mut errors);
         errors
     }
 }
 
-fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_amounts(amounts: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
     for (name, amount) in amounts.entries() {
         validation::check_any_name(name, &amount.path(), errors);
         let known = name.contains('/') || STANDARD.contains(&name) || MORE.contains(&name);
@@ -75,6 +73,6 @@ fn check_amounts(amounts: &Field<'_, '_>, errors: &mut ErrorList) {
             let detail = "must be a standard resource for quota";
             errors.push(FieldError::invalid(amount.path(), name, detail));
         }
-        validation::check_quantity(name, &amount.view(), errors);
+        validation::check_quantity(name, &amount, errors);
     }
 }

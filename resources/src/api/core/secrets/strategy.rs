@@ -6,18 +6,19 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::core::v1::Secret;
+use resource_views::{Bytes, Map};
 use serde_json::Value;
 
 use super::key_pair;
 use crate::api::core::config_data;
-use crate::support::field::Field;
 
 /// Data by type, size, and immutability on demand.
 pub(super) struct SecretStrategy;
 
 impl ObjectStrategy for SecretStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        if object.get_str(&["type"]).unwrap_or_default().is_empty() {
+        if Secret(object).r#type().text().is_empty() {
             object.set(&["type"], "Opaque".into());
         }
         // Text is stored as bytes; `stringData` itself is not stored.
@@ -31,7 +32,7 @@ impl ObjectStrategy for SecretStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let data = Field::top_level(object, "data");
+        let data = Secret(object).data();
         config_data::check_keys(&data, &mut errors);
         let total = data.entries().map(|(_, value)| config_data::decoded_length(value.text())).sum::<usize>();
         if total > config_data::MAX_BYTES {
@@ -43,7 +44,7 @@ impl ObjectStrategy for SecretStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        Field::top_level(new, "type").check_immutable(&Field::top_level(old, "type"), &mut errors);
+        Secret(new).r#type().check_immutable(&Secret(old).r#type(), &mut errors);
         config_data::check_immutable(new, old, &["data"], &mut errors);
         errors.append(self.validate(context, new));
         errors.append(config_data::repeated_metadata_errors(new));
@@ -61,7 +62,7 @@ impl ObjectStrategy for SecretStrategy {
 
 /// Returns warnings about an unusable certificate or key.
 fn warnings(object: &Object) -> Vec<String> {
-    if object.get_str(&["type"]) != Some("kubernetes.io/tls") {
+    if Secret(object).r#type().optional_text() != Some("kubernetes.io/tls") {
         return Vec::new();
     }
     let part = |key| STANDARD.decode(object.get_str(&["data", key]).unwrap_or_default()).unwrap_or_default();
@@ -69,7 +70,7 @@ fn warnings(object: &Object) -> Vec<String> {
 }
 
 /// Checks the required keys of well-known types.
-fn check_type(object: &Object, data: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_type(object: &Object, data: &Map<Bytes<'_, '_>>, errors: &mut ErrorList) {
     let mut needs = |key: &str| {
         let present = data.value().is_some_and(|data| data.get(key).is_some());
         if !present {
@@ -77,7 +78,7 @@ fn check_type(object: &Object, data: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         present
     };
-    match object.get_str(&["type"]).unwrap_or_default() {
+    match Secret(object).r#type().text() {
         "kubernetes.io/service-account-token" => {
             const ACCOUNT: &str = "kubernetes.io/service-account.name";
             if !object.annotations().any(|(key, value)| key == ACCOUNT && !value.is_empty()) {
@@ -98,7 +99,7 @@ fn check_type(object: &Object, data: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         "kubernetes.io/ssh-auth" => {
             let path = data.path().key("ssh-privatekey");
-            if data.get("ssh-privatekey").text().is_empty() {
+            if data.entry("ssh-privatekey").text().is_empty() {
                 errors.push(FieldError::required(path, ""));
             }
         }
@@ -110,8 +111,8 @@ fn check_type(object: &Object, data: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_json(data: &Field<'_, '_>, key: &str, errors: &mut ErrorList) {
-    let text = data.get(key);
+fn check_json(data: &Map<Bytes<'_, '_>>, key: &str, errors: &mut ErrorList) {
+    let text = data.entry(key);
     let decoded = STANDARD.decode(text.text()).unwrap_or_default();
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&decoded) {
         let path = data.path().key(key);

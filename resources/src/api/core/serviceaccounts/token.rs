@@ -19,6 +19,7 @@ use registry_core::resource::Resource;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenIssuer, TokenObject};
 use registry_core::rest::{Answer, Capabilities, NamedCreater, Storage, ValidateObject};
 use registry_core::schema::Schema;
+use resource_views::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::ServiceAccounts;
@@ -216,12 +217,12 @@ impl Token {
     }
 
     async fn bind_to_pod(&self, account: &str, pod: &Object) -> Result<TokenBinding, StatusError> {
-        if pod.get_str(&["spec", "serviceAccountName"]) != Some(account) {
+        if Pod(pod).spec().service_account_name().optional_text() != Some(account) {
             return Err(StatusError::bad_request(format!(
                 "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
             )));
         }
-        let node = pod.get_str(&["spec", "nodeName"]).unwrap_or_default();
+        let node = Pod(pod).spec().node_name().text();
         if node.is_empty() {
             return Ok(TokenBinding::Pod(named(pod), None));
         }

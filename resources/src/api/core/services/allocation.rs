@@ -18,7 +18,8 @@ use registry_core::features::{Feature, Features};
 use registry_core::registry::{FinishHook, InstalledApi, Store, StoreHooks};
 use registry_core::resource::Resource;
 use registry_core::storage::StoredObject;
-use serde_json::{Value, json};
+use resource_views::core::v1::Service;
+use serde_json::json;
 
 use super::Services;
 use super::addresses::AddressObjects;
@@ -34,7 +35,6 @@ use super::{cluster_ips, families, node_ports};
 use crate::api::networking::ipaddresses::IPAddresses;
 use crate::api::networking::servicecidrs::ServiceCIDRs;
 use crate::support::defaulting::is_empty_at;
-use crate::support::field::Field;
 use crate::support::semantic;
 use crate::support::system_writer::SystemWriter;
 
@@ -243,9 +243,8 @@ impl Allocator {
 /// Returns the places of the families for which a service needs another address.
 fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
     const NONE: Range<usize> = 0..0;
-    let is_headless = |service: &Object| cluster_ips::is_headless(&Field::top_level(service, "spec"));
-    let count =
-        |service: &Object| service.get(&["spec", "ipFamilies"]).and_then(Value::as_array).map_or(0, Vec::len);
+    let is_headless = |service: &Object| cluster_ips::is_headless(&Service(service).spec());
+    let count = |service: &Object| Service(service).spec().ip_families().len();
     if !has_cluster_ip(service) || is_headless(service) {
         return NONE;
     }
@@ -266,7 +265,7 @@ fn has_address(service: &Object, address: IpAddr) -> bool {
 
 /// Copies the older field to the newer, plural one.
 fn mirror_address(service: &mut Object) {
-    let ip = service.get_str(&["spec", "clusterIP"]).unwrap_or_default().to_owned();
+    let ip = Service(service).spec().cluster_ip().text().to_owned();
     if is_empty_at(service, &["spec", "clusterIPs"]) && !ip.is_empty() {
         service.set(&["spec", "clusterIPs"], json!([ip]));
     }

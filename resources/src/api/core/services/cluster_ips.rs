@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
+use resource_views::core::v1::{Service, ServiceSpec};
+use resource_views::{List, Text};
 
 use super::service_type::is_external_name;
 use crate::api::core::address;
-use crate::support::field::Field;
 
 /// Maximum number of cluster IPs: one of each family.
 const MAX_ADDRESSES: usize = 2;
@@ -16,8 +17,8 @@ const POLICIES: [&str; 3] = ["PreferDualStack", "RequireDualStack", "SingleStack
 const KEPT: &str = "may not change once set";
 
 /// Whether a service has no cluster IP of its own.
-pub(super) fn is_headless(spec: &Field<'_, '_>) -> bool {
-    let ips = spec.get("clusterIPs");
+pub(super) fn is_headless(spec: &ServiceSpec<'_, '_>) -> bool {
+    let ips = spec.cluster_ips();
     ips.len() == 1 && ips.elements().all(|ip| ip.text() == "None")
 }
 
@@ -32,10 +33,10 @@ pub(super) fn check(service: &Object, old: Option<&Object>, errors: &mut ErrorLi
     if is_external_name(service) {
         return;
     }
-    let spec = Field::top_level(service, "spec");
-    let ip = spec.get("clusterIP");
-    let ips = spec.get("clusterIPs");
-    let families = spec.get("ipFamilies");
+    let spec = Service(service).spec();
+    let ip = spec.cluster_ip();
+    let ips = spec.cluster_ips();
+    let families = spec.ip_families();
     match (ip.text(), ips.elements().next()) {
         ("", Some(_)) => errors.push(ips.invalid("must be empty when `clusterIP` is not specified")),
         ("", None) => {}
@@ -52,7 +53,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>, errors: &mut ErrorLi
             errors.push(family.duplicate());
         }
     }
-    spec.get("ipFamilyPolicy").check_one_of(&POLICIES, errors);
+    spec.ip_family_policy().check_one_of(&POLICIES, errors);
     if !check_addresses(&ips, old, errors) {
         return;
     }
@@ -68,10 +69,9 @@ pub(super) fn check(service: &Object, old: Option<&Object>, errors: &mut ErrorLi
 }
 
 /// Checks each address; returns whether all are good.
-fn check_addresses(ips: &Field<'_, '_>, old: Option<&Object>, errors: &mut ErrorList) -> bool {
-    let before = old.map(|old| Field::top_level(old, "spec"));
-    let before = before.as_ref().map(|spec| spec.get("clusterIPs"));
-    let accepted: HashSet<&str> = before.iter().flat_map(|ips| ips.elements().map(|ip| ip.text())).collect();
+fn check_addresses(ips: &List<Text<'_, '_>>, old: Option<&Object>, errors: &mut ErrorList) -> bool {
+    let before = old.map(|old| Service(old).spec());
+    let accepted: HashSet<&str> = before.iter().flat_map(|spec| spec.cluster_ips().texts()).collect();
     let mut are_good = true;
     for (index, ip) in ips.elements().enumerate() {
         if index == 0 && ip.text() == "None" {
@@ -91,7 +91,7 @@ fn check_addresses(ips: &Field<'_, '_>, old: Option<&Object>, errors: &mut Error
     are_good
 }
 
-fn check_families(ips: &Field<'_, '_>, families: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_families(ips: &List<Text<'_, '_>>, families: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     for (index, (ip, family)) in ips.elements().zip(families.elements()).enumerate() {
         let is_six = family_of(ip.text()) == Some("IPv6");
         if family.text() == "IPv4" && is_six || family.text() == "IPv6" && !is_six {
@@ -110,7 +110,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
     if is_external_name(new) || is_external_name(old) {
         return;
     }
-    let (spec, before) = (Field::top_level(new, "spec"), Field::top_level(old, "spec"));
+    let (spec, before) = (Service(new).spec(), Service(old).spec());
     let (headless, was_headless) = (is_headless(&spec), is_headless(&before));
     if !(headless && was_headless) {
         check_addresses_kept(&spec, &before, errors);
@@ -120,12 +120,12 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
     }
 }
 
-fn kept(list: &Field<'_, '_>, shown: &Field<'_, '_>, index: usize, detail: &str) -> FieldError {
+fn kept(list: &List<Text<'_, '_>>, shown: &List<Text<'_, '_>>, index: usize, detail: &str) -> FieldError {
     FieldError::invalid(list.path().index(index), shown.value().cloned().unwrap_or_default(), detail)
 }
 
-fn check_single_stack(spec: &Field<'_, '_>, what: &str, errors: &mut ErrorList) {
-    let policy = spec.get("ipFamilyPolicy");
+fn check_single_stack(spec: &ServiceSpec<'_, '_>, what: &str, errors: &mut ErrorList) {
+    let policy = spec.ip_family_policy();
     if policy.text() != "SingleStack" {
         errors.push(
             policy.invalid(format!("must be set to 'SingleStack' when releasing the secondary {what}")),
@@ -133,12 +133,12 @@ fn check_single_stack(spec: &Field<'_, '_>, what: &str, errors: &mut ErrorList) 
     }
 }
 
-fn first<'v>(list: &Field<'v, '_>) -> Option<&'v str> {
+fn first<'v>(list: &List<Text<'v, '_>>) -> Option<&'v str> {
     list.elements().next().map(|element| element.text())
 }
 
-fn check_addresses_kept(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (ips, old) = (spec.get("clusterIPs"), before.get("clusterIPs"));
+fn check_addresses_kept(spec: &ServiceSpec<'_, '_>, before: &ServiceSpec<'_, '_>, errors: &mut ErrorList) {
+    let (ips, old) = (spec.cluster_ips(), before.cluster_ips());
     if old.len() == ips.len() {
         for (index, (now, before)) in ips.elements().zip(old.elements()).enumerate() {
             if now.text() != before.text() {
@@ -157,9 +157,9 @@ fn check_addresses_kept(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &m
     }
 }
 
-fn check_families_kept(spec: &Field<'_, '_>, before: &Field<'_, '_>, errors: &mut ErrorList) {
-    let (families, old) = (spec.get("ipFamilies"), before.get("ipFamilies"));
-    let ips = spec.get("clusterIPs");
+fn check_families_kept(spec: &ServiceSpec<'_, '_>, before: &ServiceSpec<'_, '_>, errors: &mut ErrorList) {
+    let (families, old) = (spec.ip_families(), before.ip_families());
+    let ips = spec.cluster_ips();
     if old.len() == families.len() {
         for (now, before) in families.elements().zip(old.elements()) {
             if now.text() != before.text() {

@@ -4,13 +4,13 @@
 
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
+use resource_views::core::v1::Service;
 use serde_json::{Value, json};
 
 use super::cluster_ips::{self, family_of};
 use super::ranges::ServiceRanges;
 use super::service_type::is_external_name;
 use crate::support::defaulting::is_empty_at;
-use crate::support::field::Field;
 use crate::support::semantic;
 
 const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
@@ -24,7 +24,7 @@ pub(super) fn set(service: &mut Object, old: Option<&Object>, ranges: &ServiceRa
     if is_external_name(service) || old.is_some_and(|old| prefers_both_still(service, old)) {
         return errors;
     }
-    let is_free = service.get_str(&["spec", "clusterIP"]) == Some("None")
+    let is_free = Service(service).spec().cluster_ip().optional_text() == Some("None")
         && is_empty_at(service, &["spec", "selector"]);
     set_policy(service, old, is_free);
     cluster_ips::check(service, old, &mut errors);
@@ -112,14 +112,14 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
                 }
             } else if !is_single && now > 0 && now < count(old) {
                 let detail = format!("must be 'SingleStack' to release the secondary {released}");
-                errors.push(Field::top_level(service, "spec").get("ipFamilyPolicy").invalid(detail));
+                errors.push(Service(service).spec().ip_family_policy().invalid(detail));
             }
         }
         if is_single && count(service) == 2 {
             let detail = format!(
                 "must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified"
             );
-            errors.push(Field::top_level(service, "spec").get("ipFamilyPolicy").invalid(detail));
+            errors.push(Service(service).spec().ip_family_policy().invalid(detail));
         }
     }
 }
@@ -127,8 +127,8 @@ fn check_policy(service: &mut Object, old: Option<&Object>, errors: &mut ErrorLi
 /// Adds the families of addresses that have none.
 fn add_families(service: &mut Object, ranges: &ServiceRanges, errors: &mut ErrorList) {
     let mut families = families_of(service);
-    let spec = Field::top_level(service, "spec");
-    let ips = spec.get("clusterIPs");
+    let spec = Service(service).spec();
+    let ips = spec.cluster_ips();
     for (index, ip) in ips.elements().enumerate() {
         if ip.text() == "None" {
             break;
@@ -151,12 +151,12 @@ fn add_families(service: &mut Object, ranges: &ServiceRanges, errors: &mut Error
 }
 
 fn check_configured(service: &Object, ranges: &ServiceRanges, errors: &mut ErrorList) {
-    let spec = Field::top_level(service, "spec");
-    let policy = spec.get("ipFamilyPolicy");
+    let spec = Service(service).spec();
+    let policy = spec.ip_family_policy();
     if policy.text() == "RequireDualStack" && !ranges.are_dual() {
         errors.push(policy.invalid("this cluster is not configured for dual-stack services"));
     }
-    for family in spec.get("ipFamilies").elements() {
+    for family in spec.ip_families().elements() {
         if !ranges.has_family(family.text()) {
             errors.push(family.invalid("not configured on this cluster"));
         }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use registry_core::api::validation::FieldPath;
 use registry_core::api::{FieldError, Object, StatusError};
 use registry_core::resource::Resource;
+use resource_views::core::v1::Service;
 use serde_json::Value;
 
 use super::Services;
@@ -96,11 +97,11 @@ fn refusal(service: &Object, index: usize, number: NodePort, detail: PortRefusal
 
 fn wants_ports(service: &Object) -> bool {
     kind(service) != "LoadBalancer"
-        || service.get(&["spec", "allocateLoadBalancerNodePorts"]) != Some(&Value::Bool(false))
+        || Service(service).spec().allocate_load_balancer_node_ports().truth() != Some(false)
 }
 
 fn ports(service: &Object) -> Vec<Value> {
-    service.get(&["spec", "ports"]).and_then(Value::as_array).cloned().unwrap_or_default()
+    Service(service).spec().ports().value().and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
 fn number_of(port: &Value) -> i64 {

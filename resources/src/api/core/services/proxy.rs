@@ -11,7 +11,8 @@ use registry_core::registry::{
 };
 use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection};
-use serde_json::Value;
+use resource_views::core::v1::{Endpoints as EndpointsView, Pod, Service};
+use resource_views::discovery::v1::EndpointSlice;
 
 use super::Services;
 use crate::api::core::endpoints::Endpoints;
@@ -129,50 +130,49 @@ impl ServiceProxy {
 /// Returns the name of the port that is requested by name or number.
 fn port_name(service: &Object, wanted: &str) -> Result<String, StatusError> {
     let Ok(number) = wanted.parse::<i64>() else { return Ok(wanted.to_owned()) };
-    let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
-    let mut fitting = ports.filter(|port| port.get("port").and_then(Value::as_i64) == Some(number));
-    let port = fitting.next().ok_or_else(|| {
+    let spec = Service(service).spec();
+    let ports = spec.ports();
+    let port = ports.elements().find(|port| port.port().integer() == Some(number)).ok_or_else(|| {
         let message = format!("no service port {number} found for service {:?}", service.name());
         StatusError::new(Reason::ServiceUnavailable, message)
     })?;
-    Ok(text(port, "name").to_owned())
+    Ok(port.name().text().to_owned())
 }
 
 fn add_from_slice(slice: &Object, port: &str, backends: &mut Vec<Backend>) {
-    let Some(port) = port_of(slice.0.get("ports"), port) else { return };
-    for endpoint in list(slice.0.get("endpoints")) {
-        let is_ready = endpoint.pointer("/conditions/ready").and_then(Value::as_bool).unwrap_or(true);
-        let pod = endpoint.get("targetRef").map(|target| text(target, "name")).unwrap_or_default();
-        for address in list(endpoint.get("addresses")).filter_map(Value::as_str).filter(|_| is_ready) {
+    let slice = EndpointSlice(slice);
+    let ports = slice.ports();
+    let ports = ports.elements().map(|port| (port.name().text(), port.port().number()));
+    let Some(port) = port_of(ports, port) else { return };
+    for endpoint in slice.endpoints().elements() {
+        if endpoint.conditions().ready().truth() == Some(false) {
+            continue;
+        }
+        let pod = endpoint.target_ref().name().text();
+        for address in endpoint.addresses().texts() {
             backends.push(Backend { address: address.to_owned(), port, pod: pod.to_owned() });
         }
     }
 }
 
 fn add_from_endpoints(endpoints: &Object, port: &str, backends: &mut Vec<Backend>) {
-    for subset in list(endpoints.0.get("subsets")) {
-        let Some(port) = port_of(subset.get("ports"), port) else { continue };
-        for address in list(subset.get("addresses")) {
-            let pod = address.get("targetRef").map(|target| text(target, "name")).unwrap_or_default();
-            backends.push(Backend { address: text(address, "ip").to_owned(), port, pod: pod.to_owned() });
+    for subset in EndpointsView(endpoints).subsets().elements() {
+        let ports = subset.ports();
+        let ports = ports.elements().map(|port| (port.name().text(), port.port().number()));
+        let Some(port) = port_of(ports, port) else { continue };
+        for address in subset.addresses().elements() {
+            let pod = address.target_ref().name().text().to_owned();
+            backends.push(Backend { address: address.ip().text().to_owned(), port, pod });
         }
     }
 }
 
 /// Returns the number of the port of this name.
-fn port_of(ports: Option<&Value>, name: &str) -> Option<u16> {
-    let port = list(ports).find(|port| text(port, "name") == name)?;
-    u16::try_from(port.get("port")?.as_u64()?).ok()
+fn port_of<'v>(mut ports: impl Iterator<Item = (&'v str, i64)>, wanted: &str) -> Option<u16> {
+    let (_, number) = ports.find(|(name, _)| *name == wanted)?;
+    u16::try_from(number).ok().filter(|number| *number != 0)
 }
 
 fn has_address(pod: &Object, address: &str) -> bool {
-    list(pod.get(&["status", "podIPs"])).any(|entry| text(entry, "ip") == address)
-}
-
-fn list(value: Option<&Value>) -> impl Iterator<Item = &Value> {
-    value.and_then(Value::as_array).into_iter().flatten()
-}
-
-fn text<'v>(value: &'v Value, field: &str) -> &'v str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
+    Pod(pod).status().pod_ips().elements().any(|entry| entry.ip().text() == address)
 }

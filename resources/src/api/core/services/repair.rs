@@ -12,6 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use registry_core::api::{Object, StatusError};
+use resource_views::core::v1::Service;
 
 use super::addresses::{AddressObjects, has_labels, is_managed, object_of};
 use super::allocation::Allocator;
@@ -179,7 +180,7 @@ async fn repair_service(
 impl KnownAddress {
     fn from_object(object: &Object) -> Option<Self> {
         let address = object.name().parse().ok()?;
-        let created = object.get_str(&["metadata", "creationTimestamp"]).unwrap_or_default();
+        let created = Service(object).metadata().creation_timestamp().text();
         Some(Self {
             address,
             name: object.name().to_owned(),
@@ -217,7 +218,7 @@ impl Known {
         Self {
             holder: Holder::from_service(service),
             uses: Uses::from_service(service),
-            is_external_name: service.get_str(&["spec", "type"]) == Some("ExternalName"),
+            is_external_name: Service(service).spec().r#type().optional_text() == Some("ExternalName"),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Properties of a Service that follow from its type.
 
 use registry_core::api::Object;
+use resource_views::core::v1::Service;
 use serde_json::Value;
 
 /// The type.
 pub(super) fn kind(service: &Object) -> &str {
-    service.get_str(&["spec", "type"]).unwrap_or("ClusterIP")
+    Service(service).spec().r#type().optional_text().unwrap_or("ClusterIP")
 }
 
 /// Whether it is an alias of an external name.
@@ -26,7 +27,7 @@ pub(super) fn has_node_ports(service: &Object) -> bool {
 /// Whether clients outside of the cluster reach it.
 pub(super) fn is_externally_accessible(service: &Object) -> bool {
     let has_addresses = || {
-        let addresses = service.get(&["spec", "externalIPs"]).and_then(Value::as_array);
+        let addresses = Service(service).spec().external_ips().value().and_then(Value::as_array);
         addresses.is_some_and(|addresses| !addresses.is_empty())
     };
     has_node_ports(service) || kind(service) == "ClusterIP" && has_addresses()
@@ -34,5 +35,6 @@ pub(super) fn is_externally_accessible(service: &Object) -> bool {
 
 /// Whether nodes answer health checks for it.
 pub(super) fn needs_health_check(service: &Object) -> bool {
-    kind(service) == "LoadBalancer" && service.get_str(&["spec", "externalTrafficPolicy"]) == Some("Local")
+    kind(service) == "LoadBalancer"
+        && Service(service).spec().external_traffic_policy().optional_text() == Some("Local")
 }

@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 
 use registry_core::api::Object;
+use resource_views::core::v1::Service;
 use serde_json::Value;
 
 use super::range::{ServiceRange, family_of};
@@ -67,7 +68,7 @@ fn entries_of(object: &Object) -> Vec<Entry> {
 /// run.
 fn is_ready(object: &Object) -> bool {
     let mut conditions =
-        object.get(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten();
+        Service(object).status().conditions().value().and_then(Value::as_array).into_iter().flatten();
     let ready = conditions.find(|condition| is_text(condition, "type", "Ready"));
     ready.is_none_or(|condition| is_text(condition, "status", "True"))
 }

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use registry_core::api::Object;
+use resource_views::core::v1::Service;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -55,8 +56,9 @@ enum Change {
 impl Uses {
     /// Returns what a service uses.
     pub(super) fn from_service(service: &Object) -> Self {
-        let ips = service.get(&["spec", "clusterIPs"]).and_then(Value::as_array).into_iter().flatten();
-        let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
+        let ips =
+            Service(service).spec().cluster_ips().value().and_then(Value::as_array).into_iter().flatten();
+        let ports = Service(service).spec().ports().value().and_then(Value::as_array).into_iter().flatten();
         Self {
             addresses: ips.filter_map(|ip| ip.as_str()?.parse().ok()).collect(),
             node_ports: ports.filter_map(node_port).chain(health_check_port(service)).collect(),
@@ -112,7 +114,7 @@ pub(super) fn node_port(port: &Value) -> Option<NodePort> {
 }
 
 fn health_check_port(service: &Object) -> Option<NodePort> {
-    service.get_i64(&["spec", "healthCheckNodePort"]).filter(|number| *number != 0)
+    Service(service).spec().health_check_node_port().integer().filter(|number| *number != 0)
 }
 
 // === impl Taken ===

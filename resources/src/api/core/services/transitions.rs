@@ -3,15 +3,14 @@
 use std::collections::HashSet;
 
 use registry_core::api::Object;
-use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
-use serde_json::{Value, json};
+use registry_core::api::validation::{ErrorList, names};
+use resource_views::core::v1::{Service, ServiceMut};
+use serde_json::json;
 
 use super::cluster_ips;
 use super::service_type::{
     has_node_ports, is_external_name, is_externally_accessible, kind, needs_health_check,
 };
-use crate::support::defaulting::{each, with};
-use crate::support::field::Field;
 use crate::support::semantic;
 
 /// Removes the policy for traffic inside of the cluster from a service that is an alias of an external name.
@@ -50,22 +49,20 @@ pub(super) fn drop_what_the_type_had(new: &mut Object, old: &Object) {
             new.remove(&["spec", field]);
         }
     }
-    if kind(new) != "LoadBalancer" && new.get(&["status", "loadBalancer"]).is_some() {
+    if kind(new) != "LoadBalancer" && Service(new).status().load_balancer().exists() {
         new.set(&["status", "loadBalancer"], json!({}));
     }
 }
 
 fn drop_node_ports(new: &mut Object, old: &Object) {
     let numbers = |object: &Object| -> HashSet<i64> {
-        let ports = object.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
-        ports.filter_map(|port| port.get("nodePort")?.as_i64()).filter(|number| *number != 0).collect()
+        let spec = Service(object).spec();
+        let ports = spec.ports();
+        ports.elements().map(|port| port.node_port().number()).filter(|number| *number != 0).collect()
     };
     if numbers(new).is_subset(&numbers(old)) {
-        with(&mut new.0, "spec", |spec| {
-            each(spec, &["ports"], |port| {
-                port.remove("nodePort");
-            });
-        });
+        let Some(mut spec) = ServiceMut(new).spec().present() else { return };
+        spec.ports().elements().for_each(|mut port| drop(port.node_port().remove()));
     }
 }
 
@@ -73,26 +70,26 @@ fn drop_node_ports(new: &mut Object, old: &Object) {
 pub(super) fn check(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
     cluster_ips::check_change(new, old, &mut errors);
-    let spec = Field::top_level(new, "spec");
-    let before = Field::top_level(old, "spec");
-    let class = spec.get("loadBalancerClass");
+    let spec = Service(new).spec();
+    let before = Service(old).spec();
+    let class = spec.load_balancer_class();
     let both_balance = kind(new) == "LoadBalancer" && kind(old) == "LoadBalancer";
-    if both_balance && class.value() != before.get("loadBalancerClass").value() {
+    if both_balance && class.value() != before.load_balancer_class().value() {
         errors.push(class.invalid("may not change once set"));
     }
     check_class(new, &mut errors);
-    let port = "healthCheckNodePort";
+    let port = spec.health_check_node_port();
     let both_check = needs_health_check(new) && needs_health_check(old);
-    if both_check && spec.get(port).number() != before.get(port).number() {
-        errors.push(FieldError::forbidden(FieldPath::new("spec").child(port), "field is immutable"));
+    if both_check && port.number() != before.health_check_node_port().number() {
+        errors.push(port.forbidden("field is immutable"));
     }
     errors
 }
 
 /// Checks the class of the load balancer.
 pub(super) fn check_class(service: &Object, errors: &mut ErrorList) {
-    let spec = Field::top_level(service, "spec");
-    let class = spec.get("loadBalancerClass");
+    let spec = Service(service).spec();
+    let class = spec.load_balancer_class();
     if class.exists() && kind(service) == "LoadBalancer" {
         class.check(names::qualified_name, errors);
     } else if class.exists() {

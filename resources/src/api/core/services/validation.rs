@@ -10,7 +10,6 @@ use resource_views::{Integer, Typed as _};
 use super::service_type::{is_external_name, is_externally_accessible, kind, needs_health_check};
 use super::{cluster_ips, transitions};
 use crate::api::core::address;
-use crate::support::field::Field;
 use crate::support::label_selector;
 
 const MAX_AFFINITY_SECONDS: i64 = 86_400;
@@ -108,7 +107,7 @@ fn check_hints(service: &Object, errors: &mut ErrorList) {
 /// Checks what the type demands or excludes.
 fn check_type_fields(service: &Object, spec: &ServiceSpec<'_, '_>, errors: &mut ErrorList) {
     let ports = spec.ports();
-    let is_headless = cluster_ips::is_headless(&Field::from(**spec));
+    let is_headless = cluster_ips::is_headless(spec);
     if ports.is_empty() && !is_headless && !is_external_name(service) {
         errors.push(ports.required(""));
     }

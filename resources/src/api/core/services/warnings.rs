@@ -1,10 +1,11 @@
 //! Warnings about Services.
 
 use registry_core::api::Object;
+use resource_views::core::v1::Service;
+use resource_views::{List, Text};
 
 use super::service_type::{is_external_name, kind};
 use crate::api::core::address;
-use crate::support::field::Field;
 
 const OLD_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 
@@ -16,16 +17,16 @@ pub(super) fn service_warnings(service: &Object) -> Vec<String> {
             "annotation {OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
         ));
     }
-    let spec = Field::top_level(service, "spec");
-    let ip = spec.get("clusterIP").text();
+    let spec = Service(service).spec();
+    let ip = spec.cluster_ip().text();
     if !matches!(ip, "" | "None") {
-        warn_of_addresses(&spec.get("clusterIPs"), &mut warnings);
+        warn_of_addresses(&spec.cluster_ips(), &mut warnings);
     }
     let is_headless = kind(service) == "ClusterIP" && ip == "None";
-    let external = spec.get("externalIPs");
-    let balancer = spec.get("loadBalancerIP");
+    let external = spec.external_ips();
+    let balancer = spec.load_balancer_ip();
     if is_headless {
-        let affinity = spec.get("sessionAffinity").text();
+        let affinity = spec.session_affinity().text();
         for (is_set, field) in [
             (!balancer.text().is_empty(), "loadBalancerIP"),
             (!external.is_empty(), "externalIPs"),
@@ -45,16 +46,16 @@ pub(super) fn service_warnings(service: &Object) -> Vec<String> {
     if !balancer.text().is_empty() {
         warnings.extend(address::warning(&balancer.path(), balancer.text()));
     }
-    for range in spec.get("loadBalancerSourceRanges").elements() {
+    for range in spec.load_balancer_source_ranges().elements() {
         address::warn_of_network(&range.path(), range.text(), &mut warnings);
     }
     if is_external_name(service) && !external.is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }
-    if !is_external_name(service) && !spec.get("externalName").text().is_empty() {
+    if !is_external_name(service) && !spec.external_name().text().is_empty() {
         warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
-    if spec.get("trafficDistribution").text() == "PreferClose" {
+    if spec.traffic_distribution().text() == "PreferClose" {
         warnings.push(
             "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned(),
         );
@@ -62,7 +63,7 @@ pub(super) fn service_warnings(service: &Object) -> Vec<String> {
     warnings
 }
 
-fn warn_of_addresses(addresses: &Field<'_, '_>, warnings: &mut Vec<String>) {
+fn warn_of_addresses(addresses: &List<Text<'_, '_>>, warnings: &mut Vec<String>) {
     for element in addresses.elements() {
         warnings.extend(address::warning(&element.path(), element.text()));
     }

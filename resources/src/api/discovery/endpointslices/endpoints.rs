@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, FieldError, names};
+use resource_views::discovery::v1::{Endpoint, ForZone};
+use resource_views::{List, Text};
 
 use crate::api::core::address;
-use crate::support::field::Field;
 use crate::support::label_selector;
 
 const MAX_ENDPOINTS: usize = 1000;
@@ -13,13 +14,13 @@ const MAX_ADDRESSES: usize = 100;
 const MAX_HINTS: usize = 8;
 
 /// Checks the endpoints of a slice with this address type.
-pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+pub(super) fn check(endpoints: &List<Endpoint<'_, '_>>, kind: &str, errors: &mut ErrorList) {
     if endpoints.len() > MAX_ENDPOINTS {
         errors.push(FieldError::too_many(endpoints.path(), endpoints.len(), MAX_ENDPOINTS));
         return;
     }
     for endpoint in endpoints.elements() {
-        let addresses = endpoint.get("addresses");
+        let addresses = endpoint.addresses();
         if addresses.is_empty() {
             errors.push(addresses.required("must contain at least 1 address"));
         } else if addresses.len() > MAX_ADDRESSES {
@@ -28,21 +29,21 @@ pub(super) fn check(endpoints: &Field<'_, '_>, kind: &str, errors: &mut ErrorLis
         for address in addresses.elements() {
             check_address(&addresses, &address, kind, errors);
         }
-        endpoint.get("nodeName").check_if_present(names::dns_subdomain, errors);
-        label_selector::check_labels(&endpoint.get("deprecatedTopology").view(), errors);
-        let hostname = endpoint.get("hostname");
+        endpoint.node_name().check_if_present(names::dns_subdomain, errors);
+        label_selector::check_labels(&endpoint.deprecated_topology(), errors);
+        let hostname = endpoint.hostname();
         if hostname.exists() {
             hostname.check(names::dns_label, errors);
         }
-        let hints = endpoint.get("hints");
-        check_hints(&hints.get("forZones"), names::label_value, errors);
-        check_hints(&hints.get("forNodes"), names::dns_subdomain, errors);
+        let hints = endpoint.hints();
+        check_hints(&hints.for_zones(), names::label_value, errors);
+        check_hints(&hints.for_nodes().seen_as(), names::dns_subdomain, errors);
     }
 }
 
 /// Checks an address. Those of IPv4 may have forms that are not canonical. An address of the other family is an error of the
 /// whole list.
-fn check_address(list: &Field<'_, '_>, address: &Field<'_, '_>, kind: &str, errors: &mut ErrorList) {
+fn check_address(list: &List<Text<'_, '_>>, address: &Text<'_, '_>, kind: &str, errors: &mut ErrorList) {
     let before = errors.0.len();
     let wants_ipv6 = match kind {
         "IPv4" => {
@@ -67,7 +68,7 @@ fn check_address(list: &Field<'_, '_>, address: &Field<'_, '_>, kind: &str, erro
 }
 
 /// Checks a domain of at least two labels, which may end in a dot.
-fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_domain(name: &Text<'_, '_>, errors: &mut ErrorList) {
     if !name.check_present(errors) {
         return;
     }
@@ -85,14 +86,14 @@ fn check_domain(name: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_hints(hints: &Field<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+fn check_hints(hints: &List<ForZone<'_, '_>>, rule: fn(&str) -> Vec<String>, errors: &mut ErrorList) {
     if hints.len() > MAX_HINTS {
         errors.push(FieldError::too_many(hints.path(), hints.len(), MAX_HINTS));
         return;
     }
     let mut seen = HashSet::new();
     for hint in hints.elements() {
-        let name = hint.get("name");
+        let name = hint.name();
         if seen.contains(&name.text()) {
             errors.push(name.duplicate());
         }
@@ -105,6 +106,7 @@ fn check_hints(hints: &Field<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &mu
 mod tests {
     use super::*;
     use registry_core::api::Object;
+    use resource_views::discovery::v1::EndpointSlice;
     use serde_json::{Value, json};
 
     #[test]
@@ -112,7 +114,7 @@ mod tests {
         let causes = |kind: &str, endpoint: Value| {
             let slice = Object::from_value(json!({"endpoints": [endpoint]})).unwrap();
             let mut errors = ErrorList::default();
-            check(&Field::top_level(&slice, "endpoints"), kind, &mut errors);
+            check(&EndpointSlice(&slice).endpoints(), kind, &mut errors);
             errors.0.iter().map(|error| error.field.to_string()).collect::<Vec<_>>()
         };
         let at = |address: &str| json!({"addresses": [address]});

@@ -8,11 +8,11 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names;
 use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::discovery::v1::EndpointSlice;
 
 use super::{endpoints, topology};
 use crate::api::core::address;
 use crate::support::defaulting;
-use crate::support::field::Field;
 
 /// The controllers whose addresses are canonical.
 const CONTROLLERS: [&str; 2] =
@@ -39,7 +39,7 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         // Consumers depend on the labels too, so a change of them counts.
-        if new.get(&["metadata", "labels"]) != old.get(&["metadata", "labels"]) {
+        if EndpointSlice(new).metadata().labels().value() != EndpointSlice(old).metadata().labels().value() {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
         }
         topology::drop_from(new, Some(old));
@@ -47,7 +47,7 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = Vec::new();
-        if object.get_str(&["addressType"]) == Some("FQDN") {
+        if EndpointSlice(object).address_type().optional_text() == Some("FQDN") {
             warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
         warn_of_addresses(object, &mut warnings);
@@ -62,14 +62,14 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let kind = Field::top_level(object, "addressType");
+        let kind = EndpointSlice(object).address_type();
         if kind.check_present(&mut errors) {
             kind.check_one_of(&["FQDN", "IPv4", "IPv6"], &mut errors);
         }
-        endpoints::check(&Field::top_level(object, "endpoints"), kind.text(), &mut errors);
+        endpoints::check(&EndpointSlice(object).endpoints(), kind.text(), &mut errors);
         let mut seen = HashSet::new();
-        for port in Field::top_level(object, "ports").elements() {
-            let name = port.get("name");
+        for port in EndpointSlice(object).ports().elements() {
+            let name = port.name();
             if seen.contains(&name.text()) {
                 errors.push(name.duplicate());
             }
@@ -77,19 +77,18 @@ impl ObjectStrategy for EndpointSliceStrategy {
             if !name.text().is_empty() {
                 name.check(names::dns_label, &mut errors);
             }
-            let application = port.get("appProtocol");
+            let application = port.app_protocol();
             if application.exists() {
                 application.check(names::qualified_name, &mut errors);
             }
-            port.get("protocol").check_one_of(&["SCTP", "TCP", "UDP"], &mut errors);
+            port.protocol().check_one_of(&["SCTP", "TCP", "UDP"], &mut errors);
         }
         errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        Field::top_level(new, "addressType")
-            .check_immutable(&Field::top_level(old, "addressType"), &mut errors);
+        EndpointSlice(new).address_type().check_immutable(&EndpointSlice(old).address_type(), &mut errors);
         errors
     }
 }
@@ -100,8 +99,8 @@ fn warn_of_addresses(object: &Object, warnings: &mut Vec<String>) {
     if manager.is_some_and(|manager| CONTROLLERS.contains(&manager)) {
         return;
     }
-    for endpoint in Field::top_level(object, "endpoints").elements() {
-        for element in endpoint.get("addresses").elements() {
+    for endpoint in EndpointSlice(object).endpoints().elements() {
+        for element in endpoint.addresses().elements() {
             warnings.extend(address::warning(&element.path(), element.text()));
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::api::validation::names;
+use resource_views::discovery::v1::EndpointSlice;
 use serde_json::Value;
 
 use crate::support::defaulting;
@@ -14,11 +15,12 @@ const NODE: &str = "kubernetes.io/hostname";
 /// Drops the topologies, unless the endpoints are what they were. Names of nodes that were there before move to the
 /// field that replaces them.
 pub(super) fn drop_from(new: &mut Object, old: Option<&Object>) {
-    if old.is_some_and(|old| old.get(&["endpoints"]) == new.get(&["endpoints"])) {
+    if old.is_some_and(|old| EndpointSlice(old).endpoints().value() == EndpointSlice(new).endpoints().value())
+    {
         return;
     }
     let earlier: HashSet<&str> = old
-        .and_then(|old| old.get(&["endpoints"]))
+        .and_then(|old| EndpointSlice(old).endpoints().value())
         .and_then(Value::as_array)
         .into_iter()
         .flatten()

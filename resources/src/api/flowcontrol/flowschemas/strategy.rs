@@ -4,10 +4,14 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
+use resource_views::flowcontrol::v1::{
+    FlowSchema, FlowSchemaMut, PolicyRulesWithSubjects, ResourcePolicyRule, ServiceAccountSubject, Subject,
+};
+use resource_views::{Integer, List, Text};
 
 use crate::api::flowcontrol::{conditions, mandatory};
 use crate::support::defaulting;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 const MAX_PRECEDENCE: i64 = 10_000;
 const DISTINGUISHERS: [&str; 2] = ["ByNamespace", "ByUser"];
@@ -24,46 +28,44 @@ impl ObjectStrategy for FlowSchemaStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with(&mut object.0, "spec", |spec| {
-            defaulting::fill_zero(spec, "matchingPrecedence", 1000);
-        });
+        FlowSchemaMut(object).spec().edit(|mut spec| spec.matching_precedence().or_if_zero(1000));
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        check_precedence(&spec.get("matchingPrecedence"), object.name(), &mut errors);
-        let method = spec.get("distinguisherMethod");
-        if method.exists() && !DISTINGUISHERS.contains(&method.get("type").text()) {
+        let spec = FlowSchema(object).spec();
+        check_precedence(&spec.matching_precedence(), object.name(), &mut errors);
+        let method = spec.distinguisher_method();
+        if method.exists() && !DISTINGUISHERS.contains(&method.r#type().text()) {
             let shown = method.go_text("<flowcontrol.FlowDistinguisherMethod>");
-            let error = FieldError::not_supported(method.get("type").path(), "", &DISTINGUISHERS);
+            let error = FieldError::not_supported(method.r#type().path(), "", &DISTINGUISHERS);
             errors.push(error.shown_as(shown));
         }
-        let level = spec.get("priorityLevelConfiguration");
-        let level = level.get("name");
+        let level = spec.priority_level_configuration();
+        let level = level.name();
         if level.text().is_empty() {
             errors.push(level.required("must reference a priority level"));
         }
         level.check_if_set(names::dns_subdomain, &mut errors);
-        for rule in spec.get("rules").elements() {
+        for rule in spec.rules().elements() {
             check_rule(&rule, &mut errors);
         }
         if mandatory::flow_schema(object.name()).is_some_and(|fixed| spec.value() != Some(&fixed)) {
             let detail = format!("spec of '{}' must equal the fixed value", object.name());
             errors.push(spec.invalid_as("<flowcontrol.FlowSchemaSpec>", detail));
         }
-        conditions::check(&Field::top_level(object, "status"), &mut errors);
+        conditions::check(&FlowSchema(object).status().conditions(), &mut errors);
         errors
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        conditions::check(&Field::top_level(new, "status"), &mut errors);
+        conditions::check(&FlowSchema(new).status().conditions(), &mut errors);
         errors
     }
 }
 
-fn check_precedence(precedence: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
+fn check_precedence(precedence: &Integer<'_, '_>, name: &str, errors: &mut ErrorList) {
     match precedence.integer() {
         Some(1) if name != "exempt" => {
             errors.push(precedence.invalid("only the schema named 'exempt' may have matchingPrecedence 1"));
@@ -76,16 +78,16 @@ fn check_precedence(precedence: &Field<'_, '_>, name: &str, errors: &mut ErrorLi
     }
 }
 
-fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
-    let subjects = rule.get("subjects");
+fn check_rule(rule: &PolicyRulesWithSubjects<'_, '_>, errors: &mut ErrorList) {
+    let subjects = rule.subjects();
     if subjects.is_empty() {
         errors.push(subjects.required("subjects must contain at least one value"));
     }
     for subject in subjects.elements() {
         check_subject(&subject, errors);
     }
-    let resources = rule.get("resourceRules");
-    let urls = rule.get("nonResourceRules");
+    let resources = rule.resource_rules();
+    let urls = rule.non_resource_rules();
     if resources.len() + urls.len() == 0 {
         errors.push(rule.required("at least one of resourceRules and nonResourceRules has to be non-empty"));
     }
@@ -93,41 +95,44 @@ fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
         check_resource_rule(&rule, errors);
     }
     for rule in urls.elements() {
-        check_verbs(&rule.get("verbs"), errors);
-        check_urls(&rule.get("nonResourceURLs"), errors);
+        check_verbs(&rule.verbs(), errors);
+        check_urls(&rule.non_resource_urls(), errors);
     }
 }
 
 /// Checks that a subject has the field of its kind, and no other.
-fn check_subject(subject: &Field<'_, '_>, errors: &mut ErrorList) {
-    const FIELDS: [(&str, &str); 3] =
-        [("ServiceAccount", "serviceAccount"), ("User", "user"), ("Group", "group")];
-    let kind = subject.get("kind");
-    let Some((_, own)) = FIELDS.iter().find(|(name, _)| *name == kind.text()) else {
+fn check_subject(subject: &Subject<'_, '_>, errors: &mut ErrorList) {
+    let fields = [
+        ("ServiceAccount", "serviceAccount", *subject.service_account()),
+        ("User", "user", *subject.user()),
+        ("Group", "group", *subject.group()),
+    ];
+    let kind = subject.kind();
+    let Some((_, own, field)) = fields.iter().find(|(name, ..)| *name == kind.text()) else {
         errors.push(kind.unsupported(&KINDS));
         return;
     };
-    let named = subject.get(own);
-    if !named.exists() {
-        errors.push(named.required(format!("{own} is required when subject kind is '{}'", kind.text())));
-    } else if kind.text() == "ServiceAccount" {
-        check_account(&named, errors);
-    } else {
-        named.get("name").check_present(errors);
+    match kind.text() {
+        _ if !field.exists() => {
+            errors.push(field.required(format!("{own} is required when subject kind is '{}'", kind.text())));
+        }
+        "ServiceAccount" => check_account(&subject.service_account(), errors),
+        kind => {
+            let (user, group) = (subject.user(), subject.group());
+            let named = if kind == "User" { user.name() } else { group.name() };
+            named.check_present(errors);
+        }
     }
-    for (other, field) in FIELDS.iter().filter(|(_, field)| field != own) {
-        let field_value = subject.get(field);
-        if field_value.exists() {
-            errors.push(
-                field_value.forbidden(format!("{field} is forbidden when subject kind is not '{other}'")),
-            );
+    for (other, name, field) in fields.iter().filter(|(_, name, _)| name != own) {
+        if field.exists() {
+            errors.push(field.forbidden(format!("{name} is forbidden when subject kind is not '{other}'")));
         }
     }
 }
 
-fn check_account(account: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = account.get("name");
-    let namespace = account.get("namespace");
+fn check_account(account: &ServiceAccountSubject<'_, '_>, errors: &mut ErrorList) {
+    let name = account.name();
+    let namespace = account.namespace();
     if name.text() != "*" {
         name.check_named(names::dns_subdomain, errors);
     }
@@ -137,14 +142,14 @@ fn check_account(account: &Field<'_, '_>, errors: &mut ErrorList) {
     namespace.check_if_set(names::dns_label, errors);
 }
 
-fn check_resource_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
-    check_verbs(&rule.get("verbs"), errors);
-    let groups = rule.get("apiGroups");
-    let resources = rule.get("resources");
-    let namespaces = rule.get("namespaces");
+fn check_resource_rule(rule: &ResourcePolicyRule<'_, '_>, errors: &mut ErrorList) {
+    check_verbs(&rule.verbs(), errors);
+    let groups = rule.api_groups();
+    let resources = rule.resources();
+    let namespaces = rule.namespaces();
     check_list(&groups, "resource rules must supply at least one api group", "api groups", errors);
     check_list(&resources, "resource rules must supply at least one resource", "resources", errors);
-    if namespaces.is_empty() && !rule.get("clusterScope").is_true() {
+    if namespaces.is_empty() && !rule.cluster_scope().is_true() {
         let detail = "resource rules that are not cluster scoped must supply at least one namespace";
         errors.push(namespaces.required(detail));
     } else if has_wildcard(&namespaces) {
@@ -159,14 +164,14 @@ fn check_resource_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_verbs(verbs: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_verbs(verbs: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     check_list(verbs, "verbs must contain at least one value", "verbs", errors);
     if !has_wildcard(verbs) && !verbs.elements().all(|verb| VERBS.contains(&verb.text())) {
         errors.push(verbs.unsupported(&VERBS));
     }
 }
 
-fn check_urls(urls: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_urls(urls: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     check_list(urls, "nonResourceURLs must contain at least one value", "non-resource URLs", errors);
     if has_wildcard(urls) {
         return;
@@ -188,7 +193,7 @@ fn check_urls(urls: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks that a list is not empty, and that `*` is its only element if present.
-fn check_list(list: &Field<'_, '_>, missing: &str, others: &str, errors: &mut ErrorList) {
+fn check_list(list: &List<Text<'_, '_>>, missing: &str, others: &str, errors: &mut ErrorList) {
     if list.is_empty() {
         errors.push(list.required(missing));
     } else if has_wildcard(list) {
@@ -196,13 +201,13 @@ fn check_list(list: &Field<'_, '_>, missing: &str, others: &str, errors: &mut Er
     }
 }
 
-fn check_alone(list: &Field<'_, '_>, others: &str, errors: &mut ErrorList) {
+fn check_alone(list: &List<Text<'_, '_>>, others: &str, errors: &mut ErrorList) {
     if list.len() > 1 {
         errors.push(list.invalid(format!("if '*' is present, must not specify other {others}")));
     }
 }
 
-fn has_wildcard(list: &Field<'_, '_>) -> bool {
+fn has_wildcard(list: &List<Text<'_, '_>>) -> bool {
     list.elements().any(|element| element.text() == "*")
 }
 

@@ -4,11 +4,15 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::resource::ObjectStrategy;
+use resource_views::flowcontrol::v1::{
+    LimitedPriorityLevelConfiguration, PriorityLevelConfiguration, PriorityLevelConfigurationMut,
+    PriorityLevelConfigurationSpec, QueuingConfiguration,
+};
 use serde_json::Value;
 
 use crate::api::flowcontrol::{conditions, mandatory};
 use crate::support::defaulting;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 const MAX_QUEUES: i64 = 10_000_000;
 /// Number of bits of a flow's hash, from which its queues are chosen (shuffle sharding).
@@ -26,16 +30,21 @@ impl ObjectStrategy for PriorityLevelStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        for (kind, shares) in [("limited", 30), ("exempt", 0)] {
-            defaulting::with_at(object, &["spec", kind], |spec| {
-                defaulting::fill(spec, "nominalConcurrencyShares", shares);
-                defaulting::fill(spec, "lendablePercent", 0);
+        let Some(mut spec) = PriorityLevelConfigurationMut(object).spec().present() else { return };
+        spec.exempt().edit(|mut exempt| {
+            exempt.nominal_concurrency_shares().or(0);
+            exempt.lendable_percent().or(0);
+        });
+        spec.limited().edit(|mut limited| {
+            limited.nominal_concurrency_shares().or(30);
+            limited.lendable_percent().or(0);
+            limited.limit_response().edit(|mut response| {
+                response.queuing().edit(|mut queuing| {
+                    queuing.queues().or_if_zero(64);
+                    queuing.hand_size().or_if_zero(8);
+                    queuing.queue_length_limit().or_if_zero(50);
+                });
             });
-        }
-        defaulting::with_at(object, &["spec", "limited", "limitResponse", "queuing"], |queuing| {
-            for (field, default) in [("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)] {
-                defaulting::fill_zero(queuing, field, default);
-            }
         });
     }
 
@@ -46,24 +55,24 @@ impl ObjectStrategy for PriorityLevelStrategy {
             let detail = format!("annotation '{PRESERVE_ZERO}' is forbidden");
             errors.push(FieldError::forbidden(path, detail));
         }
-        let spec = Field::top_level(object, "spec");
+        let spec = PriorityLevelConfiguration(object).spec();
         check_type(&spec, object.name(), &mut errors);
         check_mandatory(&spec, object.name(), &mut errors);
-        conditions::check(&Field::top_level(object, "status"), &mut errors);
+        conditions::check(&PriorityLevelConfiguration(object).status().conditions().seen_as(), &mut errors);
         errors
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        conditions::check(&Field::top_level(new, "status"), &mut errors);
+        conditions::check(&PriorityLevelConfiguration(new).status().conditions().seen_as(), &mut errors);
         errors
     }
 }
 
-fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
-    let kind = spec.get("type");
-    let limited = spec.get("limited");
-    let exempt = spec.get("exempt");
+fn check_type(spec: &PriorityLevelConfigurationSpec<'_, '_>, name: &str, errors: &mut ErrorList) {
+    let kind = spec.r#type();
+    let limited = spec.limited();
+    let exempt = spec.exempt();
     if (name == "exempt") != (kind.text() == "Exempt") {
         errors.push(kind.invalid("must be 'Exempt' if and only if `name` is 'exempt'"));
     }
@@ -73,11 +82,11 @@ fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
                 errors.push(limited.forbidden("must be nil if the type is not Limited"));
             }
             if exempt.exists() {
-                let shares = exempt.get("nominalConcurrencyShares");
+                let shares = exempt.nominal_concurrency_shares();
                 if shares.number() < 0 {
                     errors.push(shares.invalid("must be a non-negative integer"));
                 }
-                exempt.get("lendablePercent").check_between(0, 100, errors);
+                exempt.lendable_percent().check_between(0, 100, errors);
             }
         }
         "Limited" => {
@@ -94,7 +103,7 @@ fn check_type(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
     }
 }
 
-fn check_mandatory(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
+fn check_mandatory(spec: &PriorityLevelConfigurationSpec<'_, '_>, name: &str, errors: &mut ErrorList) {
     let Some(fixed) = mandatory::priority_level(name) else { return };
     let mut own = spec.value().cloned().unwrap_or_default();
     let mut exception = "";
@@ -108,19 +117,19 @@ fn check_mandatory(spec: &Field<'_, '_>, name: &str, errors: &mut ErrorList) {
     }
 }
 
-fn check_limited(limited: &Field<'_, '_>, errors: &mut ErrorList) {
-    let shares = limited.get("nominalConcurrencyShares");
+fn check_limited(limited: &LimitedPriorityLevelConfiguration<'_, '_>, errors: &mut ErrorList) {
+    let shares = limited.nominal_concurrency_shares();
     if shares.number() < 0 {
         errors.push(shares.invalid("must be a non-negative integer"));
     }
-    limited.get("lendablePercent").check_between(0, 100, errors);
-    let borrowing = limited.get("borrowingLimitPercent");
+    limited.lendable_percent().check_between(0, 100, errors);
+    let borrowing = limited.borrowing_limit_percent();
     if borrowing.integer().is_some_and(|percent| percent < 0) {
         errors.push(borrowing.invalid("if specified, must be a non-negative integer"));
     }
-    let response = limited.get("limitResponse");
-    let kind = response.get("type");
-    let queuing = response.get("queuing");
+    let response = limited.limit_response();
+    let kind = response.r#type();
+    let queuing = response.queuing();
     match kind.text() {
         "Reject" if queuing.exists() => {
             errors.push(queuing.forbidden("must be nil if limited.limitResponse.type is not Limited"));
@@ -134,14 +143,13 @@ fn check_limited(limited: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_queuing(queuing: &Field<'_, '_>, errors: &mut ErrorList) {
-    let number = |field: &Field<'_, '_>| field.integer().unwrap_or_default();
-    let length = queuing.get("queueLengthLimit");
-    let queues = queuing.get("queues");
-    let hand = queuing.get("handSize");
-    let queue_count = number(&queues);
-    let hand_size = number(&hand);
-    if number(&length) <= 0 {
+fn check_queuing(queuing: &QueuingConfiguration<'_, '_>, errors: &mut ErrorList) {
+    let length = queuing.queue_length_limit();
+    let queues = queuing.queues();
+    let hand = queuing.hand_size();
+    let queue_count = queues.number();
+    let hand_size = hand.number();
+    if length.number() <= 0 {
         errors.push(length.invalid("must be positive"));
     }
     if queue_count <= 0 {

@@ -4,9 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath, Object};
+use resource_views::apiserverinternal::v1alpha1::{
+    ServerStorageVersion, StorageVersion, StorageVersionStatus,
+};
+use resource_views::{List, Text};
 use serde_json::Value;
-
-use crate::support::field::Field;
 
 const NO_API_VERSION: &str = "an apiVersion is a DNS-1035 label, which must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyVersion')";
 const EMPTY: &str = "must be non-empty";
@@ -28,11 +30,11 @@ pub(super) fn check_name(name: &str, errors: &mut ErrorList) {
 
 /// Checks what the servers report.
 pub(super) fn check_status(object: &Object, errors: &mut ErrorList) {
-    let status = Field::top_level(object, "status");
-    let versions = status.get("storageVersions");
+    let status = StorageVersion(object).status();
+    let versions = status.storage_versions();
     let mut servers = HashSet::new();
     for version in versions.elements() {
-        let server = version.get("apiServerID");
+        let server = version.api_server_id();
         if !servers.insert(server.text()) {
             errors.push(server.duplicate());
         }
@@ -42,11 +44,11 @@ pub(super) fn check_status(object: &Object, errors: &mut ErrorList) {
     check_conditions(&status, errors);
 }
 
-fn check_server(version: &Field<'_, '_>, errors: &mut ErrorList) {
-    version.get("apiServerID").check(names::dns_subdomain, errors);
-    let encoding = version.get("encodingVersion");
+fn check_server(version: &ServerStorageVersion<'_, '_>, errors: &mut ErrorList) {
+    version.api_server_id().check(names::dns_subdomain, errors);
+    let encoding = version.encoding_version();
     check_api_version(&encoding, errors);
-    let decodable = version.get("decodableVersions");
+    let decodable = version.decodable_versions();
     for entry in decodable.elements() {
         check_api_version(&entry, errors);
     }
@@ -55,7 +57,7 @@ fn check_server(version: &Field<'_, '_>, errors: &mut ErrorList) {
         let detail = format!("decodableVersions must include encodingVersion {}", encoding.text());
         errors.push(decodable.invalid(detail));
     }
-    for served in version.get("servedVersions").elements() {
+    for served in version.served_versions().elements() {
         check_api_version(&served, errors);
         if !known.contains(served.text()) {
             let all: Vec<&str> = decodable.elements().map(|entry| entry.text()).collect();
@@ -70,11 +72,15 @@ fn check_server(version: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks that the common version is the one that all servers have.
-fn check_common(status: &Field<'_, '_>, versions: &Field<'_, '_>, errors: &mut ErrorList) {
-    let mut reported = versions.elements().map(|version| version.get("encodingVersion").text());
+fn check_common(
+    status: &StorageVersionStatus<'_, '_>,
+    versions: &List<ServerStorageVersion<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    let mut reported = versions.elements().map(|version| version.encoding_version().text());
     let first = reported.next();
     let actual = first.filter(|first| reported.all(|other| other == *first));
-    let common = status.get("commonEncodingVersion");
+    let common = status.common_encoding_version();
     match (actual, common.optional_text()) {
         (None, Some(_)) => errors.push(common.invalid(
             "should be nil if servers do not agree on the same encoding version, or if there is no server reporting the \
@@ -92,24 +98,23 @@ fn check_common(status: &Field<'_, '_>, versions: &Field<'_, '_>, errors: &mut E
 }
 
 /// Checks the conditions. The paths of errors lack the name of the list, as in Kubernetes.
-fn check_conditions(status: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_conditions(status: &StorageVersionStatus<'_, '_>, errors: &mut ErrorList) {
     let mut seen = HashMap::new();
-    for (index, condition) in status.get("conditions").elements().enumerate() {
+    for (index, condition) in status.conditions().elements().enumerate() {
         let place = |field: &'static str| status.path().index(index).child(field);
-        let kind = condition.get("type").text();
+        let kind = condition.r#type().text();
         if let Some(first) = seen.insert(kind, index) {
             let detail =
                 format!("the type of the condition is not unique, it also appears in conditions[{first}]");
             errors.push(FieldError::invalid(place("type"), kind, detail));
         }
-        for field in ["type", "status"] {
-            let text = condition.get(field).text();
+        for (field, text) in [("type", kind), ("status", condition.status().text())] {
             for complaint in names::qualified_name(text) {
                 errors.push(FieldError::invalid(place(field), text, complaint));
             }
         }
-        for field in ["reason", "message"] {
-            if condition.get(field).text().is_empty() {
+        for (field, text) in [("reason", condition.reason()), ("message", condition.message())] {
+            if text.text().is_empty() {
                 errors.push(FieldError::required(place(field), ""));
             }
         }
@@ -117,7 +122,7 @@ fn check_conditions(status: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks an `apiVersion`: a version, perhaps with a group.
-fn check_api_version(field: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_api_version(field: &Text<'_, '_>, errors: &mut ErrorList) {
     let complaints = api_version_complaints(field.text());
     if !complaints.is_empty() {
         errors.push(field.invalid_text(complaints.join(",")));

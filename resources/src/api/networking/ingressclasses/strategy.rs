@@ -4,10 +4,10 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::resource::ObjectStrategy;
+use resource_views::networking::v1::{IngressClass, IngressClassParametersReference};
 
 use crate::api::networking::references;
 use crate::support::defaulting;
-use crate::support::field::Field;
 
 const MAX_CONTROLLER_BYTES: usize = 250;
 const SCOPES: [&str; 2] = ["Cluster", "Namespace"];
@@ -24,13 +24,13 @@ impl ObjectStrategy for IngressClassStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        let controller = spec.get("controller");
+        let spec = IngressClass(object).spec();
+        let controller = spec.controller();
         if controller.text().len() > MAX_CONTROLLER_BYTES {
             errors.push(FieldError::too_long(controller.path(), MAX_CONTROLLER_BYTES));
         }
         controller.check_named(names::domain_prefixed_path, &mut errors);
-        let parameters = spec.get("parameters");
+        let parameters = spec.parameters();
         if parameters.exists() {
             check_parameters(&parameters, &mut errors);
         }
@@ -39,20 +39,20 @@ impl ObjectStrategy for IngressClassStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let after = Field::top_level(new, "spec");
-        let before = Field::top_level(old, "spec");
-        if after.get("controller").text() != before.get("controller").text() {
-            errors.push(after.get("controller").invalid_text("field is immutable"));
+        let after = IngressClass(new).spec();
+        let before = IngressClass(old).spec();
+        if after.controller().text() != before.controller().text() {
+            errors.push(after.controller().invalid_text("field is immutable"));
         }
         errors.append(self.validate(context, new));
         errors
     }
 }
 
-fn check_parameters(parameters: &Field<'_, '_>, errors: &mut ErrorList) {
-    references::check_typed(parameters, errors);
-    let scope = parameters.get("scope");
-    let namespace = parameters.get("namespace");
+fn check_parameters(parameters: &IngressClassParametersReference<'_, '_>, errors: &mut ErrorList) {
+    references::check_typed(&(*parameters).into(), errors);
+    let scope = parameters.scope();
+    let namespace = parameters.namespace();
     match scope.text() {
         "Namespace" if namespace.exists() => namespace.check(names::dns_label, errors),
         "Namespace" => errors.push(namespace.required("`parameters.scope` is set to 'Namespace'")),

@@ -6,11 +6,12 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Text;
+use resource_views::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule};
 
 use super::CLASS_ANNOTATION;
 use crate::api::core::address;
 use crate::api::networking::references;
-use crate::support::field::Field;
 
 const PATH_TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
 /// Sequences and endings that a path must not have, because it would be equivalent to another path.
@@ -23,7 +24,7 @@ pub(super) struct IngressStrategy;
 impl ObjectStrategy for IngressStrategy {
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = self.validate_update(context, object, object);
-        let class = object.get_str(&["spec", "ingressClassName"]);
+        let class = Ingress(object).spec().ingress_class_name().optional_text();
         let annotated = class_annotation(object);
         if let (Some(class), Some(annotated)) = (class, annotated)
             && class != annotated
@@ -37,9 +38,9 @@ impl ObjectStrategy for IngressStrategy {
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        let backend = spec.get("defaultBackend");
-        let rules = spec.get("rules");
+        let spec = Ingress(new).spec();
+        let backend = spec.default_backend();
+        let rules = spec.rules();
         if rules.is_empty() && !backend.exists() {
             let detail = "either `defaultBackend` or `rules` must be specified";
             errors.push(FieldError::invalid(spec.path(), rules.value().cloned().unwrap_or_default(), detail));
@@ -50,13 +51,13 @@ impl ObjectStrategy for IngressStrategy {
         for rule in rules.elements() {
             check_rule(&rule, &mut errors);
         }
-        for tls in spec.get("tls").elements() {
-            for host in tls.get("hosts").elements() {
+        for tls in spec.tls().elements() {
+            for host in tls.hosts().elements() {
                 check_host_name(&host, &mut errors);
             }
-            tls.get("secretName").check_if_set(names::dns_subdomain, &mut errors);
+            tls.secret_name().check_if_set(names::dns_subdomain, &mut errors);
         }
-        let class = spec.get("ingressClassName");
+        let class = spec.ingress_class_name();
         if class.exists() {
             class.check(names::dns_subdomain, &mut errors);
         }
@@ -65,11 +66,11 @@ impl ObjectStrategy for IngressStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        let balancer = status.get("loadBalancer");
-        for point in balancer.get("ingress").elements() {
-            let address = point.get("ip");
-            let host = point.get("hostname");
+        let status = Ingress(new).status();
+        let balancer = status.load_balancer();
+        for point in balancer.ingress().elements() {
+            let address = point.ip();
+            let host = point.hostname();
             if !address.text().is_empty() {
                 address::check_address(&address, &mut errors);
             }
@@ -83,7 +84,7 @@ impl ObjectStrategy for IngressStrategy {
         let warning = format!(
             "annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead"
         );
-        let has_field = object.get_str(&["spec", "ingressClassName"]).is_some();
+        let has_field = Ingress(object).spec().ingress_class_name().optional_text().is_some();
         class_annotation(object).filter(|_| !has_field).map(|_| warning).into_iter().collect()
     }
 }
@@ -92,17 +93,17 @@ fn class_annotation(object: &Object) -> Option<&str> {
     object.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, value)| value)
 }
 
-fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
-    let host = rule.get("host");
+fn check_rule(rule: &IngressRule<'_, '_>, errors: &mut ErrorList) {
+    let host = rule.host();
     if !host.text().is_empty() {
         check_no_address(&host, errors);
         check_host_name(&host, errors);
     }
-    let http = rule.get("http");
+    let http = rule.http();
     if !http.exists() {
         return;
     }
-    let paths = http.get("paths");
+    let paths = http.paths();
     if paths.is_empty() {
         errors.push(paths.required(""));
     }
@@ -112,7 +113,7 @@ fn check_rule(rule: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a host name, or a wildcard: `*.example.com`.
-fn check_host_name(host: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_host_name(host: &Text<'_, '_>, errors: &mut ErrorList) {
     if host.text().contains('*') {
         host.check(names::wildcard_dns_subdomain, errors);
     } else {
@@ -120,15 +121,15 @@ fn check_host_name(host: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_no_address(host: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_no_address(host: &Text<'_, '_>, errors: &mut ErrorList) {
     if host.text().parse::<IpAddr>().is_ok() {
         errors.push(host.invalid("must be a DNS name, not an IP address"));
     }
 }
 
-fn check_path(rule: &Field<'_, '_>, errors: &mut ErrorList) {
-    let kind = rule.get("pathType");
-    let path = rule.get("path");
+fn check_path(rule: &HTTPIngressPath<'_, '_>, errors: &mut ErrorList) {
+    let kind = rule.path_type();
+    let path = rule.path();
     if !kind.exists() {
         errors.push(kind.required("pathType must be specified"));
         return;
@@ -147,22 +148,22 @@ fn check_path(rule: &Field<'_, '_>, errors: &mut ErrorList) {
             errors.push(path.invalid(format!("cannot end with '{suffix}'")));
         }
     }
-    check_backend(&rule.get("backend"), errors);
+    check_backend(&rule.backend(), errors);
 }
 
-fn check_backend(backend: &Field<'_, '_>, errors: &mut ErrorList) {
-    let resource = backend.get("resource");
-    let service = backend.get("service");
+fn check_backend(backend: &IngressBackend<'_, '_>, errors: &mut ErrorList) {
+    let resource = backend.resource();
+    let service = backend.service();
     let complain = |detail: &str| FieldError::invalid(backend.path(), "", detail);
     match (resource.exists(), service.exists()) {
         (true, true) => errors.push(complain("cannot set both resource and service backends")),
         (false, false) => errors.push(complain("resource or service backend is required")),
         (true, false) => references::check_typed(&resource, errors),
         (false, true) => {
-            service.get("name").check_named(names::dns_label, errors);
-            let port = service.get("port");
-            let name = port.get("name");
-            let number = port.get("number");
+            service.name().check_named(names::dns_label, errors);
+            let port = service.port();
+            let name = port.name();
+            let number = port.number();
             let is_numbered = number.integer().is_some_and(|number| number != 0);
             match (!name.text().is_empty(), is_numbered) {
                 (true, true) => errors.push(complain("cannot set both port name & port number")),

@@ -7,9 +7,10 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::{self, NameRule};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::networking::v1::IPAddress;
 
 use crate::api::core::address;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// Returns the error of a name: it must be an address in canonical form, so that no address has two names.
 fn name_complaint(name: &str) -> Option<String> {
@@ -40,20 +41,20 @@ impl ObjectStrategy for IPAddressStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let base = object.get_str(&["metadata", "generateName"]).unwrap_or_default();
+        let base = IPAddress(object).metadata().generate_name().text();
         for (field, name) in [("generateName", base), ("name", object.name())] {
             if let Some(complaint) = name_complaint(name).filter(|_| !name.is_empty()) {
                 let path = FieldPath::new("metadata").child(field);
                 errors.push(FieldError::invalid(path, name, complaint));
             }
         }
-        let spec = Field::top_level(object, "spec");
-        let parent = spec.get("parentRef");
+        let spec = IPAddress(object).spec();
+        let parent = spec.parent_ref();
         if parent.exists() {
-            parent.get("group").check_if_set(names::dns_subdomain, &mut errors);
-            parent.get("resource").check_named(names::path_segment, &mut errors);
-            parent.get("name").check_named(names::path_segment, &mut errors);
-            parent.get("namespace").check_if_set(names::path_segment, &mut errors);
+            parent.group().check_if_set(names::dns_subdomain, &mut errors);
+            parent.resource().check_named(names::path_segment, &mut errors);
+            parent.name().check_named(names::path_segment, &mut errors);
+            parent.namespace().check_if_set(names::path_segment, &mut errors);
         } else {
             errors.push(parent.required(""));
         }
@@ -62,10 +63,10 @@ impl ObjectStrategy for IPAddressStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let new = Field::top_level(new, "spec");
-        let old = Field::top_level(old, "spec");
-        let new = new.get("parentRef");
-        let old = old.get("parentRef");
+        let new = IPAddress(new).spec();
+        let old = IPAddress(old).spec();
+        let new = new.parent_ref();
+        let old = old.parent_ref();
         if new.value() != old.value() {
             errors.push(new.invalid_as("*<networking.ParentReference>", "field is immutable"));
         }

@@ -4,11 +4,13 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::networking::v1::{
+    IPBlock, NetworkPolicy, NetworkPolicyMut, NetworkPolicyPeer, NetworkPolicyPort,
+};
+use resource_views::{List, Text};
 use serde_json::json;
 
 use crate::api::core::address::{self, Network};
-use crate::support::defaulting;
-use crate::support::field::Field;
 use crate::support::label_selector;
 
 /// Defaults and validation of policy types, peers and ports.
@@ -16,44 +18,55 @@ pub(super) struct NetworkPolicyStrategy;
 
 impl ObjectStrategy for NetworkPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with(&mut object.0, "spec", |spec| {
-            if defaulting::is_empty(spec.get("policyTypes")) {
-                let has_egress = !defaulting::is_empty(spec.get("egress"));
-                let directions = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
-                spec.insert("policyTypes".to_owned(), directions);
-            }
-            defaulting::each(spec, &["ingress", "egress"], |rule| {
-                defaulting::each(rule, &["ports"], |port| defaulting::fill_absent(port, "protocol", "TCP"));
-            });
-        });
+        let Some(mut spec) = NetworkPolicyMut(object).spec().present() else { return };
+        if spec.policy_types().is_empty() {
+            let has_egress = !spec.egress().is_empty();
+            let directions = if has_egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+            spec.policy_types().set_value(directions);
+        }
+        for mut rule in spec.ingress().elements() {
+            rule.ports().elements().for_each(|mut port| port.protocol().or_if_absent("TCP"));
+        }
+        for mut rule in spec.egress().elements() {
+            rule.ports().elements().for_each(|mut port| port.protocol().or_if_absent("TCP"));
+        }
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        label_selector::check(&spec.get("podSelector").view(), &mut errors);
-        for (direction, peers) in [("ingress", "from"), ("egress", "to")] {
-            for rule in spec.get(direction).elements() {
-                for port in rule.get("ports").elements() {
-                    check_port(&port, &mut errors);
-                }
-                for peer in rule.get(peers).elements() {
-                    check_peer(&peer, &mut errors);
-                }
-            }
+        let spec = NetworkPolicy(object).spec();
+        label_selector::check(&spec.pod_selector(), &mut errors);
+        for rule in spec.ingress().elements() {
+            check_rule(&rule.ports(), &rule.from(), &mut errors);
         }
-        check_types(&spec.get("policyTypes"), &mut errors);
+        for rule in spec.egress().elements() {
+            check_rule(&rule.ports(), &rule.to(), &mut errors);
+        }
+        check_types(&spec.policy_types(), &mut errors);
         errors
     }
 }
 
-fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
-    port.get("protocol").check_one_of(&["TCP", "UDP", "SCTP"], errors);
-    let first = port.get("port");
-    let last = port.get("endPort");
-    first.check_port(errors);
+fn check_rule(
+    ports: &List<NetworkPolicyPort<'_, '_>>,
+    peers: &List<NetworkPolicyPeer<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    for port in ports.elements() {
+        check_port(&port, errors);
+    }
+    for peer in peers.elements() {
+        check_peer(&peer, errors);
+    }
+}
+
+fn check_port(port: &NetworkPolicyPort<'_, '_>, errors: &mut ErrorList) {
+    port.protocol().check_one_of(&["TCP", "UDP", "SCTP"], errors);
+    let first = port.port();
+    let last = port.end_port();
+    first.as_integer().check_port(errors);
     if first.exists() && first.integer().is_none() {
-        first.check(names::port_name, errors);
+        first.as_text().check(names::port_name, errors);
     }
     if !last.exists() {
         return;
@@ -74,12 +87,12 @@ fn check_port(port: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
-    let pods = peer.get("podSelector");
-    let namespaces = peer.get("namespaceSelector");
-    let block = peer.get("ipBlock");
-    label_selector::check(&pods.view(), errors);
-    label_selector::check(&namespaces.view(), errors);
+fn check_peer(peer: &NetworkPolicyPeer<'_, '_>, errors: &mut ErrorList) {
+    let pods = peer.pod_selector();
+    let namespaces = peer.namespace_selector();
+    let block = peer.ip_block();
+    label_selector::check(&pods, errors);
+    label_selector::check(&namespaces, errors);
     if block.exists() {
         check_block(&block, errors);
     }
@@ -92,14 +105,14 @@ fn check_peer(peer: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks a network, and the exceptions within it.
-fn check_block(block: &Field<'_, '_>, errors: &mut ErrorList) {
-    let cidr = block.get("cidr");
+fn check_block(block: &IPBlock<'_, '_>, errors: &mut ErrorList) {
+    let cidr = block.cidr();
     if !cidr.check_present(errors) {
         return;
     }
     address::check_network(&cidr, errors);
     let Some(network) = Network::parse(cidr.text()) else { return };
-    for except in block.get("except").elements() {
+    for except in block.except().elements() {
         address::check_network(&except, errors);
         if Network::parse(except.text()).is_some_and(|inner| !network.strictly_contains(inner)) {
             errors.push(except.invalid("must be a strict subset of `cidr`"));
@@ -107,7 +120,7 @@ fn check_block(block: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_types(types: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_types(types: &List<Text<'_, '_>>, errors: &mut ErrorList) {
     const DIRECTIONS: [&str; 2] = ["Ingress", "Egress"];
     if types.len() > DIRECTIONS.len() {
         errors.push(types.invalid("may not specify more than two policyTypes"));

@@ -4,10 +4,11 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
+use resource_views::networking::v1::{ServiceCIDR, ServiceCIDRSpec};
 
 use crate::api::core::address;
 use crate::support::defaulting;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// At most one range for each family; ranges are immutable.
 pub(super) struct ServiceCIDRStrategy;
@@ -19,15 +20,15 @@ impl ObjectStrategy for ServiceCIDRStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check(&Field::top_level(object, "spec"), &mut errors);
+        check(&ServiceCIDR(object).spec(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        let before = Field::top_level(old, "spec");
-        let (ranges, known) = (spec.get("cidrs"), before.get("cidrs"));
+        let spec = ServiceCIDR(new).spec();
+        let before = ServiceCIDR(old).spec();
+        let (ranges, known) = (spec.cidrs(), before.cidrs());
         let is_extended = known.len() == 1 && ranges.len() == 2;
         if ranges.len() != known.len() && !is_extended {
             errors.push(ranges.invalid("field is immutable"));
@@ -44,8 +45,8 @@ impl ObjectStrategy for ServiceCIDRStrategy {
     }
 }
 
-fn check(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    let ranges = spec.get("cidrs");
+fn check(spec: &ServiceCIDRSpec<'_, '_>, errors: &mut ErrorList) {
+    let ranges = spec.cidrs();
     if ranges.is_empty() {
         errors.push(ranges.required("at least one CIDR required"));
         return;

@@ -9,7 +9,7 @@ use resource_views::IntOrString;
 use resource_views::policy::v1::PodDisruptionBudget;
 
 use crate::support::conditions;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::label_selector;
 
 /// Either a minimum or a maximum, not both.
@@ -23,7 +23,7 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let status = PodDisruptionBudget(new).status();
-        conditions::check(&Field::from(*status.conditions()), &mut errors);
+        conditions::check(&status.conditions(), &mut errors);
         for count in [
             status.disruptions_allowed(),
             status.current_healthy(),

@@ -5,9 +5,9 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
+use resource_views::rbac::v1::ClusterRole;
 
 use crate::api::rbac::rules;
-use crate::support::field::Field;
 use crate::support::label_selector;
 
 /// Every rule names verbs, and resources or URLs.
@@ -20,10 +20,10 @@ impl ObjectStrategy for ClusterRoleStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        rules::check_rules(object, false, &mut errors);
-        let aggregation = Field::top_level(object, "aggregationRule");
+        rules::check_rules(&ClusterRole(object).rules(), false, &mut errors);
+        let aggregation = ClusterRole(object).aggregation_rule();
         if aggregation.exists() {
-            let selectors = aggregation.get("clusterRoleSelectors");
+            let selectors = aggregation.cluster_role_selectors();
             if selectors.is_empty() {
                 errors.push(
                     selectors
@@ -32,7 +32,7 @@ impl ObjectStrategy for ClusterRoleStrategy {
             }
             for selector in selectors.elements() {
                 let mut found = ErrorList::default();
-                label_selector::check(&selector.view(), &mut found);
+                label_selector::check(&selector, &mut found);
                 if !found.is_empty() {
                     errors.append(found);
                     errors.push(FieldError::invalid(

@@ -5,6 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
+use resource_views::rbac::v1::Role;
 
 use crate::api::rbac::rules;
 
@@ -18,7 +19,7 @@ impl ObjectStrategy for RoleStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        rules::check_rules(object, true, &mut errors);
+        rules::check_rules(&Role(object).rules(), true, &mut errors);
         errors
     }
 }

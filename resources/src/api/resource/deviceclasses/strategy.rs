@@ -5,9 +5,9 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
+use resource_views::resource::v1::DeviceClass;
 
 use crate::api::resource::{requests, selectors};
-use crate::support::field::Field;
 use crate::support::semantic;
 
 /// Validation of selectors and configurations.
@@ -25,18 +25,17 @@ impl ObjectStrategy for DeviceClassStrategy {
 
 fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
     let mut errors = ErrorList::default();
-    let spec = Field::top_level(object, "spec");
-    selectors::check(&spec.get("selectors"), budget, &mut errors);
-    let configurations = spec.get("config");
-    let is_stored = old.is_some_and(|old| {
-        semantic::equal(configurations.value(), Field::top_level(old, "spec").get("config").value())
-    });
+    let spec = DeviceClass(object).spec();
+    selectors::check(&spec.selectors(), budget, &mut errors);
+    let configurations = spec.config();
+    let is_stored = old
+        .is_some_and(|old| semantic::equal(configurations.value(), DeviceClass(old).spec().config().value()));
     if configurations.check_count(requests::MAX_CONFIGURATIONS, &mut errors) {
         for configuration in configurations.elements() {
             requests::check_configuration(&configuration, is_stored, &mut errors);
         }
     }
-    let extended = spec.get("extendedResourceName");
+    let extended = spec.extended_resource_name();
     if extended.exists() && !is_extended_resource(extended.text()) {
         errors.push(extended.invalid("must be a valid extended resource name"));
     }

@@ -4,9 +4,9 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{Object, time};
 use registry_core::resource::ObjectStrategy;
+use resource_views::resource::v1alpha3::{DeviceTaintRule, DeviceTaintRuleSpec};
 
 use crate::api::resource::{names as device_names, taints};
-use crate::support::field::Field;
 use crate::support::{conditions, defaulting};
 
 /// Maximum number of conditions.
@@ -36,15 +36,15 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check(&Field::top_level(object, "spec"), None, &mut errors);
+        check(&DeviceTaintRule(object).spec(), None, &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let before = Field::top_level(old, "spec");
-        let taint = before.get("taint");
-        check(&Field::top_level(new, "spec"), Some(taint.get("effect").text()), &mut errors);
+        let before = DeviceTaintRule(old).spec();
+        let taint = before.taint();
+        check(&DeviceTaintRule(new).spec(), Some(taint.effect().text()), &mut errors);
         errors
     }
 
@@ -54,8 +54,8 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        let stated = status.get("conditions");
+        let status = DeviceTaintRule(new).status();
+        let stated = status.conditions();
         conditions::check(&stated, &mut errors);
         stated.check_count(MAX_CONDITIONS, &mut errors);
         errors
@@ -63,19 +63,19 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
 }
 
 /// Checks a rule. The effect that it had before an update is tolerated.
-fn check(spec: &Field<'_, '_>, known_effect: Option<&str>, errors: &mut ErrorList) {
-    let selector = spec.get("deviceSelector");
-    let driver = selector.get("driver");
+fn check(spec: &DeviceTaintRuleSpec<'_, '_>, known_effect: Option<&str>, errors: &mut ErrorList) {
+    let selector = spec.device_selector();
+    let driver = selector.driver();
     if driver.exists() {
         device_names::check_driver(&driver, errors);
     }
-    let pool = selector.get("pool");
+    let pool = selector.pool();
     if pool.exists() {
         device_names::check_pool(&pool, errors);
     }
-    let device = selector.get("device");
+    let device = selector.device();
     if device.exists() {
         device.check(names::dns_label, errors);
     }
-    taints::check_taint(&spec.get("taint"), known_effect, errors);
+    taints::check_taint(&spec.taint().into(), known_effect, errors);
 }

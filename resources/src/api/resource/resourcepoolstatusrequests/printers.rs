@@ -2,6 +2,7 @@
 
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
+use resource_views::resource::v1alpha3::ResourcePoolStatusRequest;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -45,7 +46,7 @@ fn outcome_is(object: &Object, wanted: &str) -> bool {
 
 /// Whether there are numbers to show.
 fn has_numbers(object: &Object) -> bool {
-    object.get(&["status"]).is_some_and(|status| !status.is_null()) && !outcome_is(object, "Failed")
+    ResourcePoolStatusRequest(object).status().exists() && !outcome_is(object, "Failed")
 }
 
 /// Returns the sum of a number of all pools.

@@ -4,9 +4,13 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Text;
+use resource_views::resource::v1alpha3::{
+    PoolStatus, ResourcePoolStatusRequest, ResourcePoolStatusRequestSpec, ResourcePoolStatusRequestStatus,
+};
 
 use crate::api::resource::names as device_names;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::{conditions, defaulting};
 
 /// The number of pools that are reported unless the request says another one.
@@ -18,9 +22,6 @@ const MAX_CONDITIONS: usize = 10;
 /// Maximum length of the reason why a pool cannot be counted, in bytes.
 const MAX_ERROR_BYTES: usize = 256;
 
-/// The numbers of a pool that must not be negative.
-const COUNTS: [&str; 4] = ["totalDevices", "allocatedDevices", "availableDevices", "unavailableDevices"];
-
 /// A request is immutable, and answered once.
 pub(super) struct ResourcePoolStatusRequestStrategy;
 
@@ -31,14 +32,14 @@ impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_request(&Field::top_level(object, "spec"), &mut errors);
+        check_request(&ResourcePoolStatusRequest(object).spec(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        let before = Field::top_level(old, "spec");
+        let spec = ResourcePoolStatusRequest(new).spec();
+        let before = ResourcePoolStatusRequest(old).spec();
         spec.check_immutable_as("<v1alpha3.ResourcePoolStatusRequestSpec>", &before, &mut errors);
         errors
     }
@@ -49,8 +50,8 @@ impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = Field::top_level(new, "status");
-        let before = Field::top_level(old, "status");
+        let status = ResourcePoolStatusRequest(new).status();
+        let before = ResourcePoolStatusRequest(old).status();
         if before.exists() {
             status.check_immutable_as("<resource.ResourcePoolStatusRequestStatus>", &before, &mut errors);
         } else if status.exists() {
@@ -60,13 +61,13 @@ impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
     }
 }
 
-fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    check_driver(&spec.get("driver"), errors);
-    let pool = spec.get("poolName");
+fn check_request(spec: &ResourcePoolStatusRequestSpec<'_, '_>, errors: &mut ErrorList) {
+    check_driver(&spec.driver(), errors);
+    let pool = spec.pool_name();
     if pool.exists() {
         device_names::check_pool(&pool, errors);
     }
-    let limit = spec.get("limit");
+    let limit = spec.limit();
     if limit.number() > MAX_POOLS {
         errors.push(limit.invalid(format!("must be less than or equal to {MAX_POOLS}")));
     }
@@ -76,7 +77,7 @@ fn check_request(spec: &Field<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the name of a driver, which is not bounded here as it is in other kinds.
-fn check_driver(driver: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_driver(driver: &Text<'_, '_>, errors: &mut ErrorList) {
     if driver.check_present(errors) {
         for complaint in names::dns_subdomain(&driver.text().to_lowercase()) {
             errors.push(driver.invalid(complaint));
@@ -84,16 +85,16 @@ fn check_driver(driver: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
-    let stated = status.get("conditions");
+fn check_status(status: &ResourcePoolStatusRequestStatus<'_, '_>, errors: &mut ErrorList) {
+    let stated = status.conditions();
     conditions::check(&stated, errors);
     stated.check_count(MAX_CONDITIONS, errors);
-    let count = status.get("poolCount");
+    let count = status.pool_count();
     match count.integer() {
         None => errors.push(count.required("")),
         Some(_) => count.check_not_negative(errors),
     }
-    let pools = status.get("pools");
+    let pools = status.pools();
     if pools.check_count(usize::try_from(MAX_POOLS).unwrap_or(usize::MAX), errors) {
         for pool in pools.elements() {
             check_pool(&pool, errors);
@@ -101,21 +102,23 @@ fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-fn check_pool(pool: &Field<'_, '_>, errors: &mut ErrorList) {
-    check_driver(&pool.get("driver"), errors);
-    device_names::check_pool(&pool.get("poolName"), errors);
-    let generation = pool.get("generation");
+fn check_pool(pool: &PoolStatus<'_, '_>, errors: &mut ErrorList) {
+    check_driver(&pool.driver(), errors);
+    device_names::check_pool(&pool.pool_name(), errors);
+    let generation = pool.generation();
     match generation.number() {
         0 => errors.push(generation.required("")),
         _ => generation.check_not_negative(errors),
     }
-    let slices = pool.get("resourceSliceCount");
+    let slices = pool.resource_slice_count();
     if slices.integer().is_some_and(|slices| slices < 1) {
         errors.push(slices.invalid("must be greater than or equal to 1"));
     }
-    for field in COUNTS {
-        pool.get(field).check_not_negative(errors);
+    for count in
+        [pool.total_devices(), pool.allocated_devices(), pool.available_devices(), pool.unavailable_devices()]
+    {
+        count.check_not_negative(errors);
     }
-    pool.get("nodeName").check_if_present(names::dns_subdomain, errors);
-    pool.get("validationError").check_length(MAX_ERROR_BYTES, errors);
+    pool.node_name().check_if_present(names::dns_subdomain, errors);
+    pool.validation_error().check_length(MAX_ERROR_BYTES, errors);
 }

@@ -4,12 +4,12 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object, time};
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
+use resource_views::resource::v1::{Device, ResourceSlice, ResourceSliceMut, ResourceSliceSpec};
 
 use crate::api::core::node_selector;
 use crate::api::resource::{devices, names as device_names};
-use crate::support::defaulting::{self, Fields};
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::defaulting;
+use crate::support::field::ShownAsGo as _;
 
 const ONE_PLACE: &str =
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
@@ -42,18 +42,18 @@ impl ObjectStrategy for ResourceSliceStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(&Field::top_level(object, "spec"), None, &mut errors);
+        check_spec(&ResourceSlice(object).spec(), None, &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(&Field::top_level(new, "spec"), Some(&Field::top_level(old, "spec")), &mut errors);
+        check_spec(&ResourceSlice(new).spec(), Some(&ResourceSlice(old).spec()), &mut errors);
         errors
     }
 
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let driver = object.get_str(&["spec", "driver"]).unwrap_or_default();
+        let driver = ResourceSlice(object).spec().driver().text();
         if driver.to_lowercase() == driver {
             return Vec::new();
         }
@@ -68,66 +68,68 @@ impl ObjectStrategy for ResourceSliceStrategy {
 
 // === fields of features that are off ===
 
-/// The attributes of several values, which are an alpha feature.
-const LISTS: [&str; 4] = ["bools", "ints", "strings", "versions"];
-/// The node's own resources that a device stands for, which are an alpha feature.
-const MAPPINGS: &str = "nodeAllocatableResourceMappings";
-
 fn drop_disabled_fields(object: &mut Object, old: Option<&Object>) {
-    let uses = |test: &dyn Fn(&Value) -> bool| {
-        let devices = old.and_then(|old| old.get(&["spec", "devices"])).and_then(Value::as_array);
-        devices.into_iter().flatten().any(test)
+    let before = old.map(|old| ResourceSlice(old).spec());
+    let devices = before.as_ref().map(ResourceSliceSpec::devices);
+    let has_lists = |device: Device<'_, '_>| {
+        device.attributes().entries().any(|(_, attribute)| {
+            attribute.bools().exists()
+                || attribute.ints().exists()
+                || attribute.strings().exists()
+                || attribute.versions().exists()
+        })
     };
-    let keeps_lists = uses(&|device| {
-        let attributes = device.get("attributes").and_then(Value::as_object).into_iter().flatten();
-        attributes.into_iter().any(|(_, attribute)| LISTS.iter().any(|list| attribute.get(list).is_some()))
-    });
-    let keeps_mappings = uses(&|device| device.get(MAPPINGS).is_some());
-    let drop = |device: &mut Fields| {
+    let has_mappings = |device: Device<'_, '_>| device.node_allocatable_resource_mappings().exists();
+    let keeps_lists = devices.is_some_and(|devices| devices.elements().any(has_lists));
+    let keeps_mappings = devices.is_some_and(|devices| devices.elements().any(has_mappings));
+    let Some(mut spec) = ResourceSliceMut(object).spec().present() else { return };
+    for mut device in spec.devices().elements() {
         if !keeps_mappings {
-            device.remove(MAPPINGS);
+            device.node_allocatable_resource_mappings().remove();
         }
-        let attributes = device.get_mut("attributes").and_then(Value::as_object_mut);
-        for attribute in attributes.into_iter().flat_map(Fields::values_mut).filter(|_| !keeps_lists) {
-            if let Some(attribute) = attribute.as_object_mut() {
-                attribute.retain(|name, _| !LISTS.contains(&name.as_str()));
-            }
+        for mut attribute in device.attributes().values().filter(|_| !keeps_lists) {
+            attribute.bools().remove();
+            attribute.ints().remove();
+            attribute.strings().remove();
+            attribute.versions().remove();
         }
-    };
-    defaulting::with_at(object, &["spec"], |spec| defaulting::each(spec, &["devices"], drop));
+    }
 }
 
 // === validation ===
 
-fn check_spec(spec: &Field<'_, '_>, old: Option<&Field<'_, '_>>, errors: &mut ErrorList) {
-    let driver = spec.get("driver");
+fn check_spec(
+    spec: &ResourceSliceSpec<'_, '_>,
+    old: Option<&ResourceSliceSpec<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    let driver = spec.driver();
     device_names::check_driver(&driver, errors);
-    let pool = spec.get("pool");
-    device_names::check_pool(&pool.get("name"), errors);
-    pool.get("resourceSliceCount").check_positive(errors);
-    let generation = pool.get("generation");
+    let pool = spec.pool();
+    device_names::check_pool(&pool.name(), errors);
+    pool.resource_slice_count().check_positive(errors);
+    let generation = pool.generation();
     if generation.number() < 0 {
         errors.push(generation.invalid("must be greater than or equal to zero"));
     }
     if let Some(old) = old {
-        pool.get("name").check_immutable(&old.get("pool").get("name"), errors);
-        for field in ["driver", "nodeName"] {
-            spec.get(field).check_immutable(&old.get(field), errors);
-        }
+        pool.name().check_immutable(&old.pool().name(), errors);
+        driver.check_immutable(&old.driver(), errors);
+        spec.node_name().check_immutable(&old.node_name(), errors);
     }
     check_place(spec, errors);
-    if spec.get("sharedCounters").exists() && spec.get("devices").exists() {
+    if spec.shared_counters().exists() && spec.devices().exists() {
         let detail = "only one of `sharedCounters` or `devices` is allowed";
         errors.push(FieldError::invalid(spec.path(), "", detail));
     }
     devices::check(spec, old, errors);
-    devices::check_shared_counters(&spec.get("sharedCounters"), errors);
+    devices::check_shared_counters(&spec.shared_counters(), errors);
 }
 
 /// Checks which nodes have the devices.
-fn check_place(spec: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_place(spec: &ResourceSliceSpec<'_, '_>, errors: &mut ErrorList) {
     let mut set = Vec::new();
-    let name = spec.get("nodeName");
+    let name = spec.node_name();
     if name.exists() {
         if name.text().is_empty() {
             errors.push(name.invalid("must be either unset or set to a non-empty string"));
@@ -136,20 +138,20 @@ fn check_place(spec: &Field<'_, '_>, errors: &mut ErrorList) {
             name.check(names::dns_subdomain, errors);
         }
     }
-    let selector = spec.get("nodeSelector");
+    let selector = spec.node_selector();
     if selector.exists() {
         set.push("`nodeSelector`");
-        node_selector::check(&selector.view(), errors);
-        let terms = selector.get("nodeSelectorTerms");
+        node_selector::check(&selector, errors);
+        let terms = selector.node_selector_terms();
         if terms.len() != 1 {
             errors.push(
                 terms.invalid_as("[<core.NodeSelectorTerm>", "must have exactly one node selector term"),
             );
         }
     }
-    for (field, shown) in [("allNodes", "`allNodes`"), ("perDeviceNodeSelection", "`perDeviceNodeSelection`")]
+    for (field, shown) in
+        [(spec.all_nodes(), "`allNodes`"), (spec.per_device_node_selection(), "`perDeviceNodeSelection`")]
     {
-        let field = spec.get(field);
         if field.is_true() {
             set.push(shown);
         } else if field.exists() {

@@ -4,15 +4,17 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
+use resource_views::scheduling::v1alpha2::{
+    PodGroup, PodGroupMut, PodGroupResourceClaim, PodGroupResourceClaimStatus, PodGroupTemplate,
+    PodGroupTemplateMut, PodGroupTemplateReference,
+};
+use resource_views::{List, Typed as _};
 
 use crate::api::scheduling::pod_group;
-use crate::support::field::Field;
 use crate::support::{conditions, defaulting};
 
 /// Maximum number of claims.
 const MAX_CLAIMS: usize = 4;
-const DISRUPTION_MODE: [&str; 2] = ["spec", "disruptionMode"];
 /// The mode of every group while the preemption of groups is off.
 const DEFAULT_MODE: &str = "Pod";
 
@@ -21,35 +23,46 @@ pub(super) struct PodGroupStrategy;
 
 impl ObjectStrategy for PodGroupStrategy {
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        defaulting::with_at(object, &["spec"], |spec| pod_group::drop_disabled_fields(spec, None));
+        let mut spec = PodGroupMut(object).spec().or_new();
+        pod_group::drop_disabled_fields(PodGroupTemplateMut(spec.0), None);
         // The mode is a field of a feature that is off, and has a default that every reader sees.
-        object.set(&DISRUPTION_MODE, DEFAULT_MODE.into());
+        spec.disruption_mode().set(DEFAULT_MODE);
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        let before = old.get(&["spec"]);
-        defaulting::with_at(new, &["spec"], |spec| pod_group::drop_disabled_fields(spec, before));
+        let before = PodGroupTemplate::typed(*PodGroup(old).spec());
+        PodGroupMut(new).spec().edit(|spec| {
+            pod_group::drop_disabled_fields(PodGroupTemplateMut(spec.0), Some(&before));
+        });
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        check_template(&spec.get("podGroupTemplateRef"), &mut errors);
-        pod_group::check_policy(&spec.get("schedulingPolicy"), &mut errors);
+        let spec = PodGroup(object).spec();
+        check_template(&spec.pod_group_template_ref(), &mut errors);
+        pod_group::check_policy(&spec.scheduling_policy(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        let before = Field::top_level(old, "spec");
-        for field in ["podGroupTemplateRef", "schedulingPolicy", "resourceClaims"] {
-            pod_group::check_immutable(&spec.get(field), &before.get(field), &mut errors);
+        let spec = PodGroup(new).spec();
+        let before = PodGroup(old).spec();
+        for (field, before) in [
+            (*spec.pod_group_template_ref(), *before.pod_group_template_ref()),
+            (*spec.scheduling_policy(), *before.scheduling_policy()),
+            (*spec.resource_claims(), *before.resource_claims()),
+        ] {
+            pod_group::check_immutable(&field, &before, &mut errors);
         }
-        for field in ["schedulingConstraints", "disruptionMode", "priorityClassName", "priority"] {
-            let changed = spec.get(field);
-            if changed.exists() && changed.value() != before.get(field).value() {
-                errors.push(changed.forbidden(""));
+        for (field, before) in [
+            (*spec.scheduling_constraints(), *before.scheduling_constraints()),
+            (*spec.disruption_mode(), *before.disruption_mode()),
+            (*spec.priority_class_name(), *before.priority_class_name()),
+            (*spec.priority(), *before.priority()),
+        ] {
+            if field.exists() && field.value() != before.value() {
+                errors.push(field.forbidden(""));
             }
         }
         errors
@@ -57,54 +70,54 @@ impl ObjectStrategy for PodGroupStrategy {
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         defaulting::keep_metadata(new, old);
-        if defaulting::is_empty(old.get(&["spec", "resourceClaims"])) {
-            new.remove(&["status", "resourceClaimStatuses"]);
+        if PodGroup(old).spec().resource_claims().is_empty() {
+            PodGroupMut(new).status().edit(|mut status| drop(status.resource_claim_statuses().remove()));
         }
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        let status = Field::top_level(new, "status");
-        conditions::check(&status.get("conditions"), &mut errors);
-        let claims = spec.get("resourceClaims");
-        let statuses = status.get("resourceClaimStatuses");
+        let spec = PodGroup(new).spec();
+        let status = PodGroup(new).status();
+        conditions::check(&status.conditions(), &mut errors);
+        let claims = spec.resource_claims();
+        let statuses = status.resource_claim_statuses();
         check_claim_statuses(&statuses, &claims, &mut errors);
         errors
     }
 }
 
 /// Checks the reference to a template of a Workload.
-fn check_template(template: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_template(template: &PodGroupTemplateReference<'_, '_>, errors: &mut ErrorList) {
     if !template.exists() {
         return;
     }
-    let workload = template.get("workload");
+    let workload = template.workload();
     if !workload.exists() {
         errors.push(FieldError::invalid(template.path(), "", "must specify one of: `workload`"));
         return;
     }
-    workload.get("workloadName").check_named(names::dns_subdomain, errors);
-    workload.get("podGroupTemplateName").check_named(names::dns_label, errors);
+    workload.workload_name().check_named(names::dns_subdomain, errors);
+    workload.pod_group_template_name().check_named(names::dns_label, errors);
 }
 
 /// Checks that each status is that of a claim of the group.
-fn check_claim_statuses(statuses: &Field<'_, '_>, claims: &Field<'_, '_>, errors: &mut ErrorList) {
-    let name = |value: Option<&Value>| {
-        value.and_then(|value| value.get("name")?.as_str()).unwrap_or_default().to_owned()
-    };
+fn check_claim_statuses(
+    statuses: &List<PodGroupResourceClaimStatus<'_, '_>>,
+    claims: &List<PodGroupResourceClaim<'_, '_>>,
+    errors: &mut ErrorList,
+) {
     for status in statuses.elements() {
-        let wanted = name(status.value());
-        if !claims.elements().any(|claim| name(claim.value()) == wanted) {
+        if !claims.elements().any(|claim| claim.name().text() == status.name().text()) {
             let detail = "must match the name of an entry in `spec.resourceClaims`";
-            errors.push(status.get("name").invalid_text(detail));
+            errors.push(status.name().invalid_text(detail));
         }
     }
     if !statuses.check_count(MAX_CLAIMS, errors) {
         return;
     }
-    statuses.check_unique(|status| name(status.value()), |field| field.duplicate(), errors);
+    statuses.check_unique(|status| status.name().text(), |field| field.duplicate(), errors);
     for status in statuses.elements() {
-        status.get("resourceClaimName").check_if_present(names::dns_subdomain, errors);
+        status.resource_claim_name().check_if_present(names::dns_subdomain, errors);
     }
 }

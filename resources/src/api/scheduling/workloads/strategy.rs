@@ -4,10 +4,10 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
-use serde_json::Value;
+use resource_views::List;
+use resource_views::scheduling::v1alpha2::{PodGroupTemplate, Workload, WorkloadMut, WorkloadSpec};
 
 use crate::api::scheduling::pod_group;
-use crate::support::field::Field;
 
 /// Maximum number of templates.
 const MAX_TEMPLATES: usize = 8;
@@ -26,42 +26,39 @@ impl ObjectStrategy for WorkloadStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        let controller = spec.get("controllerRef");
+        let spec = Workload(object).spec();
+        let controller = spec.controller_ref();
         if controller.exists() {
-            controller.get("apiGroup").check_if_set(names::dns_subdomain, &mut errors);
-            controller.get("kind").check_named(names::path_segment, &mut errors);
-            controller.get("name").check_named(names::path_segment, &mut errors);
+            controller.api_group().check_if_set(names::dns_subdomain, &mut errors);
+            controller.kind().check_named(names::path_segment, &mut errors);
+            controller.name().check_named(names::path_segment, &mut errors);
         }
-        check_templates(&spec.get("podGroupTemplates"), &mut errors);
+        check_templates(&spec.pod_group_templates(), &mut errors);
         errors
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(new, "spec");
-        let before = Field::top_level(old, "spec");
-        for field in ["controllerRef", "podGroupTemplates"] {
-            pod_group::check_immutable(&spec.get(field), &before.get(field), &mut errors);
-        }
+        let spec = Workload(new).spec();
+        let before = Workload(old).spec();
+        pod_group::check_immutable(&spec.controller_ref(), &before.controller_ref(), &mut errors);
+        pod_group::check_immutable(&spec.pod_group_templates(), &before.pod_group_templates(), &mut errors);
         errors
     }
 }
 
 /// Drops the fields of features that are off, in templates that did not use them before.
 fn drop_disabled_fields(object: &mut Object, old: Option<&Object>) {
-    let path = ["spec", "podGroupTemplates"];
-    let known = old.and_then(|old| old.get(&path)).and_then(Value::as_array).cloned().unwrap_or_default();
-    let Some(Value::Array(mut templates)) = object.remove(&path) else { return };
-    for (index, template) in templates.iter_mut().enumerate() {
-        if let Value::Object(template) = template {
-            pod_group::drop_disabled_fields(template, known.get(index));
-        }
+    let before = old.map(|old| Workload(old).spec());
+    let before = before.as_ref().map(WorkloadSpec::pod_group_templates);
+    let mut known = before.iter().flat_map(List::elements);
+    let Some(mut spec) = WorkloadMut(object).spec().present() else { return };
+    for template in spec.pod_group_templates().elements() {
+        pod_group::drop_disabled_fields(template, known.next().as_ref());
     }
-    object.set(&path, templates.into());
 }
 
-fn check_templates(templates: &Field<'_, '_>, errors: &mut ErrorList) {
+fn check_templates(templates: &List<PodGroupTemplate<'_, '_>>, errors: &mut ErrorList) {
     if templates.is_empty() {
         errors.push(templates.required(""));
         return;
@@ -69,13 +66,9 @@ fn check_templates(templates: &Field<'_, '_>, errors: &mut ErrorList) {
     if !templates.check_count(MAX_TEMPLATES, errors) {
         return;
     }
-    templates.check_unique(
-        |template| template.get("name").text().to_owned(),
-        |field| field.duplicate(),
-        errors,
-    );
+    templates.check_unique(|template| template.name().text(), |field| field.duplicate(), errors);
     for template in templates.elements() {
-        template.get("name").check_named(names::dns_label, errors);
-        pod_group::check_policy(&template.get("schedulingPolicy"), errors);
+        template.name().check_named(names::dns_label, errors);
+        pod_group::check_policy(&template.scheduling_policy(), errors);
     }
 }

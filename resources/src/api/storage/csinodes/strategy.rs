@@ -9,8 +9,7 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::storage::v1::{CSINode, CSINodeDriver};
 use serde_json::Value;
 
-use crate::api::core::persistentvolumes::sources;
-use crate::support::field::Field;
+use crate::api::core::pod_spec::validation::check_driver_name;
 use crate::support::go_text;
 use crate::support::semantic;
 
@@ -61,7 +60,7 @@ impl ObjectStrategy for CSINodeStrategy {
 }
 
 fn check_driver(driver: &CSINodeDriver<'_, '_>, errors: &mut ErrorList) {
-    sources::check_driver_name(&Field::from(*driver.name()), errors);
+    check_driver_name(&driver.name(), errors);
     let node = driver.node_id();
     node.check_present(errors);
     if node.text().len() > MAX_NODE_ID_BYTES {

@@ -12,7 +12,6 @@ use resource_views::storage::v1::{StorageClass, StorageClassMut};
 
 use crate::api::core::node_selector;
 use crate::api::storage::parameters;
-use crate::support::field::Field;
 
 /// Maximum number of errors about terms that are the same: each is reported for every other one.
 const MAX_DUPLICATES: usize = 1_000;
@@ -28,8 +27,8 @@ impl ObjectStrategy for StorageClassStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        parameters::check_provisioner(&Field::from(*StorageClass(object).provisioner()), &mut errors);
-        parameters::check(&Field::from(*StorageClass(object).parameters()), false, &mut errors);
+        parameters::check_provisioner(&StorageClass(object).provisioner(), &mut errors);
+        parameters::check(&StorageClass(object).parameters(), false, &mut errors);
         let policy = StorageClass(object).reclaim_policy();
         if !policy.text().is_empty() {
             policy.check_one_of(&["Delete", "Retain"], &mut errors);

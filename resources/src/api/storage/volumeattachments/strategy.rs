@@ -5,10 +5,14 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::storage::v1::{
+    VolumeAttachment, VolumeAttachmentMut, VolumeAttachmentSpec, VolumeAttachmentStatus,
+};
 
 use crate::api::core::persistentvolumes::{sources, spec};
+use crate::api::core::pod_spec::validation::check_driver_name;
 use crate::support::defaulting;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 
 /// Maximum size of the metadata of an attachment, in bytes.
 const MAX_METADATA_BYTES: usize = 256 << 10;
@@ -27,7 +31,9 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        defaulting::with_at(object, &["spec", "source", "inlineVolumeSpec"], sources::apply_defaults);
+        VolumeAttachmentMut(object).spec().edit(|mut spec| {
+            spec.source().edit(|mut source| source.inline_volume_spec().edit(sources::apply_defaults));
+        });
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
@@ -36,9 +42,9 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        check_spec(&Field::top_level(object, "spec"), &mut errors);
-        check_status(&Field::top_level(object, "status"), &mut errors);
-        let name = object.get_str(&["spec", "source", "persistentVolumeName"]);
+        check_spec(&VolumeAttachment(object).spec(), &mut errors);
+        check_status(&VolumeAttachment(object).status(), &mut errors);
+        let name = VolumeAttachment(object).spec().source().persistent_volume_name().optional_text();
         for complaint in name.map(names::dns_subdomain).unwrap_or_default() {
             // The path is one name with dots.
             let path = FieldPath::new("spec.source.persistentVolumeName");
@@ -49,8 +55,8 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let before = Field::top_level(old, "spec");
-        Field::top_level(new, "spec").check_immutable_as(
+        let before = VolumeAttachment(old).spec();
+        VolumeAttachment(new).spec().check_immutable_as(
             "<storage.VolumeAttachmentSpec>",
             &before,
             &mut errors,
@@ -63,11 +69,11 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
     }
 }
 
-fn check_spec(spec: &Field<'_, '_>, errors: &mut ErrorList) {
-    sources::check_driver_name(&spec.get("attacher"), errors);
-    let source = spec.get("source");
-    let name = source.get("persistentVolumeName");
-    let inline = source.get("inlineVolumeSpec");
+fn check_spec(spec: &VolumeAttachmentSpec<'_, '_>, errors: &mut ErrorList) {
+    check_driver_name(&spec.attacher(), errors);
+    let source = spec.source();
+    let name = source.persistent_volume_name();
+    let inline = source.inline_volume_spec();
     match (inline.exists(), name.exists()) {
         (false, false) => errors.push(source.required(ONE_SOURCE)),
         (true, true) => errors.push(source.forbidden(ONE_SOURCE)),
@@ -78,22 +84,21 @@ fn check_spec(spec: &Field<'_, '_>, errors: &mut ErrorList) {
         }
         (true, false) => spec::check_inline(&inline, errors),
     }
-    spec.get("nodeName").check(names::dns_subdomain, errors);
+    spec.node_name().check(names::dns_subdomain, errors);
 }
 
-fn check_status(status: &Field<'_, '_>, errors: &mut ErrorList) {
-    let metadata = status.get("attachmentMetadata");
+fn check_status(status: &VolumeAttachmentStatus<'_, '_>, errors: &mut ErrorList) {
+    let metadata = status.attachment_metadata();
     let bytes: usize = metadata.texts().map(|(key, value)| key.len() + value.len()).sum();
     if bytes > MAX_METADATA_BYTES {
         errors.push(FieldError::too_long(metadata.path(), MAX_METADATA_BYTES));
     }
-    for failure in ["attachError", "detachError"] {
-        let failure = status.get(failure);
-        let message = failure.get("message");
+    for failure in [status.attach_error(), status.detach_error()] {
+        let message = failure.message();
         if message.text().len() > MAX_MESSAGE_BYTES {
             // The message of the error names the limit of the metadata.
             errors.push(FieldError::too_long(message.path(), MAX_METADATA_BYTES));
         }
-        failure.get("errorCode").check_between(0, i64::from(i32::MAX), errors);
+        failure.error_code().check_between(0, i64::from(i32::MAX), errors);
     }
 }

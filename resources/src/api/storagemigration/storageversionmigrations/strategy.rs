@@ -4,9 +4,11 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
+use resource_views::Text;
+use resource_views::storagemigration::v1beta1::StorageVersionMigration;
 
 use crate::support::defaulting;
-use crate::support::field::{Field, ShownAsGo as _};
+use crate::support::field::ShownAsGo as _;
 use crate::support::{conditions, printers};
 
 /// The resource is immutable; a migration ends once.
@@ -15,15 +17,15 @@ pub(super) struct StorageVersionMigrationStrategy;
 impl ObjectStrategy for StorageVersionMigrationStrategy {
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let spec = Field::top_level(object, "spec");
-        let wanted = spec.get("resource");
-        let resource = wanted.get("resource");
+        let spec = StorageVersionMigration(object).spec();
+        let wanted = spec.resource();
+        let resource = wanted.resource();
         if resource.text().is_empty() {
             errors.push(resource.required("resource is required to be set"));
         } else {
             check_joined(&resource, names::dns_1035_label, &mut errors);
         }
-        let group = wanted.get("group");
+        let group = wanted.group();
         if !group.text().is_empty() {
             check_joined(&group, names::dns_subdomain, &mut errors);
         }
@@ -32,8 +34,8 @@ impl ObjectStrategy for StorageVersionMigrationStrategy {
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = self.validate(context, new);
-        let before = Field::top_level(old, "spec");
-        let spec = Field::top_level(new, "spec");
+        let before = StorageVersionMigration(old).spec();
+        let spec = StorageVersionMigration(new).spec();
         spec.check_immutable_as("<storagemigration.StorageVersionMigrationSpec>", &before, &mut errors);
         errors
     }
@@ -48,7 +50,7 @@ impl ObjectStrategy for StorageVersionMigrationStrategy {
 }
 
 /// Adds one error for all complaints of a rule.
-fn check_joined(field: &Field<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &mut ErrorList) {
+fn check_joined(field: &Text<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &mut ErrorList) {
     let complaints = rule(field.text());
     if !complaints.is_empty() {
         errors.push(field.invalid(complaints.join(",")));
@@ -57,15 +59,15 @@ fn check_joined(field: &Field<'_, '_>, rule: fn(&str) -> Vec<String>, errors: &m
 
 fn check_status(new: &Object, old: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let status = Field::top_level(new, "status");
-    let before = Field::top_level(old, "status");
-    let version = status.get("resourceVersion");
-    let known = before.get("resourceVersion");
+    let status = StorageVersionMigration(new).status();
+    let before = StorageVersionMigration(old).status();
+    let version = status.resource_version();
+    let known = before.resource_version();
     if !version.text().is_empty() && !is_resource_version(version.text()) {
         let detail = format!("resource version is not well formed: {}", version.text());
         errors.push(version.invalid(detail));
     }
-    let stated = status.get("conditions");
+    let stated = status.conditions();
     conditions::check(&stated, &mut errors);
     if !known.text().is_empty() && known.text() != version.text() {
         errors.push(version.invalid_text("field is immutable"));

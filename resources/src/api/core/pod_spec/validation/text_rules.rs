@@ -72,7 +72,7 @@ pub(super) fn caseless_subdomain(name: &str) -> Vec<String> {
 }
 
 /// A path without `..`.
-pub(super) fn path_without_backsteps(path: &str) -> Vec<String> {
+pub(in crate::api::core) fn path_without_backsteps(path: &str) -> Vec<String> {
     if path.split('/').any(|step| step == "..") {
         return vec!["must not contain '..'".to_owned()];
     }

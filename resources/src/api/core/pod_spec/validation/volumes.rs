@@ -1,10 +1,10 @@
 //! Volumes of a pod spec.
 
 pub(super) mod claim_template;
-mod devices;
-mod files;
+pub(in crate::api::core) mod devices;
+pub(in crate::api::core) mod files;
 mod projected;
-mod shares;
+pub(crate) mod shares;
 
 use std::collections::{HashMap, HashSet};
 
@@ -101,7 +101,9 @@ fn check_source(volume: &Volume<'_, '_>, pod: Option<&str>, options: &Options, e
     // Misspelt in Kubernetes.
     sources.check_shown_as("downwarAPI", volume.downward_api(), files::check_downward_api);
     sources.check(volume.fc(), devices::check_fibre_channel);
-    sources.check(volume.flex_volume(), shares::check_flex);
+    sources.check(volume.flex_volume(), |source, errors| {
+        shares::check_flex(&source.driver(), &source.options(), errors);
+    });
     sources.check(volume.config_map(), files::check_config_map);
     sources.check(volume.azure_file(), shares::check_azure_file);
     sources.check(volume.vsphere_volume(), devices::check_vsphere);

@@ -9,6 +9,7 @@ use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection};
+use resource_views::core::v1::Pod;
 use serde_json::Value;
 
 use crate::api::core::pods::Pods;
@@ -51,7 +52,7 @@ impl ConnectRules for PodProxy {
             "" => first_port(&pod),
             port => Some(port_number(port)?),
         };
-        let host = pod.get_str(&["status", "podIP"]).unwrap_or_default();
+        let host = Pod(&pod).status().pod_ip().text();
         if host.is_empty() {
             return Err(not_allowed());
         }
@@ -61,7 +62,7 @@ impl ConnectRules for PodProxy {
 
 /// Returns the first port that a container declares.
 fn first_port(pod: &Object) -> Option<u16> {
-    let containers = pod.get(&["spec", "containers"]).and_then(Value::as_array).into_iter().flatten();
+    let containers = Pod(pod).spec().containers().value().and_then(Value::as_array).into_iter().flatten();
     let mut ports =
         containers.filter_map(|container| container.get("ports")?.get(0)?.get("containerPort")?.as_u64());
     ports.next().and_then(|port| u16::try_from(port).ok())

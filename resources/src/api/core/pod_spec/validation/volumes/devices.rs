@@ -1,6 +1,5 @@
 //! Volumes on block devices.
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 use resource_views::core::v1::{
     AWSElasticBlockStoreVolumeSource, AzureDiskVolumeSource, CinderVolumeSource, FCVolumeSource,
@@ -12,14 +11,21 @@ use resource_views::{Integer, Typed as _};
 const MANAGED_DISKS: &str = "/subscriptions/";
 const BLOBS: &str = "https://";
 const MAX_NAME_AND_PORTAL: usize = 64;
+pub(in crate::api::core) const LONG_PORTAL: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
 
-pub(super) fn check_gce_disk(source: &GCEPersistentDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_gce_disk(
+    source: &GCEPersistentDiskVolumeSource<'_, '_>,
+    errors: &mut ErrorList,
+) {
     let source = source.shown_as("persistentDisk");
     source.pd_name().check_present(errors);
     check_partition(&source.partition(), errors);
 }
 
-pub(super) fn check_aws_disk(source: &AWSElasticBlockStoreVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_aws_disk(
+    source: &AWSElasticBlockStoreVolumeSource<'_, '_>,
+    errors: &mut ErrorList,
+) {
     source.volume_id().check_present(errors);
     check_partition(&source.partition(), errors);
 }
@@ -44,15 +50,21 @@ pub(super) fn check_cinder(source: &CinderVolumeSource<'_, '_>, errors: &mut Err
     }
 }
 
-pub(super) fn check_vsphere(source: &VsphereVirtualDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_vsphere(
+    source: &VsphereVirtualDiskVolumeSource<'_, '_>,
+    errors: &mut ErrorList,
+) {
     source.volume_path().check_present(errors);
 }
 
-pub(super) fn check_photon(source: &PhotonPersistentDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_photon(
+    source: &PhotonPersistentDiskVolumeSource<'_, '_>,
+    errors: &mut ErrorList,
+) {
     source.pd_id().check_present(errors);
 }
 
-pub(super) fn check_portworx(source: &PortworxVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_portworx(source: &PortworxVolumeSource<'_, '_>, errors: &mut ErrorList) {
     source.volume_id().check_present(errors);
 }
 
@@ -62,7 +74,7 @@ pub(super) fn check_scale_io(source: &ScaleIOVolumeSource<'_, '_>, errors: &mut 
     source.volume_name().check_present(errors);
 }
 
-pub(super) fn check_azure_disk(source: &AzureDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_azure_disk(source: &AzureDiskVolumeSource<'_, '_>, errors: &mut ErrorList) {
     source.disk_name().check_present(errors);
     source.disk_uri().check_present(errors);
     source.caching_mode().check_one_of(&["None", "ReadOnly", "ReadWrite"], errors);
@@ -83,7 +95,7 @@ pub(super) fn check_azure_disk(source: &AzureDiskVolumeSource<'_, '_>, errors: &
     }
 }
 
-pub(super) fn check_fibre_channel(source: &FCVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_fibre_channel(source: &FCVolumeSource<'_, '_>, errors: &mut ErrorList) {
     let targets = source.target_wwns();
     let devices = source.wwids();
     if targets.is_empty() && devices.is_empty() {
@@ -127,47 +139,64 @@ pub(super) fn check_initiator_length(
     let name = volume.name();
     let length = name.text().len() + 1 + source.target_portal().text().len();
     if source.initiator_name().exists() && length > MAX_NAME_AND_PORTAL {
-        let detail = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
-        errors.push(FieldError::invalid(name.path(), name.text(), detail));
+        errors.push(name.invalid_text(LONG_PORTAL));
     }
 }
 
 /// A name in one of the three forms of iSCSI.
 fn iscsi_name(name: &str) -> Vec<String> {
-    let is_valid = match name.get(..3) {
-        Some("iqn") => is_qualified(name),
-        Some("eui") => has_characters(name, 16),
-        Some("naa") => has_characters(name, 32),
-        _ => return vec!["must be valid format starting with iqn, eui, or naa".to_owned()],
+    let complaint = match name.get(..3) {
+        Some("iqn" | "eui" | "naa") if is_iscsi_name(name) => return Vec::new(),
+        Some("iqn" | "eui" | "naa") => "must be valid format",
+        _ => "must be valid format starting with iqn, eui, or naa",
     };
-    if is_valid { Vec::new() } else { vec!["must be valid format".to_owned()] }
+    vec![complaint.to_owned()]
 }
 
-/// Whether it is like `iqn.2001-04.com.example:storage`.
-fn is_qualified(name: &str) -> bool {
-    let Some((authority, unit)) = name.split_once(':') else { return false };
-    let mut parts = authority.splitn(3, '.');
-    let (Some("iqn"), Some(month), Some(domain)) = (parts.next(), parts.next(), parts.next()) else {
-        return false;
+/// Whether a text is a name of iSCSI in one of its three forms.
+pub(in crate::api::core) fn is_iscsi_name(name: &str) -> bool {
+    let has_digits = |digits: usize| {
+        let mut letters = name.chars().skip(4);
+        let count = letters.by_ref().take_while(char::is_ascii_alphanumeric).count();
+        name.chars().count() == 4 + digits && count == digits
     };
-    let is_month = month.len() == 7
-        && month
-            .bytes()
-            .enumerate()
-            .all(|(at, byte)| if at == 4 { byte == b'-' } else { byte.is_ascii_digit() });
-    let is_domain_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
-    is_month
-        && !domain.is_empty()
-        && domain.bytes().all(is_domain_byte)
-        && !unit.is_empty()
-        && !unit.contains([',', ';', '*', '&', '$', '|', ' ', '\t', '\n', '\r', '\u{c}'])
+    match name.get(..3) {
+        Some("iqn") => is_qualified_iscsi_name(name),
+        Some("eui") => has_digits(16),
+        Some("naa") => has_digits(32),
+        _ => false,
+    }
 }
 
-/// Whether a prefix and any one character are followed by this number of letters and digits.
-fn has_characters(name: &str, count: usize) -> bool {
-    let mut rest = name.chars().skip(4);
-    let digits = rest.by_ref().take_while(char::is_ascii_alphanumeric).count();
-    digits == count && name.chars().count() == 4 + count
+/// Whether a text contains `iqn.`, a year and a month, a domain, a colon, and a name up to its end.
+fn is_qualified_iscsi_name(text: &str) -> bool {
+    const PREFIX: &[u8] = b"iqn.dddd-dd.";
+    let is_clean =
+        |letter: char| !matches!(letter, ',' | ';' | '*' | '&' | '$' | '|') && !letter.is_ascii_whitespace();
+    let clean_from = text.len()
+        - text.chars().rev().take_while(|letter| is_clean(*letter)).map(char::len_utf8).sum::<usize>();
+    let is_prefix = |window: &[u8]| {
+        window.iter().zip(PREFIX).all(|(byte, wanted)| match wanted {
+            b'd' => byte.is_ascii_digit(),
+            wanted => byte == wanted,
+        })
+    };
+    let is_domain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+    let mut end = 0;
+    for segment in text.split(':') {
+        end += segment.len() + 1;
+        // What follows the colon must not be empty.
+        if end >= text.len() || end < clean_from {
+            continue;
+        }
+        let start = segment.bytes().rev().take_while(|byte| is_domain(*byte)).count();
+        let domain = segment.as_bytes().get(segment.len() - start..).unwrap_or_default();
+        let searched = domain.get(..domain.len().saturating_sub(1)).unwrap_or_default();
+        if searched.windows(PREFIX.len()).any(is_prefix) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -190,6 +219,10 @@ mod tests {
             "iqn.2001-04.com.example",
             "iqn.2001-04:x",
             "iqn.201-04.com:x",
+            "iqn.2015-2.example.com:x",
+            "iqn.2015-02.:x",
+            "iqn.2015-02.example.com:",
+            "iqn.2015-02.example.com:a,b",
             "iqn.2001-04.com:a b",
             "eui.0123456789ABCDE",
             "eui.0123456789ABCDEFG",

@@ -11,10 +11,12 @@ use resource_views::{Integer, List, Typed as _, View};
 use super::super::environment::{self, OF_FILES};
 use super::text_rules::{self, check_file_mode};
 
+pub(in crate::api::core) use text_rules::path_without_backsteps;
+
 const HOST_PATH_TYPES: &[&str] =
     &["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
-pub(super) fn check_host_path(source: &HostPathVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_host_path(source: &HostPathVolumeSource<'_, '_>, errors: &mut ErrorList) {
     let path = source.path();
     if path.check_present(errors) {
         path.check(text_rules::path_without_backsteps, errors);

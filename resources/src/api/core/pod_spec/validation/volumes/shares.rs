@@ -3,17 +3,19 @@
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use resource_views::core::v1::{
-    AzureFileVolumeSource, CSIVolumeSource, CephFSVolumeSource, FlexVolumeSource, FlockerVolumeSource,
-    GlusterfsVolumeSource, NFSVolumeSource, QuobyteVolumeSource, StorageOSVolumeSource,
+    AzureFileVolumeSource, CSIVolumeSource, CephFSVolumeSource, FlockerVolumeSource, GlusterfsVolumeSource,
+    NFSVolumeSource, QuobyteVolumeSource, StorageOSVolumeSource,
 };
+use resource_views::{Map, Text};
 
 use super::text_rules;
 
 const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
 const MAX_TENANT_CHARACTERS: usize = 64;
-const MAX_DRIVER_CHARACTERS: usize = 63;
+/// Maximum length of the name of a driver, in bytes.
+const MAX_DRIVER_BYTES: usize = 63;
 
-pub(super) fn check_nfs(source: &NFSVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_nfs(source: &NFSVolumeSource<'_, '_>, errors: &mut ErrorList) {
     source.server().check_present(errors);
     let path = source.path();
     path.check_present(errors);
@@ -22,12 +24,12 @@ pub(super) fn check_nfs(source: &NFSVolumeSource<'_, '_>, errors: &mut ErrorList
     }
 }
 
-pub(super) fn check_glusterfs(source: &GlusterfsVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_glusterfs(source: &GlusterfsVolumeSource<'_, '_>, errors: &mut ErrorList) {
     source.endpoints().check_present(errors);
     source.path().check_present(errors);
 }
 
-pub(super) fn check_flocker(source: &FlockerVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_flocker(source: &FlockerVolumeSource<'_, '_>, errors: &mut ErrorList) {
     let name = source.dataset_name();
     match (name.text().is_empty(), source.dataset_uuid().text().is_empty()) {
         (true, true) => errors.push(source.required("one of datasetName and datasetUUID is required")),
@@ -46,7 +48,7 @@ pub(super) fn check_cephfs(source: &CephFSVolumeSource<'_, '_>, errors: &mut Err
     source.monitors().check_not_empty(errors);
 }
 
-pub(super) fn check_quobyte(source: &QuobyteVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_quobyte(source: &QuobyteVolumeSource<'_, '_>, errors: &mut ErrorList) {
     let registry = source.registry();
     let tenant = source.tenant();
     if registry.text().is_empty() {
@@ -54,7 +56,8 @@ pub(super) fn check_quobyte(source: &QuobyteVolumeSource<'_, '_>, errors: &mut E
     } else if tenant.text().len() > MAX_TENANT_CHARACTERS {
         errors.push(tenant.required("must be a UUID and may not exceed a length of 64 characters"));
     } else {
-        for _ in registry.text().split(',').filter(|pair| !is_host_and_port(pair)) {
+        // A single error for all pairs, because each would show the whole field.
+        if registry.text().split(',').any(|pair| !is_host_and_port(pair)) {
             errors.push(registry.invalid(PAIRS));
         }
     }
@@ -75,9 +78,13 @@ fn is_host_and_port(text: &str) -> bool {
 }
 
 /// Checks a volume of a driver on the node. Its options must not be in the namespaces of Kubernetes.
-pub(super) fn check_flex(source: &FlexVolumeSource<'_, '_>, errors: &mut ErrorList) {
-    source.driver().check_present(errors);
-    for (key, option) in source.options().entries() {
+pub(in crate::api::core) fn check_flex(
+    driver: &Text<'_, '_>,
+    options: &Map<Text<'_, '_>>,
+    errors: &mut ErrorList,
+) {
+    driver.check_present(errors);
+    for (key, option) in options.entries() {
         let namespace = key.split('/').next().unwrap_or_default();
         let namespace = format!(".{}", namespace.to_lowercase());
         if namespace.ends_with(".kubernetes.io") || namespace.ends_with(".k8s.io") {
@@ -87,7 +94,7 @@ pub(super) fn check_flex(source: &FlexVolumeSource<'_, '_>, errors: &mut ErrorLi
     }
 }
 
-pub(super) fn check_azure_file(source: &AzureFileVolumeSource<'_, '_>, errors: &mut ErrorList) {
+pub(in crate::api::core) fn check_azure_file(source: &AzureFileVolumeSource<'_, '_>, errors: &mut ErrorList) {
     source.secret_name().check_present(errors);
     source.share_name().check_present(errors);
 }
@@ -101,14 +108,16 @@ pub(super) fn check_storageos(source: &StorageOSVolumeSource<'_, '_>, errors: &m
     }
 }
 
-pub(super) fn check_csi(source: &CSIVolumeSource<'_, '_>, errors: &mut ErrorList) {
-    let driver = source.driver();
+/// Checks the name of a CSI driver.
+pub(crate) fn check_driver_name(driver: &Text<'_, '_>, errors: &mut ErrorList) {
     if driver.check_present(errors) {
-        if driver.text().len() > MAX_DRIVER_CHARACTERS {
-            errors.push(FieldError::too_long(driver.path(), MAX_DRIVER_CHARACTERS));
-        }
+        driver.check_length(MAX_DRIVER_BYTES, errors);
         driver.check(text_rules::caseless_subdomain, errors);
     }
+}
+
+pub(super) fn check_csi(source: &CSIVolumeSource<'_, '_>, errors: &mut ErrorList) {
+    check_driver_name(&source.driver(), errors);
     let secret = source.node_publish_secret_ref();
     if !secret.exists() {
         return;
@@ -117,6 +126,21 @@ pub(super) fn check_csi(source: &CSIVolumeSource<'_, '_>, errors: &mut ErrorList
     if name.check_present(errors) {
         for complaint in names::dns_subdomain(name.text()) {
             errors.push(FieldError::invalid(source.path().child("name"), name.text(), complaint));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_ports() {
+        for good in ["a:1", "[::1]:2", ":3", "a:"] {
+            assert!(is_host_and_port(good), "{good}");
+        }
+        for bad in ["a", "::1:2", "[::1]", "[a", "a]:1", "[[a]:1", "a:1]"] {
+            assert!(!is_host_and_port(bad), "{bad}");
         }
     }
 }
