@@ -1,4 +1,4 @@
-//! Sets fields of JSON documents.
+//! Fields of JSON documents: setting them, and null.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -7,6 +7,18 @@ use serde_json::Value;
 pub(crate) fn put(object: &mut Value, field: &str, value: impl Into<Value>) {
     if let Value::Object(fields) = object {
         fields.insert(field.to_owned(), value.into());
+    }
+}
+
+/// Removes the fields that are null, which Go takes for fields that are not there.
+pub(crate) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(present.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        other => other,
     }
 }
 

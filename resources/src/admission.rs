@@ -158,7 +158,11 @@ impl Plugins {
         let AdmissionConfiguration { event_rate_limits, limited_resources, .. } =
             settings.configuration.clone();
         self.mutating(Some(not_ready_taint::NotReadyTaint));
-        self.mutating(node_restriction::NodeRestriction::new(installed, settings.access.clone()));
+        self.mutating(node_restriction::NodeRestriction::new(
+            installed,
+            settings.access.clone(),
+            settings.features,
+        ));
         self.mutating(ingress_class::DefaultIngressClass::new(installed));
         self.mutating(namespaces::AutoProvision::new(installed));
         self.mutating(Some(always::AlwaysDeny));

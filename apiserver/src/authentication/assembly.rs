@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use registry_core::registry::Stores;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::clients::egress::Route;
+use crate::clients::egress::Egress;
 use crate::metrics::JwtMetrics;
 use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 
@@ -41,8 +41,8 @@ pub(crate) struct Sources<'s> {
     pub(crate) stores: Stores,
     /// The metrics of issuers.
     pub(crate) metrics: JwtMetrics,
-    /// The way to the webhook.
-    pub(crate) route: Route,
+    /// The ways to the webhook, and to issuers that name a network.
+    pub(crate) egress: &'s Egress,
 }
 
 /// Checks the flags and the files that they name, without creating anything.
@@ -110,12 +110,13 @@ impl Sources<'_> {
             let Some(configuration) = AuthenticationConfiguration::from_flags(oidc)? else {
                 return Ok((None, None));
             };
-            let issuers =
-                issuers(&configuration, disallowed, &algorithms(&oidc.oidc_signing_algs)?, &self.metrics)?;
+            let algorithms = algorithms(&oidc.oidc_signing_algs)?;
+            let issuers = issuers(&configuration, disallowed, &algorithms, &self.metrics, self.egress)?;
             return Ok((Some(JwtAuthenticators::new(Arc::new(ArcSwap::from_pointee(issuers)), None)), None));
         };
         let (configuration, content) = AuthenticationConfiguration::read_with_content(path)?;
-        let issuers = issuers(&configuration, disallowed, &super::oidc::ALGORITHMS, &self.metrics)?;
+        let algorithms = &super::oidc::ALGORITHMS;
+        let issuers = issuers(&configuration, disallowed, algorithms, &self.metrics, self.egress)?;
         self.metrics.configured(&content);
         let issuers = Arc::new(ArcSwap::from_pointee(issuers));
         let anonymous = configuration.anonymous.clone();
@@ -125,6 +126,7 @@ impl Sources<'_> {
             disallowed: disallowed.clone(),
             issuers: issuers.clone(),
             metrics: self.metrics.clone(),
+            egress: self.egress.clone(),
         };
         let reload = AbortOnDropHandle::new(tokio::spawn(reload.run()));
         Ok((Some(JwtAuthenticators::new(issuers, Some(reload))), anonymous))
@@ -136,7 +138,7 @@ impl Sources<'_> {
         let own_audiences = self.service_accounts.api_audiences().to_vec();
         let version = &options.authentication_token_webhook_version;
         let ttl = options.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
-        TokenWebhook::new(path, version, ttl, own_audiences, self.route.clone()).map(Some)
+        TokenWebhook::new(path, version, ttl, own_audiences, self.egress.control_plane.clone()).map(Some)
     }
 
     /// Returns who needs no credentials: by the file, or else by the flag.

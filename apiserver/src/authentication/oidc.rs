@@ -28,7 +28,7 @@ use registry_core::rest::access::InvalidToken;
 use serde_json::{Map, Value};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::clients::SettingsError;
+use crate::clients::egress::{Egress, Route};
 use crate::metrics::{IssuerMetrics, JwtMetrics};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
@@ -81,15 +81,15 @@ impl Issuer {
     /// Prepares an issuer, which is asked from now on where its keys are.
     ///
     /// # Errors
-    /// Fails if its certificate authority cannot be used.
+    /// Fails if its certificate authority cannot be used, or if it names a network of which `egress` says nothing.
     pub(super) fn new(
         rules: IssuerRules,
         algorithms: Vec<Algorithm>,
         metrics: &JwtMetrics,
-    ) -> Result<Self, SettingsError> {
+        egress: &Egress,
+    ) -> Result<Self, ConfigurationError> {
         let metrics = metrics.issuer(&rules.url);
-        let (url, authority) = (rules.discovery_url.as_deref(), &rules.certificate_authority);
-        let provider = Provider::start(&rules.url, url, authority, metrics.clone())?;
+        let provider = Provider::start(&rules, route(&rules, egress)?, metrics.clone())?;
         Ok(Self { rules, algorithms, provider, metrics })
     }
 
@@ -114,6 +114,18 @@ impl Issuer {
         let user = mapping::user(&self.rules, claims).map_err(|error| InvalidToken(error.to_string()))?;
         Ok(Some(AuthenticatedToken { user, audiences: None }))
     }
+}
+
+/// Returns the way to an issuer: without a proxy, unless it names a network.
+fn route(rules: &IssuerRules, egress: &Egress) -> Result<Route, ConfigurationError> {
+    let network = &rules.egress_selector_type;
+    if network.is_empty() {
+        return Ok(Route::Direct);
+    }
+    if !egress.is_configured() {
+        return Err(ConfigurationError::NoEgress(network.clone()));
+    }
+    egress.configured(network).cloned().ok_or_else(|| ConfigurationError::OtherEgress(network.clone()))
 }
 
 // === impl JwtAuthenticators ===

@@ -3,7 +3,7 @@
 //! | network | connections to |
 //! |---|---|
 //! | `cluster` | nodes, pods and services, the webhooks and extension servers in them |
-//! | `controlplane` | webhooks at URLs, and those of authentication, authorization and audit; issuers of tokens |
+//! | `controlplane` | webhooks at URLs, and those of authentication, authorization and audit; issuers of tokens that name it |
 //! | `etcd` | etcd |
 //!
 //! A proxy is asked with `CONNECT`, and resolves names. Its answer is bounded; the time is that of the caller.
@@ -39,6 +39,8 @@ pub(crate) struct Egress {
     pub(crate) etcd: Route,
     /// To nodes, pods and services.
     pub(crate) cluster: Route,
+    /// The networks of which the file says something, in lower case.
+    networks: Vec<String>,
 }
 
 /// The way to one network.
@@ -84,6 +86,21 @@ impl Egress {
     /// Fails if it cannot be read, or has an invalid field.
     pub(crate) fn read(path: Option<&Path>) -> Result<Self, EgressError> {
         path.map_or_else(|| Ok(Self::default()), configuration::read)
+    }
+
+    /// Whether there is a file that says something of a network.
+    pub(crate) fn is_configured(&self) -> bool {
+        !self.networks.is_empty()
+    }
+
+    /// Returns the way to a network, `cluster` or `controlplane`, if the file says something of it.
+    pub(crate) fn configured(&self, network: &str) -> Option<&Route> {
+        let route = match network {
+            "cluster" => &self.cluster,
+            "controlplane" => &self.control_plane,
+            _ => return None,
+        };
+        self.networks.iter().any(|known| known == network).then_some(route)
     }
 }
 

@@ -11,8 +11,12 @@ use crate::responses::negotiation::Endpoint;
 use super::answer::object_answer;
 use super::call::Call;
 use super::content::{decode_object, owners, read_body};
+use super::managers;
 use super::options::write_options;
 use super::routing::method_not_allowed;
+
+/// Size of a body from which on the stored object may be too large.
+const LARGE_BODY_BYTES: usize = 256 * 1024;
 
 /// Handles a create.
 pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
@@ -41,7 +45,15 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let answer = if let (Some(creater), true) = (&capabilities.named_creater, !call.name.is_empty()) {
         creater.create_named(call.context, call.name, new.object, &validation, &options).await?
     } else if let Some(creater) = &capabilities.creater {
-        creater.create(call.context, new, &validation, &options).await?
+        let large = (bytes.len() >= LARGE_BODY_BYTES).then(|| new.clone());
+        let created = creater.create(call.context, new, &validation, &options).await;
+        match (created, large) {
+            (Err(failure), Some(mut new)) if managers::may_fit_without(&failure) => {
+                managers::forget(&mut new.object);
+                creater.create(call.context, new, &validation, &options).await?
+            }
+            (created, _) => created?,
+        }
     } else {
         return Err(method_not_allowed());
     };

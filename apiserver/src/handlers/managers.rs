@@ -1,6 +1,6 @@
 //! Field managers of written objects.
 
-use registry_core::api::{Object, time};
+use registry_core::api::{Object, Reason, StatusError, time};
 use registry_core::apply::{Conversions, FieldManager, Reset, reset_fields};
 
 use super::call::Call;
@@ -43,6 +43,17 @@ impl<'a> Call<'a> {
         manager.with_conversions(|manager| manager.track_update(live, new, name, &now)).await;
         self.route.path.capabilities.storage.schema().nil_empties(&mut new.0);
     }
+}
+
+/// Removes the managers of an object's fields: there is no room for them.
+pub(super) fn forget(object: &mut Object) {
+    object.remove(&["metadata", "managedFields"]);
+}
+
+/// Returns whether an object was not stored because it is too large. It may fit without the managers of its fields, which
+/// are lost then, as in Kubernetes.
+pub(super) fn may_fit_without(failure: &StatusError) -> bool {
+    failure.reason == Reason::RequestEntityTooLarge
 }
 
 /// Returns the part of a user agent that can name a manager: printable, and of bounded length.

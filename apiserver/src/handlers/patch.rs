@@ -24,6 +24,7 @@ use super::content::{
     StrictError, bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
 };
 use super::creation::CreationRight;
+use super::managers;
 use super::options::patch_options;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
@@ -60,6 +61,7 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
             document: PatchDocument::parse(kind, &bytes, &call.context.budget)?,
             options: &patch_options,
             pins_version: false,
+            has_managers: true,
             empty_fields: EmptyFields::default(),
         }),
     };
@@ -73,6 +75,7 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
         attempt += 1;
         match result {
             Err(failure) if update.may_retry(&failure) && attempt < CONFLICT_RETRIES => {}
+            Err(failure) if managers::may_fit_without(&failure) && update.forget_managers() => {}
             result => {
                 let (answer, created) = result?;
                 return object_answer(call, &output, answer, updated_status(created));
@@ -103,6 +106,15 @@ impl<'a> Update<'a> {
         match self {
             Self::Patch(patched) => patched,
             Self::Apply(applied) => applied,
+        }
+    }
+
+    /// Leaves the managers of fields out of further attempts, and returns whether they were part of the last one. Objects
+    /// that are applied are not stored without them.
+    fn forget_managers(&mut self) -> bool {
+        match self {
+            Self::Patch(patched) => std::mem::replace(&mut patched.has_managers, false),
+            Self::Apply(_) => false,
         }
     }
 
@@ -159,6 +171,8 @@ struct Patched<'a> {
     options: &'a PatchOptions,
     /// Whether the patch has a resource version: the client then has to resolve conflicts.
     pins_version: bool,
+    /// Whether the stored object has the managers of its fields.
+    has_managers: bool,
     /// The empty lists of the object that was patched last.
     empty_fields: EmptyFields,
 }
@@ -218,6 +232,9 @@ impl UpdatedObject for Patched<'_> {
         let attributes = call.attributes(Operation::Update, call.name, self.options);
         call.api.admission.admit(context, &attributes, Some(&mut object), Some(current)).await?;
         owners::settle_after_admission(context, &mut object);
+        if !self.has_managers {
+            managers::forget(&mut object);
+        }
         Ok(object)
     }
 

@@ -16,6 +16,7 @@ use super::answer::object_answer;
 use super::call::Call;
 use super::content::{check_name, decode_object, owners, read_body};
 use super::creation::CreationRight;
+use super::managers;
 use super::options::write_options;
 use super::routing::method_not_allowed;
 
@@ -29,12 +30,18 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let new = decode_object(call, &bytes, format, options.field_validation)?;
     check_name(call, &new.object)?;
 
-    let mut replacement = Replacement { call, new, options: &options };
+    let mut replacement = Replacement { call, new, options: &options, has_managers: true };
     let attributes = call.attributes(Operation::Update, call.name, &options);
     let creation = CreationRight::new(call);
     let validation = call.api.admission.validation_of_update(attributes, &creation);
-    let (answer, created) =
-        updater.update(call.context, call.name, &mut replacement, &validation, &options).await?;
+    let mut updated = updater.update(call.context, call.name, &mut replacement, &validation, &options).await;
+    if updated.as_ref().is_err_and(managers::may_fit_without) {
+        managers::forget(&mut replacement.new.object);
+        replacement.has_managers = false;
+        let validation = call.api.admission.validation_of_update(attributes, &creation);
+        updated = updater.update(call.context, call.name, &mut replacement, &validation, &options).await;
+    }
+    let (answer, created) = updated?;
     object_answer(call, &output, answer, updated_status(created))
 }
 
@@ -48,6 +55,8 @@ struct Replacement<'a> {
     call: &'a Call<'a>,
     new: NewObject,
     options: &'a UpdateOptions,
+    /// Whether the stored object has the managers of its fields.
+    has_managers: bool,
 }
 
 // === impl Replacement ===
@@ -67,7 +76,11 @@ impl UpdatedObject for Replacement<'_> {
     ) -> Result<Object, StatusError> {
         // Each attempt needs its own copy: admission may depend on the current object.
         let mut object = self.new.object.clone();
-        self.call.track_update(current, &mut object, &self.options.field_manager).await;
+        if self.has_managers {
+            self.call.track_update(current, &mut object, &self.options.field_manager).await;
+        } else {
+            self.call.route.path.capabilities.storage.schema().nil_empties(&mut object.0);
+        }
         let operation = if current.is_some() { Operation::Update } else { Operation::Create };
         let attributes = self.call.attributes(operation, self.call.name, self.options);
         self.call.api.admission.admit(context, &attributes, Some(&mut object), current).await?;

@@ -20,8 +20,17 @@ pub use table::{Gate, GateState};
 /// The component whose gates can be named with it: `kube:WatchList=true`.
 const COMPONENT: &str = "kube:";
 
-/// Gates that an API server reads, but that change nothing here: addresses are never written to bitmaps.
-const WITHOUT_EFFECT: [&str; 1] = ["DisableAllocatorDualWrite"];
+/// Gates that an API server reads, but by which nobody outside of it can tell: by which goroutine a request is served, from
+/// where the pages of a list come, where watched objects are decoded, and the encodings of a server's own clients. Addresses
+/// are never written to bitmaps here.
+const WITHOUT_EFFECT: [&str; 6] = [
+    "APIServingWithRoutine",
+    "ClientsAllowCBOR",
+    "ClientsPreferCBOR",
+    "ConcurrentWatchObjectDecode",
+    "DisableAllocatorDualWrite",
+    "ListFromCacheSnapshot",
+];
 
 /// One `Feature=BOOL` of `--feature-gates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

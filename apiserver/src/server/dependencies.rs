@@ -13,7 +13,7 @@ use crate::authentication::{Authenticator, ClientTrust, ExternalSigner, ServiceA
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::clients::ServiceResolver;
 use crate::clients::dial::BackendReach;
-use crate::clients::egress::{Egress, Route};
+use crate::clients::egress::Egress;
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
 use crate::options::Options;
@@ -55,7 +55,7 @@ impl Clients<'_> {
         options: &Options,
         stores: &Stores,
         clock: Clock,
-        route: &Route,
+        egress: &Egress,
     ) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
         let (trust, metrics, external) = match self {
             Self::Own(trust, metrics, external) => (trust, metrics, external),
@@ -72,7 +72,7 @@ impl Clients<'_> {
             service_accounts: service_accounts.clone(),
             stores: stores.clone(),
             metrics,
-            route: route.clone(),
+            egress,
         };
         Ok((sources.assemble()?, Some(service_accounts)))
     }
@@ -93,8 +93,7 @@ impl ServerDependencies {
         egress: &Egress,
     ) -> Result<Self, ServerError> {
         let stores = Stores::default();
-        let (authenticator, service_accounts) =
-            clients.authenticator(options, &stores, clock, &egress.control_plane)?;
+        let (authenticator, service_accounts) = clients.authenticator(options, &stores, clock, egress)?;
         let authenticator = Arc::new(authenticator);
         let tokens: Arc<dyn TokenIssuer> = match &service_accounts {
             Some(service_accounts) => service_accounts.clone(),

@@ -22,14 +22,14 @@ use crate::servers::until;
 use crate::tls_server::TlsServer;
 
 /// A proxy on a Unix socket. Every target is one server, whatever its name.
-struct Proxy {
+pub(crate) struct Proxy {
     directory: TempDir,
     targets: Arc<Mutex<Vec<String>>>,
 }
 
 impl Proxy {
     /// Starts a proxy that connects to this address.
-    fn start(to: SocketAddr) -> Self {
+    pub(crate) fn start(to: SocketAddr) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(directory.path().join("proxy.sock")).unwrap();
         let targets = Arc::<Mutex<Vec<String>>>::default();
@@ -55,7 +55,7 @@ impl Proxy {
     }
 
     /// Writes a configuration in which these networks are reached through the proxy.
-    fn configuration(&self, networks: &[&str]) -> PathBuf {
+    pub(crate) fn configuration(&self, networks: &[&str]) -> PathBuf {
         let mut text = String::from(
             "apiVersion: apiserver.k8s.io/v1beta1\nkind: EgressSelectorConfiguration\negressSelections:\n",
         );
@@ -73,7 +73,7 @@ impl Proxy {
         path
     }
 
-    fn has_seen(&self, target: &str) -> bool {
+    pub(crate) fn has_seen(&self, target: &str) -> bool {
         self.targets.lock().iter().any(|seen| seen == target)
     }
 }

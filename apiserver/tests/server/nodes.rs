@@ -237,3 +237,39 @@ async fn a_machine_asks_for_a_certificate_by_a_bootstrap_token_and_cannot_approv
     assert_eq!(done.status, 200, "{}", done.text());
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_node_reads_the_requests_for_certificates_of_its_pods() {
+    let builder = TestServer::builder().memory().flag("--feature-gates=PodCertificateRequest=true");
+    let server = builder.flag("--runtime-config=certificates.k8s.io/v1beta1=true").start().await.unwrap();
+    let spec = json!({
+        "signerName": "example.com/signer", "podName": "p", "podUID": "pod-uid", "serviceAccountName": "s",
+        "serviceAccountUID": "u", "nodeName": "n", "nodeUID": "v", "maxExpirationSeconds": 86400,
+        "stubPKCS10Request": "MH8wMwIBADAAMCowBQYDK2VwAyEAB8HHv00B75ivXwuKKANCzR8XqjLD9OEIdCAg5J5xc0ugADAFBgMrZXADQQBBYUz1OxRGJ0OxdvPvRO94w31uFJzUsS87m1j7BcVAiORHjrOsDqV06xFXoICkuq1T0HUBNHBSDv5QuvyV+EEM",
+    });
+    let path = "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests";
+    server.call("POST", path, &json!({"metadata": {"name": "r"}, "spec": spec})).await.unwrap();
+    let mut own = connect_as(&server, "system:node:n", "system:nodes").await;
+    let mut other = connect_as(&server, "system:node:m", "system:nodes").await;
+    let request = format!("{path}/r");
+    until_status(&mut own, &request, 200).await;
+    expect(&mut other, 403, ("GET", &request), Value::Null).await;
+    let elsewhere = request.replace("/default/", "/kube-system/");
+    expect(&mut own, 403, ("GET", &elsewhere), Value::Null).await;
+    server.call("DELETE", &request, &Value::Null).await.unwrap();
+    until_status(&mut own, &request, 403).await;
+    server.stop().await;
+}
+
+/// Reads until the answer has this status: the graph of references follows the objects.
+async fn until_status(connection: &mut Connection, path: &str, status: u16) {
+    let begun = std::time::Instant::now();
+    loop {
+        let answer = send(connection, None, ("GET", path), Value::Null).await;
+        if answer.status == status {
+            return;
+        }
+        assert!(begun.elapsed().as_secs() < 20, "{path} is never answered with {status}: {}", answer.text());
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}

@@ -122,6 +122,11 @@ impl Budget {
         self.abandoned = Some(abandoned);
     }
 
+    /// Whether this number of bytes is left.
+    pub fn has_bytes(&self, bytes: usize) -> bool {
+        u64::try_from(bytes).is_ok_and(|bytes| bytes <= self.bytes.load(Ordering::Relaxed))
+    }
+
     /// Takes the memory of what is about to be made, in bytes.
     ///
     /// # Errors

@@ -90,6 +90,8 @@ features! {
     RelaxedServiceNameValidation = true,
     /// The health of devices in the status of containers.
     ResourceHealthStatus = true,
+    /// Limits of the audiences of tokens that a node requests.
+    ServiceAccountNodeAudienceRestriction = true,
     /// StorageVersionMigrations.
     StorageVersionMigrator = false,
     /// Attributes of volumes that change while they are used.

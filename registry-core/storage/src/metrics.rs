@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `names` | the definitions of all storage metrics |
 //! | `families` | registers, describes and writes out metrics |
+//! | `text` | the text format, with numbers as Go writes them |
 //! | `cache` | the metrics of one resource's watch cache |
 //! | `gauges` | the values read from all caches when metrics are collected |
 //! | `transform` | the metrics of encryption at rest |
@@ -22,6 +23,7 @@ mod engine;
 mod families;
 mod gauges;
 mod names;
+mod text;
 mod transform;
 
 use std::sync::{Arc, Weak};

@@ -19,6 +19,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use registry_core::api::{GroupResource, Object, StatusError};
+use registry_core::features::{Feature, Features};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::AccessReviewer;
 use serde_json::Value;
@@ -45,7 +46,8 @@ const KUBELET_SIGNERS: [&str; 2] =
 pub(super) struct NodeRestriction {
     pods: Lookup,
     nodes: Lookup,
-    audiences: Audiences,
+    /// `None` if nodes may request any, without the feature gate.
+    audiences: Option<Audiences>,
     /// `None` if PodCertificateRequests are not served, as without their feature gate.
     accounts_of_pod_certificates: Option<Lookup>,
 }
@@ -62,11 +64,16 @@ struct Write<'a> {
 
 impl NodeRestriction {
     /// Creates the plug-in over the installed pods and nodes; `None` if they are not served.
-    pub(super) fn new(installed: &InstalledApi, access: Arc<dyn AccessReviewer>) -> Option<Self> {
+    pub(super) fn new(
+        installed: &InstalledApi,
+        access: Arc<dyn AccessReviewer>,
+        features: Features,
+    ) -> Option<Self> {
+        let limits_audiences = features.contains(Feature::ServiceAccountNodeAudienceRestriction);
         Some(Self {
             pods: Lookup::for_resource::<Pods>(installed)?,
             nodes: Lookup::for_resource::<Nodes>(installed)?,
-            audiences: Audiences::new(installed, access),
+            audiences: limits_audiences.then(|| Audiences::new(installed, access)),
             accounts_of_pod_certificates: Lookup::for_resource::<PodCertificateRequests>(installed)
                 .and_then(|_| Lookup::for_resource::<ServiceAccounts>(installed)),
         })
@@ -147,10 +154,9 @@ impl NodeRestriction {
         if pod::node_of(&pod) != write.node {
             return Err(write.refused("node requested token bound to a pod scheduled on a different node"));
         }
-        self.audiences
-            .check(write.context, write.attributes.name, request, &pod)
-            .await
-            .map_err(|why| write.refused(why))
+        let Some(audiences) = &self.audiences else { return Ok(()) };
+        let checked = audiences.check(write.context, write.attributes.name, request, &pod).await;
+        checked.map_err(|why| write.refused(why))
     }
 }
 

@@ -9,6 +9,8 @@ use rustls_pki_types::pem::PemObject as _;
 
 use super::configuration::IssuerConfig;
 
+/// The networks in which an issuer can be; none if no proxy is to be used.
+const EGRESS_SELECTOR_TYPES: [&str; 3] = ["", "controlplane", "cluster"];
 /// The only policy by which audiences are compared.
 const MATCH_ANY: &str = "MatchAny";
 
@@ -44,8 +46,8 @@ pub(super) fn check_issuer(issuer: &IssuerConfig, disallowed: &[String], path: &
         );
         errors.push(error.shown_as("\"<omitted>\""));
     }
-    if !issuer.egress_selector_type.is_empty() {
-        let detail = "egress selectors are not built in: this server reaches issuers itself";
+    if !EGRESS_SELECTOR_TYPES.contains(&&*issuer.egress_selector_type) {
+        let detail = "egress selector must be either controlplane or cluster";
         let path = path.child("egressSelectorType");
         errors.push(FieldError::invalid(path, issuer.egress_selector_type.clone(), detail));
     }

@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use crate::json_fields::without_nulls;
+use crate::options::OidcOptions;
 use registry_core::codec::{Limits, yaml};
 use serde::Deserialize;
-use serde_json::Value;
-
-use crate::options::OidcOptions;
 
 use super::error::ConfigurationError;
 use super::keys::Algorithm;
@@ -268,16 +267,4 @@ pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algo
         None => Err(ConfigurationError::Algorithm(name.clone())),
     };
     names.iter().map(algorithm).collect()
-}
-
-/// A field that is null is a field that is not there, as in Go.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let present = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(present.map(|(name, value)| (name, without_nulls(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
-        other => other,
-    }
 }

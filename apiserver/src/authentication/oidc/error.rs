@@ -41,6 +41,12 @@ pub enum ConfigurationError {
     /// The authorities of an issuer cannot be used.
     #[error(transparent)]
     Authorities(#[from] SettingsError),
+    /// An issuer names a network, and `--egress-selector-config-file` says nothing of any.
+    #[error("oidc: egress lookup required with egress selector type {0:?}")]
+    NoEgress(String),
+    /// The file says nothing of the network that an issuer names.
+    #[error("oidc: egress lookup for {0:?} is not configured")]
+    OtherEgress(String),
 
     #[error("--oidc-ca-file: {0}")]
     AuthorityFile(#[source] io::Error),

@@ -14,11 +14,13 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::clients::egress::Route;
 use crate::clients::tls::Trust;
 use crate::clients::{Bounds, CallFailure, Client, ClientSettings, Content, SettingsError, TrustSource};
 use crate::metrics::IssuerMetrics;
 
 use super::keys::{Keys, KeysError};
+use super::validation::IssuerRules;
 
 /// Time between attempts to find the keys.
 const RETRY: Duration = Duration::from_secs(10);
@@ -42,6 +44,8 @@ struct Inner {
     issuer: String,
     configuration_url: String,
     trust: TrustSource,
+    /// The way to the servers of the issuer.
+    route: Route,
     /// The URL of the keys, as far as it is known.
     keys_url: ArcSwapOption<String>,
     keys: ArcSwapOption<Keys>,
@@ -88,11 +92,11 @@ enum FetchError {
 impl Provider {
     /// Starts to look for the keys of an issuer.
     pub(super) fn start(
-        issuer: &str,
-        discovery_url: Option<&str>,
-        authority: &str,
+        rules: &IssuerRules,
+        route: Route,
         metrics: IssuerMetrics,
     ) -> Result<Self, SettingsError> {
+        let (issuer, authority) = (&*rules.url, &rules.certificate_authority);
         let own = || format!("{}{WELL_KNOWN}", issuer.strip_suffix('/').unwrap_or(issuer));
         let trust = if authority.trim().is_empty() {
             TrustSource::System
@@ -102,8 +106,9 @@ impl Provider {
         };
         let inner = Arc::new(Inner {
             issuer: issuer.to_owned(),
-            configuration_url: discovery_url.map_or_else(own, str::to_owned),
+            configuration_url: rules.discovery_url.clone().unwrap_or_else(own),
             trust,
+            route,
             keys_url: ArcSwapOption::empty(),
             keys: ArcSwapOption::empty(),
             fetched: Mutex::default(),
@@ -237,6 +242,7 @@ impl Inner {
         }
         // The keys may be at another server than the configuration, and are fetched rarely: no connection is kept.
         let settings = ClientSettings { trust: self.trust.clone(), ..ClientSettings::anonymous(url) };
+        let settings = settings.through(self.route.clone());
         Ok(Client::new(settings)?.get(BOUNDS).await?)
     }
 }

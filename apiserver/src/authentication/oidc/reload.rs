@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
+use crate::clients::egress::Egress;
 use crate::metrics::JwtMetrics;
 
 use super::configuration::AuthenticationConfiguration;
@@ -30,6 +31,8 @@ pub(in crate::authentication) struct Reload {
     pub(in crate::authentication) disallowed: Vec<String>,
     pub(in crate::authentication) issuers: Arc<ArcSwap<Vec<Issuer>>>,
     pub(in crate::authentication) metrics: JwtMetrics,
+    /// The ways to the issuers that name a network.
+    pub(in crate::authentication) egress: Egress,
 }
 
 /// Checks a configuration.
@@ -46,15 +49,16 @@ pub(in crate::authentication) fn check(
 /// Returns the issuers of a configuration.
 ///
 /// # Errors
-/// Fails if it is not valid.
+/// Fails if it is not valid, or if an issuer names a network of which `egress` says nothing.
 pub(in crate::authentication) fn issuers(
     configuration: &AuthenticationConfiguration,
     disallowed: &[String],
     algorithms: &[Algorithm],
     metrics: &JwtMetrics,
+    egress: &Egress,
 ) -> Result<Vec<Issuer>, ConfigurationError> {
     let rules = validation::compile(configuration, disallowed).map_err(ConfigurationError::Invalid)?;
-    rules.into_iter().map(|rules| Ok(Issuer::new(rules, algorithms.to_vec(), metrics)?)).collect()
+    rules.into_iter().map(|rules| Issuer::new(rules, algorithms.to_vec(), metrics, egress)).collect()
 }
 
 /// Error of a changed configuration that cannot be applied. Retryable if an issuer does not answer.
@@ -105,7 +109,8 @@ impl Reload {
         if configuration.anonymous != self.present.anonymous {
             tracing::warn!("a change of who needs no credentials takes effect after a restart");
         }
-        let issuers = issuers(&configuration, &self.disallowed, &Algorithm::ALL, &self.metrics)?;
+        let issuers =
+            issuers(&configuration, &self.disallowed, &Algorithm::ALL, &self.metrics, &self.egress)?;
         let begun = Instant::now();
         while let Some(late) = issuers.iter().find(|issuer| !issuer.is_ready()) {
             if begun.elapsed() > READY_TIMEOUT {

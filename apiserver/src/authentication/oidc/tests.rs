@@ -83,7 +83,7 @@ fn issuers_follow_the_rules() {
             json!("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"),
             "<omitted>",
         ),
-        ("egressSelectorType", json!("cluster"), "egress selectors are not built in"),
+        ("egressSelectorType", json!("etcd"), "egress selector must be either controlplane or cluster"),
     ] {
         let refused = refusal(|whole| whole["jwt"][0]["issuer"][field] = value.clone());
         assert!(refused.contains(reason), "{field}: {refused}");

@@ -26,6 +26,8 @@ pub(in crate::authentication) struct IssuerRules {
     pub(super) discovery_url: Option<String>,
     /// PEM; the authorities of the system if it is empty.
     pub(super) certificate_authority: String,
+    /// The network of the issuer, or an empty text if it is reached without a proxy.
+    pub(super) egress_selector_type: String,
     pub(super) audiences: Vec<String>,
     pub(super) username: Mapping,
     pub(super) groups: Option<Mapping>,
@@ -182,6 +184,7 @@ fn issuer_rules(
         url: issuer.url.clone(),
         discovery_url: Some(issuer.discovery_url.clone()).filter(|url| !url.is_empty()),
         certificate_authority: issuer.certificate_authority.clone(),
+        egress_selector_type: issuer.egress_selector_type.clone(),
         audiences: issuer.audiences.clone(),
         username,
         groups,

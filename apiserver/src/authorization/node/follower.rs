@@ -8,6 +8,7 @@ use registry_core::codec::json::Parts;
 use registry_core::registry::{Informer, InformerChange, InformerHandler, InformerTask, InstalledApi, Store};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::storage::StoredObject;
+use resources::api::certificates::podcertificaterequests::PodCertificateRequests;
 use resources::api::core::persistentvolumes::PersistentVolumes;
 use resources::api::core::pods::Pods;
 use resources::api::resource::resourceslices::ResourceSlices;
@@ -17,11 +18,12 @@ use super::graph::{Kind, NodeGraph, Reference};
 use super::references;
 
 /// The kinds that give a node access.
-const KINDS: [(&ResourceDescription, Kind); 4] = [
+const KINDS: [(&ResourceDescription, Kind); 5] = [
     (Pods::TYPE, Kind::Pod),
     (PersistentVolumes::TYPE, Kind::Volume),
     (VolumeAttachments::TYPE, Kind::VolumeAttachment),
     (ResourceSlices::TYPE, Kind::ResourceSlice),
+    (PodCertificateRequests::TYPE, Kind::PodCertificateRequest),
 ];
 
 /// Follows the objects of one kind.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{ConnectProxy, Egress, Route, Transport};
 use crate::clients::SettingsError;
 use crate::clients::tls::{self, Trust};
-use crate::json_fields::or_default;
+use crate::json_fields::without_nulls;
 
 const VERSIONS: [&str; 2] = ["apiserver.k8s.io/v1beta1", "apiserver.k8s.io/v1alpha1"];
 const KIND: &str = "EgressSelectorConfiguration";
@@ -108,7 +108,6 @@ struct Configuration {
     _api_version: String,
     #[serde(rename = "kind")]
     _kind: String,
-    #[serde(deserialize_with = "or_default")]
     egress_selections: Vec<Selection>,
 }
 
@@ -178,11 +177,13 @@ pub(super) fn parse(content: &[u8]) -> Result<Egress, EgressError> {
             )),
             _ => Route::Direct,
         };
-        match &*name.to_lowercase() {
+        let name = name.to_lowercase();
+        match &*name {
             "cluster" => egress.cluster = route,
             "controlplane" => egress.control_plane = route,
             _ => egress.etcd = route,
         }
+        egress.networks.push(name);
     }
     Ok(egress)
 }
@@ -198,7 +199,7 @@ fn decode(content: &[u8]) -> Result<Configuration, DecodingError> {
     if !VERSIONS.contains(&api_version) || kind != KIND {
         return Err(DecodingError::OtherKind { api_version: api_version.to_owned(), kind: kind.to_owned() });
     }
-    Ok(serde_json::from_value(decoded.value)?)
+    Ok(serde_json::from_value(without_nulls(decoded.value))?)
 }
 
 fn validate(configuration: &Configuration) -> ErrorList {

@@ -139,13 +139,20 @@ fn a_configuration_has_a_way_to_each_network() {
     );
     let egress = egress.unwrap();
     assert!(matches!(egress.control_plane, Route::Direct));
+    assert!(matches!(egress.configured("controlplane"), Some(Route::Direct)));
+    assert!(matches!(egress.configured("cluster"), Some(Route::Proxy(_))));
     let Route::Proxy(cluster) = egress.cluster else { panic!("direct") };
     assert!(matches!(&cluster.transport, Transport::Socket(path) if path == Path::new("/run/k.sock")));
     let Route::Proxy(etcd) = egress.etcd else { panic!("direct") };
     assert!(matches!(&etcd.transport, Transport::Tcp { host, port: 8131, tls: None } if host == "127.0.0.1"));
     for none in ["", "egressSelections:\n", "egressSelections: []\n"] {
-        assert!(matches!(parsed(none).unwrap().cluster, Route::Direct), "{none:?}");
+        let egress = parsed(none).unwrap();
+        assert!(matches!(egress.cluster, Route::Direct), "{none:?}");
+        assert!(!egress.is_configured() && egress.configured("cluster").is_none(), "{none:?}");
     }
+    // A field without a value is one that is not there.
+    let nothing = "egressSelections: [{name: etcd, connection: {proxyProtocol: Direct, transport: }}]\n";
+    assert!(parsed(nothing).unwrap().is_configured());
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! An HTTPS server in the process of the test, which answers as the test says.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::{HeaderMap, Request, Response};
@@ -42,6 +43,11 @@ impl HttpsPeer {
 
     pub fn url(&self) -> String {
         self.server.url("")
+    }
+
+    /// Returns the address at which it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address
     }
 
     /// Returns the certificate (PEM) to check it with.

@@ -2,6 +2,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::signature::RSA_PKCS1_SHA256;
 
+use crate::egress::Proxy;
+
 use super::issuer::{TokenIssuer, configuration, now_seconds, unsigned};
 use super::*;
 
@@ -115,6 +117,37 @@ fn forged(issuer: &TokenIssuer, claims: &Value) -> Vec<(&'static str, String)> {
             other.sign(&unsigned(&json!({"alg": "ES256", "jwk": jwk}), &text))
         }),
     ]
+}
+
+#[tokio::test]
+async fn an_issuer_in_a_network_is_reached_through_the_proxy_to_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let issuer = TokenIssuer::start().await;
+    let url = issuer.peer.url();
+    let target = url.trim_start_matches("https://");
+    let proxy = Proxy::start(issuer.peer.address());
+    let name = |network: &str| {
+        let mut whole: Value =
+            serde_json::from_str(&configuration(&issuer, &json!({}), &Value::Null)).unwrap();
+        whole["jwt"][0]["issuer"]["egressSelectorType"] = network.into();
+        let path = write(directory.path(), "authentication.json", &whole.to_string());
+        TestServer::builder().memory().flag(format!("--authentication-config={path}"))
+    };
+    let egress =
+        |networks| format!("--egress-selector-config-file={}", proxy.configuration(networks).display());
+    let server = name("cluster").flag(egress(&["cluster"])).start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let token = issuer.elliptic.token(&issuer.claims());
+    assert_eq!(user_of(&mut connection, &token).await.unwrap()["username"], "oidc:jane");
+    assert!(proxy.has_seen(target), "the proxy is not asked for {target}");
+    server.stop().await;
+    // A network of which nothing is said is no reason to go without a proxy.
+    let refused = name("controlplane").flag(egress(&["cluster"])).start().await.err().unwrap();
+    let reason = "oidc: egress lookup for \"controlplane\" is not configured";
+    assert!(refused.to_string().contains(reason), "{refused}");
+    let refused = name("cluster").start().await.err().unwrap();
+    let reason = "oidc: egress lookup required with egress selector type \"cluster\"";
+    assert!(refused.to_string().contains(reason), "{refused}");
 }
 
 #[tokio::test]

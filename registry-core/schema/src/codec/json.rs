@@ -29,12 +29,37 @@ pub use write::encode;
 /// # Errors
 /// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds a limit.
 pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
-    if limits.budget.is_some() {
-        limits.take(memory::json_bytes(bytes))?;
+    if let Some(budget) = limits.budget {
+        let made = memory::json_bytes(bytes);
+        // Nothing is made of a text that nests too deep, however much it would be.
+        if !budget.has_bytes(made) && nests_deeper(bytes, limits.depth) {
+            return Err(DecodeError(errors::TOO_DEEP.to_owned()));
+        }
+        limits.take(made)?;
     }
     let mut duplicates = Duplicates::default();
     let value = read(bytes, limits.depth, Some(&mut duplicates))?;
     Ok(Decoded { value, duplicates: duplicates.into_texts() })
+}
+
+/// Whether more brackets are open at one place of a JSON text. Those in strings do not count.
+fn nests_deeper(text: &[u8], depth: usize) -> bool {
+    let mut open = 0_usize;
+    let mut in_string = false;
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => drop(bytes.next()),
+            b'[' | b'{' if !in_string => open += 1,
+            b']' | b'}' if !in_string => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open > depth {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns the name of a value's type in Go's JSON decoder.

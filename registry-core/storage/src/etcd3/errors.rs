@@ -45,7 +45,7 @@ type Make = fn(String) -> Failure;
 /// Message parts that identify failures. The first match counts.
 const KNOWN: &[(&str, Make)] = &[
     ("request is too large", Failure::TooLarge),
-    ("larger than max", Failure::TooLarge),
+    ("larger than max", too_large_to_send),
     ("required revision has been compacted", |_| Failure::Compacted),
     ("required revision is a future revision", |_| Failure::Future),
     ("requested lease not found", |_| Failure::LeaseNotFound),
@@ -57,6 +57,13 @@ const KNOWN: &[(&str, Make)] = &[
     ("etcdserver: no leader", Failure::NotSent),
     ("etcdserver: not capable", Failure::NotSent),
 ];
+
+/// Returns the failure of a message that etcd does not receive, in the words of Go's client, which does not send it.
+fn too_large_to_send(text: String) -> Failure {
+    let Some((_, sizes)) = text.split_once("larger than max") else { return Failure::TooLarge(text) };
+    let reason = "rpc error: code = ResourceExhausted desc = trying to send message larger than max";
+    Failure::TooLarge(format!("{reason}{sizes}"))
+}
 
 // === impl Failure ===
 
@@ -122,4 +129,19 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     }
     texts.dedup();
     texts.join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_too_large_is_told_in_the_words_of_gos_client() {
+        let failure =
+            too_large_to_send("grpc: received message larger than max (2829571 vs. 2097152)".to_owned());
+        assert_eq!(
+            failure.to_string(),
+            "rpc error: code = ResourceExhausted desc = trying to send message larger than max (2829571 vs. 2097152)"
+        );
+    }
 }

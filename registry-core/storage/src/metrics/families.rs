@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
-use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
-};
+use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+
+use super::text;
 
 /// A metric cannot be registered or encoded: a programming error.
 pub type MetricsError = prometheus::Error;
@@ -173,7 +173,7 @@ impl Families {
 
     /// Encodes all values in Prometheus' text format.
     pub fn write(&self) -> Result<String, MetricsError> {
-        TextEncoder::new().encode_to_string(&self.registry.gather())
+        text::write(&self.registry.gather())
     }
 }
 

@@ -52,7 +52,7 @@ impl Cluster {
             testing::create::<Nodes>(&installed, json!({"metadata": {"name": node}})).await;
             create_pod(&installed, pod(&format!("p{node}"), node)).await;
         }
-        let plugin = NodeRestriction::new(&installed, Arc::new(NoAccess)).unwrap();
+        let plugin = NodeRestriction::new(&installed, Arc::new(NoAccess), Features::default()).unwrap();
         Self { plugin, installed }
     }
 
@@ -246,6 +246,13 @@ async fn a_node_gets_tokens_for_its_pods_and_their_audiences() {
         token("pv", &uid, json!(["vault", "bank"])).await.unwrap(),
         "node may only request 0 or 1 audiences"
     );
+    let without: Features = Feature::ALL
+        .iter()
+        .copied()
+        .filter(|feature| *feature != Feature::ServiceAccountNodeAudienceRestriction)
+        .collect();
+    let free = NodeRestriction::new(&cluster.installed, Arc::new(NoAccess), without).unwrap();
+    assert!(free.audiences.is_none(), "any audiences may be requested");
     assert!(
         token("pv", "x", json!([])).await.unwrap().starts_with("the UID in the bound object reference (x)")
     );
@@ -418,7 +425,7 @@ async fn a_node_requests_certificates_for_its_pods_only() {
 
     // Without the feature, they are not served.
     let installed = testing::installed(&["nodes", "pods", "serviceaccounts"]);
-    let plugin = NodeRestriction::new(&installed, Arc::new(NoAccess)).unwrap();
+    let plugin = NodeRestriction::new(&installed, Arc::new(NoAccess), Features::default()).unwrap();
     let cluster = Cluster { plugin, installed };
     let target = target("podcertificaterequests", "", Operation::Create, "r");
     let told = cluster.refusal(target, Some(json!({})), None).await.unwrap();

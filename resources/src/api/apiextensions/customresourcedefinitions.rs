@@ -18,7 +18,7 @@ use registry_derive::Resource;
 
 use crate::support::printers;
 
-pub use validation::check_schema;
+pub use validation::{check_schema, is_structural};
 
 /// `customresourcedefinitions` of `apiextensions.k8s.io/v1`.
 #[derive(Resource)]

@@ -47,8 +47,12 @@ func Start(ctx context.Context, t orlop.Testing, directory string, s *options.Se
 	flags.Set("etcd-prefix", s.Etcd.StorageConfig.Prefix)
 	flags.SetVersions()
 
-	// Makes the serving certificate.
-	if _, err := s.Complete(ctx); err != nil {
+	// Makes the serving certificate. A program that signs tokens is the server's alone: tests wait until it was asked.
+	signer := s.ServiceAccountSigningEndpoint
+	s.ServiceAccountSigningEndpoint = ""
+	_, err := s.Complete(ctx)
+	s.ServiceAccountSigningEndpoint = signer
+	if err != nil {
 		return nil, nil, fmt.Errorf("cannot complete the options: %w", err)
 	}
 	certificate := s.SecureServing.ServerCert.CertKey

@@ -72,6 +72,8 @@ func Start(t Testing, directory string, port int, flags Flags) (*Process, error)
 	flags.Set("token-auth-file", tokens)
 	flags.Set("data-dir", filepath.Join(own, "data"))
 	flags.Set("bind-address", "127.0.0.1")
+	// The extension servers of tests are on this machine.
+	flags.Set("allow-loopback-backends", "true")
 	flags.Set("secure-port", fmt.Sprint(port))
 	if err := process.run(t, own, flags.arguments()); err != nil {
 		return nil, err

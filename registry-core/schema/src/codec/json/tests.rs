@@ -1,3 +1,4 @@
+use registry_meta::budget::Budget;
 use serde_json::json;
 
 use super::*;
@@ -92,4 +93,23 @@ fn depth_is_bounded() {
     assert_eq!(read(&nested(129)).unwrap_err().to_string(), "exceeded max depth");
     assert!(read(&"[".repeat(1_000_000)).is_err());
     assert!(read(&"{\"a\":".repeat(500_000)).is_err());
+}
+
+#[test]
+fn a_text_that_nests_too_deep_is_refused_as_such_and_not_as_too_large() {
+    let refused = |text: &str| {
+        let budget = Budget::default();
+        let refused = decode(text.as_bytes(), &Limits::within(&budget)).unwrap_err().to_string();
+        (refused, budget.exhausted().is_some())
+    };
+    let nested = format!("{}{}", "[".repeat(1_500_000), "]".repeat(1_500_000));
+    let too_deep = ("exceeded max depth".to_owned(), false);
+    assert_eq!(refused(&nested), too_deep);
+    assert_eq!(refused(&"[".repeat(3_000_000)), too_deep);
+    // Brackets in strings, and lists one beside the other, are not deep.
+    let wide = format!("[{}[0]]", r#"["\"[[["],"#.repeat(300_000));
+    let too_large = ("the request expands to more than 48 MiB".to_owned(), true);
+    let many = format!("[{}[0]]", "[0],".repeat(1_000_000));
+    assert_eq!(refused(&many), too_large);
+    assert!(!nests_deeper(wide.as_bytes(), 2));
 }

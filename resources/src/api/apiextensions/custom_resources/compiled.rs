@@ -10,6 +10,8 @@ use registry_core::schema::Schema;
 use registry_core::storage::StoredObject;
 use serde_json::{Map, Value};
 
+use crate::api::apiextensions::customresourcedefinitions::is_structural;
+
 /// The schema of a version, compiled on first use.
 pub(super) struct Compiled {
     /// The definition, as the cache of definitions holds it.
@@ -64,10 +66,13 @@ impl Compiled {
         })
     }
 
-    /// Returns the schema as it is written in the definition; `None` if the version has none, or keeps all unknown
-    /// fields.
+    /// Returns the schema as it is written in the definition; `None` if the version has none, or one that is not structural.
     pub(super) fn published(&self) -> Option<Value> {
         let schema = self.read().ok()?;
+        // Definitions that do not keep unknown fields have structural schemas only.
+        if self.preserve_unknown_fields && !is_structural(&schema) {
+            return None;
+        }
         schema.as_object().is_some_and(|schema| !schema.is_empty()).then_some(schema)
     }
 

@@ -26,6 +26,7 @@ mod versions;
 
 use ratcheting::Options;
 
+pub use structural::is_structural;
 pub(super) use structural::why_not_structural;
 
 /// Checks the schema of a compiled-in kind as that of a definition is checked.

@@ -91,6 +91,24 @@ fn schemas_are_compiled_by_their_first_use_and_once() {
     assert!(compiled.get().failure.is_none());
 }
 
+#[test]
+fn a_schema_that_is_not_structural_is_not_published() {
+    let properties = |field: serde_json::Value| json!({"type": "object", "properties": {"a": field}});
+    for (schema, preserves, is_published) in [
+        (properties(json!({"type": "string"})), false, true),
+        (properties(json!({"type": "string"})), true, true),
+        // As of definitions of `v1beta1`.
+        (properties(json!({})), true, false),
+        (json!({"properties": {}}), true, false),
+        (json!({}), true, false),
+    ] {
+        let (definition, stored) = stored_definition(&definition(&json!([v1(&schema, &json!({}))])));
+        let kind = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap().served[0].resource.kind;
+        let published = Compiled::new(stored, kind, preserves).published();
+        assert_eq!(published, is_published.then(|| schema.clone()), "{schema}");
+    }
+}
+
 #[tokio::test]
 async fn the_paths_are_those_of_the_subresources() {
     let plain = Fixture::new(&definition(&json!([v1(&json!({}), &json!({}))])));

@@ -38,6 +38,11 @@ pub(super) fn is_violated(schema: Schema<'_>) -> bool {
     findings.len() > 0
 }
 
+/// Whether a schema, as a definition contains it, is structural.
+pub fn is_structural(schema: &Value) -> bool {
+    Schema::from_value(Some(schema)).is_none_or(|schema| !is_violated(schema))
+}
+
 /// Error of a schema that cannot be read as a structural one, with Kubernetes' reason.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
