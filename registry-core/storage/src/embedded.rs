@@ -19,6 +19,7 @@
 //! | `watcher` | a watch's cursor |
 //! | `directory` | the lock and the high-water mark |
 //! | [`maintenance`] | check, backup, restore |
+//! | [`moving`] | the keys of a store for another one, and a new store of such keys |
 
 pub mod backend;
 mod directory;
@@ -26,6 +27,7 @@ mod index;
 mod load;
 mod log;
 pub mod maintenance;
+pub mod moving;
 mod record;
 mod snapshot;
 mod state;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::Revision;
 use super::index::{Index, Superseded};
 use super::log::{Commit, Log, LogError};
-use super::record::{Damage, Kind, META_REVISION, Record};
+use super::record::{Damage, FORMAT_VERSION, Kind, META_REVISION, Record};
 use super::state::{EMPTY_REVISION, Expiry};
 
 /// Returns the commit that turns an empty log into an empty store.
@@ -61,6 +61,9 @@ impl Loaded {
         if revision == META_REVISION {
             if record.kind != Kind::Meta {
                 return Err(Damage::CompactionPointKind);
+            }
+            if let Some(format) = record.format().filter(|format| *format > FORMAT_VERSION) {
+                return Err(Damage::NewerFormat(format));
             }
             self.compacted = record.create_revision;
             self.current = self.current.max(record.create_revision);
