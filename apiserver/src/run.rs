@@ -28,6 +28,8 @@ use started_as::StartedAs;
 mod announcement;
 mod assets;
 mod beside_etcd;
+#[cfg(feature = "embedded")]
+mod checking;
 mod ending;
 mod error;
 mod etcd;
@@ -35,8 +37,6 @@ mod for_command;
 mod guard;
 pub(crate) mod kubeconfig;
 mod logging;
-#[cfg(feature = "embedded")]
-mod checking;
 #[cfg(feature = "embedded")]
 mod maintenance;
 mod manifests;

@@ -50,7 +50,9 @@ mod tests {
         assert_eq!("embedded:data".parse(), Ok(embedded));
         let etcd = StoreLocation::Etcd(vec!["http://a:1".to_owned(), "http://b:2".to_owned()]);
         assert_eq!("etcd=http://a:1,http://b:2".parse(), Ok(etcd));
-        for wrong in ["", "data", "embedded:", "etcd=", "etcd=http://a:1,", "etcd:http://a:1", "embedded=data"] {
+        for wrong in
+            ["", "data", "embedded:", "etcd=", "etcd=http://a:1,", "etcd:http://a:1", "embedded=data"]
+        {
             let refused = wrong.parse::<StoreLocation>().unwrap_err().to_string();
             assert!(refused.contains("embedded:DIRECTORY or etcd=URL"), "{wrong}: {refused}");
         }

@@ -8,7 +8,7 @@ use crate::session::{File, Session, Step};
 use crate::{read, workspace};
 
 /// The pages whose commands are run.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 10] = [
     "operate/start.md",
     "operate/kubectl.md",
     "operate/users.md",
@@ -16,6 +16,7 @@ const PAGES: [&str; 9] = [
     "operate/encryption.md",
     "operate/etcd.md",
     "operate/backup.md",
+    "operate/moving.md",
     "operate/monitoring.md",
     "test/servers.md",
 ];
@@ -135,6 +136,11 @@ fn the_page_on_etcd_shows_the_output_that_there_is() {
 #[test]
 fn the_page_on_backup_shows_the_output_that_there_is() {
     follow("operate/backup.md");
+}
+
+#[test]
+fn the_page_on_moving_shows_the_output_that_there_is() {
+    follow("operate/moving.md");
 }
 
 #[test]

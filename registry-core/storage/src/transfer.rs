@@ -175,8 +175,7 @@ pub async fn import(
     let survey = survey(source, on_progress).await?;
     let revision = source.revision();
     let bumped = revision.checked_add(options.bump_revision).filter(|bumped| *bumped <= MAX_REVISION);
-    let revision =
-        bumped.ok_or(TransferError::TooManyRevisions { revision, bump: options.bump_revision })?;
+    let revision = bumped.ok_or(TransferError::TooManyRevisions { revision, bump: options.bump_revision })?;
     match destination {
         Destination::Embedded(directory) => {
             into_embedded(source, directory, revision, survey, on_progress).await

@@ -79,7 +79,10 @@ async fn assert_history_begins_at(store: &dyn Mvcc, source_revision: u64) {
         Ok(mut changes) => futures::StreamExt::next(&mut changes).await.unwrap().unwrap_err(),
     };
     assert!(matches!(ended, MvccError::Compacted { .. }), "{ended}");
-    assert!(put(store, "/registry/configmaps/default/new", 0, b"{}", None).await > source_revision);
+    assert!(
+        put(store, &format!("/registry/configmaps/default/new-{source_revision}"), 0, b"{}", None).await
+            > source_revision
+    );
 }
 
 fn paths(home: &TempDir) -> impl Fn(&str) -> PathBuf + '_ {
@@ -136,7 +139,10 @@ async fn a_store_moves_to_etcd_and_back_and_keeps_the_time_that_is_left() {
     assert!(there.values().all(|(_, at)| *at > revision), "no revision of the source has another meaning");
     refuse_unfinished_import(&connected, PREFIX).await.unwrap();
     let occupied = moved(&mut source, &to).await.unwrap_err().to_string();
-    assert!(occupied.contains("keys below /registry/ already") && occupied.contains("etcdctl del"), "{occupied}");
+    assert!(
+        occupied.contains("keys below /registry/ already") && occupied.contains("etcdctl del"),
+        "{occupied}"
+    );
     assert_history_begins_at(&*connected, revision).await;
 
     // Several keys of the etcd have the same revision, which an embedded store gives to one.

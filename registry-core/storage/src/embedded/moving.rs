@@ -18,8 +18,8 @@ use super::record::{Kind, META_REVISION, Record};
 use super::state::EMPTY_REVISION;
 use super::{EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
-use crate::mvcc::prefix_end;
 use crate::moving_key::{MovingKey, Tally};
+use crate::mvcc::prefix_end;
 
 /// Number of keys of a page.
 const PAGE_KEYS: usize = 128;
@@ -204,7 +204,8 @@ impl NewStore {
         if has_log(directory).map_err(open_error)? {
             return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
         }
-        let log = NewFjallLog::create(directory, EmbeddedOptions::new(directory).disk()).map_err(open_error)?;
+        let log =
+            NewFjallLog::create(directory, EmbeddedOptions::new(directory).disk()).map_err(open_error)?;
         let records = vec![(META_REVISION, Record::meta(revision).encode())];
         Ok(Self {
             log,

@@ -214,6 +214,7 @@ mod tests {
             assert!(Record::decode(7, &flipped.into()).is_err(), "flipped byte {at}");
             assert!(Record::decode(7, &bytes.slice(..at)).is_err(), "cut at {at}");
         }
+        assert_eq!(Record::key_despite_damage(&bytes), Some(sample().key));
         assert!(Record::decode(8, &bytes).unwrap_err().to_string().contains("is that of revision 7"));
     }
 }

@@ -76,9 +76,7 @@ pub enum EtcdMoveError {
     #[error("etcd: {0}")]
     Engine(#[from] MvccError),
     /// The source's history was compacted while it was read. Retryable.
-    #[error(
-        "the etcd was compacted while it was read: stop the servers that use it, and repeat the command"
-    )]
+    #[error("the etcd was compacted while it was read: stop the servers that use it, and repeat the command")]
     Compacted,
     /// A key is not text. Not retryable: no API server has written it.
     #[error("the key {0:?} is not UTF-8: no API server has written it, remove it or choose another --prefix")]
@@ -304,8 +302,7 @@ impl EtcdImport {
         }
         let key = format!("{RAISE}{}", self.prefix);
         let write = || self.transact(vec![TxnOp::put(key.as_str(), "", None)]);
-        let mut writes =
-            futures::stream::iter((0..bump).map(|_| write())).buffer_unordered(RAISES_AT_ONCE);
+        let mut writes = futures::stream::iter((0..bump).map(|_| write())).buffer_unordered(RAISES_AT_ONCE);
         let mut done = 0;
         while let Some(written) = writes.next().await {
             written?;

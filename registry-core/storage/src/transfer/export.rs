@@ -309,8 +309,7 @@ impl Reader {
         let mut bytes = Vec::new();
         let read = self.file.by_ref().take(64 * 1024).read_until(b'\n', &mut bytes);
         read.map_err(|source| ExportError::Io { path: path(), source })?;
-        let first: FirstLine =
-            serde_json::from_slice(&bytes).map_err(|_| ExportError::OtherFile(path()))?;
+        let first: FirstLine = serde_json::from_slice(&bytes).map_err(|_| ExportError::OtherFile(path()))?;
         if first.format != FORMAT {
             return Err(ExportError::OtherFile(path()));
         }
@@ -399,8 +398,7 @@ impl Reader {
     }
 
     fn read_end(&mut self) -> Result<(), ExportError> {
-        let last: LastLine =
-            serde_json::from_slice(&self.line).map_err(|_| self.damaged(Damage::Line))?;
+        let last: LastLine = serde_json::from_slice(&self.line).map_err(|_| self.damaged(Damage::Line))?;
         if last.keys != self.keys {
             return Err(self.damaged(Damage::Count));
         }
@@ -558,7 +556,11 @@ mod tests {
             ("\"revision\":9", "\"revision\":9223372036854775808", Some("line 1: the revisions")),
             ("\"create\"", "\"new\":1,\"create\"", Some("line 2: the line cannot be read")),
             ("{\"key\":\"/registry/a\"", "{\"key\":\"/registry/a", Some("line 2: the line cannot be read")),
-            ("\"version\":1", "\"version\":2", Some("is an export of format 2, and this program reads up to format 1")),
+            (
+                "\"version\":1",
+                "\"version\":2",
+                Some("is an export of format 2, and this program reads up to format 1"),
+            ),
             ("orlop-export", "other", Some("is no export of a store")),
         ] {
             written(&path, &keys);

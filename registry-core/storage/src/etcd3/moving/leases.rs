@@ -55,7 +55,11 @@ impl RemainingTimes {
 
 impl GrantedLeases {
     /// Returns the options of a put of a key whose time ends then, or up to ten seconds later.
-    pub(super) async fn until(&mut self, etcd: &Etcd3, end_seconds: u64) -> Result<PutOptions, EtcdMoveError> {
+    pub(super) async fn until(
+        &mut self,
+        etcd: &Etcd3,
+        end_seconds: u64,
+    ) -> Result<PutOptions, EtcdMoveError> {
         let group = end_seconds.div_ceil(SHARED_SECONDS);
         if let Some((lease, keys)) = self.newest.get_mut(&group).filter(|(_, keys)| *keys < MAX_KEYS) {
             *keys += 1;
