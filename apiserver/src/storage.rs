@@ -20,9 +20,7 @@ use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consist
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 #[cfg(feature = "etcd3")]
-use registry_core::storage::etcd3::moving::{EtcdMoveError, refuse_unfinished_import};
-#[cfg(feature = "etcd3")]
-use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
+use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options, moving};
 use registry_core::storage::measured::Measured;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::shared_watch::SharedWatch;
@@ -143,7 +141,7 @@ pub enum EngineError {
     /// An import into the etcd has not finished. Retryable when it has.
     #[cfg(feature = "etcd3")]
     #[error("the objects in etcd are not complete: {0}")]
-    Import(#[from] EtcdMoveError),
+    Import(#[from] moving::EtcdMoveError),
     /// The certificates for etcd behind a proxy cannot be used. Not retryable.
     #[cfg(feature = "etcd3")]
     #[error("cannot set up TLS to etcd: {0}")]
@@ -194,7 +192,7 @@ impl EngineOpening<'_> {
                 let interval = self.options.etcd_compaction_interval;
                 let options = Etcd3Options { connector, ..etcd_options(connection, interval) };
                 let etcd = Etcd3::connect(options).await?;
-                refuse_unfinished_import(&etcd, &format!("{}/", self.options.key_prefix())).await?;
+                moving::refuse_unfinished_import(&etcd, &format!("{}/", self.options.key_prefix())).await?;
                 Ok(Engine::Etcd3(etcd))
             }
             #[cfg(not(feature = "etcd3"))]

@@ -59,14 +59,13 @@ use self::log::{Log, LogError};
 pub use self::snapshot::Snapshot;
 use self::state::{EngineState, Head, SharedEngine, Tail};
 use self::writer::{Action, Queue, Request, Write};
-use crate::directory_lock::{DirectoryLock, LockError};
-use crate::metrics::CommitMetrics;
-
 use super::Revision;
 use super::mvcc::{
     Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, NotReady, RangeRequest,
     Ranged,
 };
+use crate::directory_lock::{DirectoryLock, LockError};
+use crate::metrics::CommitMetrics;
 
 /// Minimum gain of rewriting the log, in bytes; its journals take as much.
 const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;

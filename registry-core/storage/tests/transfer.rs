@@ -212,7 +212,7 @@ async fn an_etcd_too_far_behind_is_refused_and_left_as_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_moved_is_said_and_nothing_is_left() {
+async fn a_move_that_cannot_be_says_why_and_leaves_nothing() {
     let home = TempDir::new().unwrap();
     let path = paths(&home);
     let said = |outcome: Result<Source, registry_storage::embedded::maintenance::MaintenanceError>| {

@@ -106,3 +106,19 @@ impl Loaded {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_format_is_another_version_and_no_damage() {
+        let newer = Record { previous_revision: FORMAT_VERSION + 1, ..Record::meta(EMPTY_REVISION) };
+        let refused = Loaded::default().take(META_REVISION, &newer.encode()).unwrap_err();
+        assert_eq!(refused, Damage::NewerFormat(FORMAT_VERSION + 1));
+        let LogError::OtherVersion(text) = refused.into() else { panic!("it is called damaged") };
+        assert_eq!(text, "its format has version 1, and this program reads up to version 0");
+        let present = Record::meta(EMPTY_REVISION).encode();
+        assert_eq!(Loaded::default().take(META_REVISION, &present), Ok(()));
+    }
+}

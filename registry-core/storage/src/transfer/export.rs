@@ -10,6 +10,7 @@
 //! is the stored value, byte for byte, if it is JSON on one line; any other is `base64`. A file that has been cut short has no last
 //! line; one that has been edited does not match its checksum (`head -n -1 FILE | sha256sum`).
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -195,7 +196,11 @@ fn is_json_line(value: &[u8]) -> bool {
 }
 
 fn hexadecimal(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    digest.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 // === impl Writer ===
@@ -542,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_even_with_the_right_checksum() {
+    fn impossible_lines_are_refused_even_with_the_right_checksum() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("export");
         let keys = [key("/registry/a", b"{\"a\":1}"), key("/registry/b", b"plain")];
@@ -574,8 +579,12 @@ mod tests {
             }
         }
         let whole = written(&path, &keys);
-        let without_a_line: String =
-            whole.lines().filter(|line| !line.contains("/b")).map(|line| format!("{line}\n")).collect();
+        let lines: Vec<&str> = whole.lines().filter(|line| !line.contains("/b")).collect();
+        let without_a_line = lines.join(
+            "
+",
+        ) + "
+";
         for (text, expected) in [
             (without_a_line, "line 3: the number of keys is another one"),
             (format!("{whole}{{}}\n"), "line 4: lines follow the last one"),
