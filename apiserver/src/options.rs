@@ -42,6 +42,7 @@ mod service_accounts;
 mod serving;
 mod shutdown;
 mod storage;
+mod store_location;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -56,8 +57,8 @@ pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConf
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use command::{
-    Command, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand, TestCommand,
-    TokenCommand,
+    Command, ImportArguments, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand,
+    TestCommand, TokenCommand,
 };
 pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;
@@ -81,6 +82,7 @@ pub(crate) use service_accounts::socket_path;
 pub use serving::{EndpointReconciler, ServingOptions};
 pub use shutdown::ShutdownOptions;
 pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
+pub use store_location::StoreLocation;
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
 pub(crate) use tracing_file::TracingConfiguration;
 pub use tracing_file::TracingError;

@@ -28,6 +28,8 @@ use started_as::StartedAs;
 mod announcement;
 mod assets;
 mod beside_etcd;
+#[cfg(feature = "embedded")]
+mod checking;
 mod ending;
 mod error;
 mod etcd;
@@ -38,6 +40,8 @@ mod logging;
 #[cfg(feature = "embedded")]
 mod maintenance;
 mod manifests;
+#[cfg(feature = "embedded")]
+mod moving;
 mod parent;
 mod process;
 mod started_as;
@@ -150,7 +154,7 @@ fn run_program(
         Role::new(may_be_extension, is_extension)
     };
     let outcome: Result<(), CommandError> = match &options.command {
-        Some(Command::Storage(command)) => maintain(command, &options),
+        Some(Command::Storage(command)) => maintain(command, &options, maps),
         Some(Command::Kubeconfig(command)) => kubeconfig::print(&options, command),
         Some(Command::Token(command)) => token::print(&options, command),
         Some(Command::Completion { shell }) => {
@@ -293,6 +297,6 @@ async fn serve(
 }
 
 #[cfg(not(feature = "embedded"))]
-fn maintain(_: &StorageCommand, _: &Options) -> Result<(), CommandError> {
+fn maintain(_: &StorageCommand, _: &Options, _: &[&'static StorageMap]) -> Result<(), CommandError> {
     Err(ServerError::from(crate::storage::EngineError::NotBuilt("embedded")).into())
 }

@@ -20,7 +20,7 @@ use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consist
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 #[cfg(feature = "etcd3")]
-use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
+use registry_core::storage::etcd3::{ConnectError, Etcd3, Etcd3Options, moving};
 use registry_core::storage::measured::Measured;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::shared_watch::SharedWatch;
@@ -138,6 +138,10 @@ pub enum EngineError {
     #[cfg(feature = "etcd3")]
     #[error(transparent)]
     Etcd3(#[from] ConnectError),
+    /// An import into the etcd has not finished. Retryable when it has.
+    #[cfg(feature = "etcd3")]
+    #[error("the objects in etcd are not complete: {0}")]
+    Import(#[from] moving::EtcdMoveError),
     /// The certificates for etcd behind a proxy cannot be used. Not retryable.
     #[cfg(feature = "etcd3")]
     #[error("cannot set up TLS to etcd: {0}")]
@@ -187,7 +191,9 @@ impl EngineOpening<'_> {
                 let connector = ProxiedEndpoints::connector(&self.route, &connection)?;
                 let interval = self.options.etcd_compaction_interval;
                 let options = Etcd3Options { connector, ..etcd_options(connection, interval) };
-                Ok(Engine::Etcd3(Etcd3::connect(options).await?))
+                let etcd = Etcd3::connect(options).await?;
+                moving::refuse_unfinished_import(&etcd, &format!("{}/", self.options.key_prefix())).await?;
+                Ok(Engine::Etcd3(etcd))
             }
             #[cfg(not(feature = "etcd3"))]
             StorageChoice::Etcd3(_) => Err(EngineError::NotBuilt("etcd3")),
@@ -251,7 +257,8 @@ fn compaction(interval: Duration) -> Option<AutoCompaction> {
 }
 
 #[cfg(feature = "etcd3")]
-fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Etcd3Options {
+/// Returns the options of a connection to etcd.
+pub(crate) fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Etcd3Options {
     let (cert_file, key_file) = connection.client_files.unzip();
     Etcd3Options {
         endpoints: connection.servers,

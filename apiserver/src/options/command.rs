@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::command_line::Shell;
-use super::{Options, StorageBackend, ValueError, parse_duration};
+use super::{Options, StorageBackend, StoreLocation, ValueError, parse_duration};
 
 const TOKEN_EXAMPLES: &str = "\
 The token of a service account is signed with the key in the data directory, or with
@@ -55,6 +55,22 @@ Examples:
   apiserver test --assets=assets
   KUBEBUILDER_ASSETS=$PWD/assets go test ./...";
 
+const STORAGE_EXAMPLES: &str = "\
+A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the endpoints of an etcd.
+Stop the servers of a store before it is read. Flags of the server stand before `storage`: --etcd-cafile,
+--etcd-certfile and --etcd-keyfile for the TLS of etcd, --encryption-provider-config for a check.
+
+Examples:
+  # From the embedded store into an etcd
+  apiserver storage migrate --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379
+
+  # By way of a file
+  apiserver storage export --from=etcd=http://127.0.0.1:2379 store.jsonl
+  apiserver storage import --to=embedded:elsewhere store.jsonl
+
+  # Read and decode everything
+  apiserver --encryption-provider-config=encryption.yaml storage check --from=embedded:apiserver-data";
+
 const COMPLETION_EXAMPLES: &str = "\
 Examples:
   # In this shell
@@ -68,8 +84,8 @@ Examples:
 /// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Maintains the embedded store in the data directory, while no server uses it
-    #[command(subcommand)]
+    /// Checks, saves and moves a store, while no server uses it
+    #[command(subcommand, after_long_help = STORAGE_EXAMPLES)]
     Storage(StorageCommand),
 
     /// Prints a kubeconfig with a new client certificate, signed by the authority in the data directory
@@ -103,12 +119,20 @@ pub enum Command {
     FlagsReference,
 }
 
-/// Maintenance of an embedded store.
+/// Maintenance of a store.
 #[derive(Clone, Debug, Subcommand)]
 pub enum StorageCommand {
-    /// Reads the whole store, and reports its contents and any damage
-    Check,
-    /// Writes a consistent copy of the store to a file, together with the keys and certificates of the server (in `pki`, or
+    /// Reads the whole store, decodes every value, and reports what is damaged. Repairs nothing
+    Check {
+        /// The store: embedded:DIRECTORY or etcd=URL,… [default: the embedded store in the data directory]
+        #[arg(long, value_name = "STORE")]
+        from: Option<StoreLocation>,
+
+        /// Prefix of the keys whose values are decoded [default: --etcd-prefix]
+        #[arg(long, value_name = "PREFIX")]
+        prefix: Option<String>,
+    },
+    /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and certificates of the server (in `pki`, or
     /// --cert-dir). Keep it as secret as the data directory
     Backup {
         /// File to write
@@ -119,12 +143,72 @@ pub enum StorageCommand {
         #[arg(long)]
         without_keys: bool,
     },
-    /// Creates a store from a backup, and restores the keys and certificates; the data directory must not contain a store. Keys
+    /// Creates an embedded store from a backup, and restores the keys and certificates; the data directory must not contain a store. Keys
     /// that are there already stay
     Restore {
         /// Backup to read
         file: PathBuf,
     },
+    /// Writes the objects of a store to a file of JSON lines, as they are stored: encrypted values stay encrypted. Keep it as secret
+    /// as the store
+    #[command(after_long_help = STORAGE_EXAMPLES)]
+    Export {
+        /// The store: embedded:DIRECTORY or etcd=URL,…
+        #[arg(long, value_name = "STORE")]
+        from: StoreLocation,
+
+        /// Prefix of the keys [default: --etcd-prefix]
+        #[arg(long, value_name = "PREFIX")]
+        prefix: Option<String>,
+
+        /// File to write
+        file: PathBuf,
+    },
+    /// Writes the objects of an exported file to an empty store, and reads them back
+    #[command(after_long_help = STORAGE_EXAMPLES)]
+    Import {
+        /// The store: embedded:DIRECTORY or etcd=URL,…
+        #[arg(long, value_name = "STORE")]
+        to: StoreLocation,
+
+        /// The way in which objects are written.
+        #[command(flatten)]
+        arguments: ImportArguments,
+
+        /// File to read
+        file: PathBuf,
+    },
+    /// Writes the objects of a store to another one, which is empty, and reads them back
+    #[command(after_long_help = STORAGE_EXAMPLES)]
+    Migrate {
+        /// The store to read: embedded:DIRECTORY or etcd=URL,…
+        #[arg(long, value_name = "STORE")]
+        from: StoreLocation,
+
+        /// The store to write: embedded:DIRECTORY or etcd=URL,…
+        #[arg(long, value_name = "STORE")]
+        to: StoreLocation,
+
+        /// Prefix of the keys [default: --etcd-prefix]
+        #[arg(long, value_name = "PREFIX")]
+        prefix: Option<String>,
+
+        /// The way in which objects are written.
+        #[command(flatten)]
+        arguments: ImportArguments,
+    },
+}
+
+/// The way in which objects are written to a store.
+#[derive(Args, Clone, Debug)]
+pub struct ImportArguments {
+    /// Number added to the revision of the store: at least that of the writes after it was exported, which clients may have seen
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    pub bump_revision: u64,
+
+    /// Remove what an interrupted import has written to an etcd, and begin again
+    #[arg(long)]
+    pub restart: bool,
 }
 
 /// A kubeconfig for a user.
@@ -237,6 +321,19 @@ impl Options {
         self.storage.storage_backend = Some(StorageBackend::Memory);
         self.shutdown.exit_with_parent.get_or_insert(true);
         self
+    }
+}
+
+// === impl ImportArguments ===
+
+#[cfg(feature = "embedded")]
+impl ImportArguments {
+    /// Returns the options of the transfer.
+    pub(crate) fn options(&self) -> registry_core::storage::transfer::ImportOptions {
+        registry_core::storage::transfer::ImportOptions {
+            bump_revision: self.bump_revision,
+            restarts: self.restart,
+        }
     }
 }
 

@@ -122,6 +122,13 @@ impl StorageOptions {
         Ok(StorageChoice::Embedded { directory })
     }
 
+    /// Returns the connection to an etcd with these endpoints, by the other flags of etcd.
+    #[cfg(feature = "etcd3")]
+    pub(crate) fn connection_to(&self, servers: &[String]) -> Result<EtcdConnection, OptionsError> {
+        let servers = servers.to_vec();
+        Self { etcd_servers: servers, etcd_servers_overrides: Vec::new(), ..self.clone() }.etcd_connection()
+    }
+
     fn etcd_connection(&self) -> Result<EtcdConnection, OptionsError> {
         self.check_servers("--etcd-servers", &self.etcd_servers)?;
         for given in &self.etcd_servers_overrides {

@@ -61,6 +61,9 @@ pub enum ValueError {
     /// `--storage-backend`
     #[error("\"{0}\" is no storage backend: use embedded, etcd3 or memory")]
     Backend(String),
+    /// `--from` and `--to` of `storage`
+    #[error("\"{0}\" is no store: write embedded:DIRECTORY or etcd=URL,…")]
+    StoreLocation(String),
     /// `--runtime-config`
     #[error("\"{0}\" is no API: write group/version[/resource], v1, api/all, api/ga, api/beta or api/alpha")]
     NoApi(String),

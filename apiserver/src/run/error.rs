@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::maintenance::MaintenanceError;
+#[cfg(feature = "embedded")]
+use registry_core::storage::transfer::TransferError;
 
 use crate::clients::CallFailure;
 use crate::pki::PkiError;
@@ -74,6 +76,9 @@ pub(crate) enum CommandError {
     #[cfg(feature = "embedded")]
     #[error(transparent)]
     Maintenance(#[from] MaintenanceError),
+    #[cfg(feature = "embedded")]
+    #[error(transparent)]
+    Transfer(#[from] TransferError),
     #[cfg(feature = "embedded")]
     #[error("damaged:\n{}", .0.join("\n"))]
     Damaged(Vec<String>),

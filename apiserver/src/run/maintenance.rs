@@ -1,16 +1,20 @@
-//! `apiserver storage`: check, backup and restore of the embedded store, and of the keys beside it.
+//! `apiserver storage`: backup and restore of the embedded store, and of the keys beside it. The other commands are in
+//! [`checking`](super::checking) and [`moving`](super::moving).
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use registry_core::durable_file;
+use registry_core::registry::StorageMap;
 use registry_core::storage::embedded::maintenance::{self, BackupFile, Report, Source};
 
-use crate::options::{Options, StorageCommand};
+use crate::options::{Options, StorageCommand, StoreLocation};
 
+use super::checking::check;
 use super::error::CommandError;
+use super::moving::move_store;
 
 /// The certificate that a server looks for first: it is restored last, when all other files are there.
 const AUTHORITY: &str = "ca.crt";
@@ -19,11 +23,22 @@ const AUTHORITY: &str = "ca.crt";
 ///
 /// # Errors
 /// Fails if the store is damaged, in use, or cannot be read or written.
-pub(super) fn maintain(command: &StorageCommand, options: &Options) -> Result<(), CommandError> {
+pub(super) fn maintain(
+    command: &StorageCommand,
+    options: &Options,
+    maps: &[&'static StorageMap],
+) -> Result<(), CommandError> {
     let directory = options.storage_directory();
     let keys = options.certificate_directory();
     let (report, note) = match command {
-        StorageCommand::Check => (maintenance::check(&directory)?, None),
+        StorageCommand::Check { from, prefix } => {
+            let own = || StoreLocation::Embedded(options.data_directory());
+            let from = from.clone().unwrap_or_else(own);
+            return check(&from, prefix.as_deref(), options, maps);
+        }
+        StorageCommand::Export { .. } | StorageCommand::Import { .. } | StorageCommand::Migrate { .. } => {
+            return move_store(command, options);
+        }
         StorageCommand::Backup { file, without_keys } => {
             let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };
             let report = maintenance::backup_with_files(Source::Directory(&directory), file, &files)?;
@@ -41,11 +56,10 @@ pub(super) fn maintain(command: &StorageCommand, options: &Options) -> Result<()
         // Writing to a string cannot fail.
         let _ = writeln!(lines, "{note}");
     }
-    let _ = std::io::stdout().write_all(lines.as_bytes());
-    if report.problems.is_empty() { Ok(()) } else { Err(CommandError::Damaged(report.problems)) }
+    super::print(lines)
 }
 
-fn summary(directory: &Path, report: &Report) -> String {
+pub(super) fn summary(directory: &Path, report: &Report) -> String {
     format!(
         "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}\n",
         directory.display(),

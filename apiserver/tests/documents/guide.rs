@@ -17,6 +17,7 @@ follow_pages! {
     the_page_on_encryption_shows_the_output_that_there_is => "operate/encryption.md",
     the_page_on_etcd_shows_the_output_that_there_is => "operate/etcd.md",
     the_page_on_backup_shows_the_output_that_there_is => "operate/backup.md",
+    the_page_on_moving_shows_the_output_that_there_is => "operate/moving.md",
     the_page_on_monitoring_shows_the_output_that_there_is => "operate/monitoring.md",
     the_page_on_test_servers_shows_the_output_that_there_is => "test/servers.md",
 }

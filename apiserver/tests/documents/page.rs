@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::session::{File, Program, Session, Step};
 
 /// The pages whose commands are run, each with the program that its commands start.
-pub(crate) const PAGES: [(&str, &str); 23] = [
+pub(crate) const PAGES: [(&str, &str); 24] = [
     ("operate/start.md", "apiserver"),
     ("operate/kubectl.md", "apiserver"),
     ("operate/users.md", "apiserver"),
@@ -17,6 +17,7 @@ pub(crate) const PAGES: [(&str, &str); 23] = [
     ("operate/encryption.md", "apiserver"),
     ("operate/etcd.md", "apiserver"),
     ("operate/backup.md", "apiserver"),
+    ("operate/moving.md", "apiserver"),
     ("operate/monitoring.md", "apiserver"),
     ("test/servers.md", "apiserver"),
     ("author/first.md", "zoo"),

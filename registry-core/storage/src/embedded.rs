@@ -19,6 +19,7 @@
 //! | `watcher` | a watch's cursor |
 //! | `directory` | the lock and the high-water mark |
 //! | [`maintenance`] | check, backup, restore |
+//! | [`moving`] | the keys of a store for another one, and a new store of such keys |
 
 pub mod backend;
 mod directory;
@@ -26,6 +27,7 @@ mod index;
 mod load;
 mod log;
 pub mod maintenance;
+pub mod moving;
 mod record;
 mod snapshot;
 mod state;
@@ -57,14 +59,13 @@ use self::log::{Log, LogError};
 pub use self::snapshot::Snapshot;
 use self::state::{EngineState, Head, SharedEngine, Tail};
 use self::writer::{Action, Queue, Request, Write};
-use crate::directory_lock::{DirectoryLock, LockError};
-use crate::metrics::CommitMetrics;
-
 use super::Revision;
 use super::mvcc::{
     Change, ChangeBatch, ChangeStream, Committed, Got, KeyValue, Mvcc, MvccError, NotReady, RangeRequest,
     Ranged,
 };
+use crate::directory_lock::{DirectoryLock, LockError};
+use crate::metrics::CommitMetrics;
 
 /// Minimum gain of rewriting the log, in bytes; its journals take as much.
 const RECLAIM_BYTES_MIN: u64 = 64 * 1024 * 1024;

@@ -7,6 +7,7 @@
 //! | `errors` | maps etcd's errors to the contract's errors, in one table |
 //! | `channel` | connections over Unix sockets, and by connectors of the options |
 //! | `lease` | shares a lease among keys with a similar time to live |
+//! | [`moving`] | keys on their way to and from another store |
 //! | `watch` | one gRPC stream per watch, converted into whole revisions |
 //! | `compactor` | one of several servers compacts per interval, with the protocol of kube-apiserver |
 
@@ -28,6 +29,7 @@ mod compactor;
 mod connection;
 mod errors;
 mod lease;
+pub mod moving;
 pub mod options;
 mod watch;
 

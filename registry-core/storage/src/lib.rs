@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`testing`] | the conformance suite that every backend and decorator passes |
 //! | [`factory`] | opens the backend for a storage type |
+//! | `transfer` | moves the keys of a store into another one, or into a file and back (feature `embedded`) |
 //! | `etcd3` | implements [`mvcc`] on etcd (feature `etcd3`) |
 //! | `embedded` | implements [`mvcc`] in this process, durably (feature `embedded`) |
 //! | [`cacher`] | the watch cache: a decorator of any [`Interface`] |
@@ -16,6 +17,7 @@
 //! | [`shared_watch`] | one watch of the engine, shared by the caches of all resources |
 //! | [`measured`] | an engine with request metrics for one resource |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
+//! | [`moving_key`] | a key on its way to another store |
 //! | [`transform`] | transformation of values at rest: identity, encryption |
 //! | [`predicate`], `continue_token` | the selection of objects; tokens of pages |
 //! | [`entry`], [`error`] | a stored object and its encodings; the errors of stores and watches |
@@ -42,12 +44,15 @@ pub mod interface;
 pub mod lazy;
 pub mod measured;
 pub mod metrics;
+pub mod moving_key;
 pub mod mvcc;
 pub mod notice;
 pub mod predicate;
 pub mod shared_watch;
 pub mod spans;
 pub mod testing;
+#[cfg(feature = "embedded")]
+pub mod transfer;
 pub mod transform;
 pub mod versioned;
 

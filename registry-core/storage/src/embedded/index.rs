@@ -98,6 +98,13 @@ impl Index {
         (!newest.is_deletion).then(|| Present { key: own.clone(), mod_revision: newest.revision })
     }
 
+    /// Returns the keys of `[start, end)` that are there, with their newest revisions.
+    pub(super) fn present(&self, start: &str, end: &str) -> Vec<(Arc<str>, Revision)> {
+        let range = (Bound::Included(start), Bound::Excluded(end));
+        let present = self.keys.range::<str, _>(range).filter(|(_, newest)| !newest.is_deletion);
+        present.map(|(key, newest)| (key.clone(), newest.revision)).collect()
+    }
+
     /// Adds to `found` the keys of `[start, end)` at a revision, examining at most `chunk` keys. Returns the key to
     /// continue at, unless the range is complete. Returns revisions for at most `limit` keys (0: all); the others are
     /// counted.

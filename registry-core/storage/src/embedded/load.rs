@@ -9,7 +9,7 @@ use bytes::Bytes;
 use super::Revision;
 use super::index::{Index, Superseded};
 use super::log::{Commit, Log, LogError};
-use super::record::{Damage, Kind, META_REVISION, Record};
+use super::record::{Damage, FORMAT_VERSION, Kind, META_REVISION, Record};
 use super::state::{EMPTY_REVISION, Expiry};
 
 /// Returns the commit that turns an empty log into an empty store.
@@ -62,6 +62,9 @@ impl Loaded {
             if record.kind != Kind::Meta {
                 return Err(Damage::CompactionPointKind);
             }
+            if let Some(format) = record.format().filter(|format| *format > FORMAT_VERSION) {
+                return Err(Damage::NewerFormat(format));
+            }
             self.compacted = record.create_revision;
             self.current = self.current.max(record.create_revision);
             return Ok(());
@@ -101,5 +104,21 @@ impl Loaded {
             return Err(Damage::NoCompactionPoint);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_format_is_another_version_and_no_damage() {
+        let newer = Record { previous_revision: FORMAT_VERSION + 1, ..Record::meta(EMPTY_REVISION) };
+        let refused = Loaded::default().take(META_REVISION, &newer.encode()).unwrap_err();
+        assert_eq!(refused, Damage::NewerFormat(FORMAT_VERSION + 1));
+        let LogError::OtherVersion(text) = refused.into() else { panic!("it is called damaged") };
+        assert_eq!(text, "its format has version 1, and this program reads up to version 0");
+        let present = Record::meta(EMPTY_REVISION).encode();
+        assert_eq!(Loaded::default().take(META_REVISION, &present), Ok(()));
     }
 }

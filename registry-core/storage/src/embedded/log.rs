@@ -97,7 +97,10 @@ pub(super) enum LogError {
 
 impl From<Damage> for LogError {
     fn from(damage: Damage) -> Self {
-        Self::Damaged(damage.to_string())
+        match damage {
+            Damage::NewerKind(_) | Damage::NewerFormat(_) => Self::OtherVersion(damage.to_string()),
+            _ => Self::Damaged(damage.to_string()),
+        }
     }
 }
 

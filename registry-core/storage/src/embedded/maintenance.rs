@@ -33,8 +33,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::directory::{HighWaterMark, has_log, is_occupied, lock, lock_to_read};
 use super::load::Loaded;
 use super::log::fjall::{FjallLog, NewFjallLog};
-use super::log::{Commit, Log};
-use super::record::META_REVISION;
+use super::log::{Commit, Log, LogError};
+use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
@@ -133,7 +133,11 @@ pub enum MaintenanceError {
 /// Reads a whole store that no process uses and returns its statistics and problems. Changes nothing: a working copy
 /// of the log, without its tables, is made in the directory for temporary files.
 pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
-    let store = ClosedStore::open(directory)?;
+    ClosedStore::open(directory).map(|store| check_store(&store).1)
+}
+
+/// Reads a whole store, and returns what can be read of it too.
+pub(super) fn check_store(store: &ClosedStore) -> (Loaded, Report) {
     let mut loaded = Loaded::default();
     let mut problems = Vec::new();
     let mut note = |problem| {
@@ -144,7 +148,9 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
     let mut revisions = Vec::new();
     let scanned = store.log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
         if let Err(problem) = loaded.take(revision, &bytes) {
-            note(problem.to_string());
+            let key = Record::key_despite_damage(&bytes);
+            let key = key.map(|key| format!(" (its key reads {key:?})"));
+            note(format!("{problem}{}", key.unwrap_or_default()));
         }
         revisions.push(revision);
         ControlFlow::Continue(())
@@ -161,14 +167,8 @@ pub fn check(directory: &Path) -> Result<Report, MaintenanceError> {
         }
         Err(error) => note(error.to_string()),
     }
-    Ok(Report {
-        revision: loaded.current,
-        compacted_revision: loaded.compacted,
-        records: loaded.records,
-        keys: loaded.index.len(),
-        record_bytes: loaded.index.record_bytes(),
-        problems,
-    })
+    let report = Report { problems, ..report(&loaded) };
+    (loaded, report)
 }
 
 /// Writes a consistent copy of a store to a file, atomically and durably, and readable by its owner only. A backup that
@@ -245,8 +245,8 @@ pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError
 }
 
 /// The log of a store that no process uses.
-struct ClosedStore {
-    log: FjallLog,
+pub(super) struct ClosedStore {
+    pub(super) log: FjallLog,
     _lock: DirectoryLock,
 }
 
@@ -254,7 +254,7 @@ struct ClosedStore {
 
 impl ClosedStore {
     /// Opens a store for reading. Changes nothing.
-    fn open(directory: &Path) -> Result<Self, MaintenanceError> {
+    pub(super) fn open(directory: &Path) -> Result<Self, MaintenanceError> {
         let open_error = |error| OpenError::new(directory, error);
         let lock = lock_to_read(directory)?;
         if !has_log(directory).map_err(open_error)? {
@@ -263,7 +263,19 @@ impl ClosedStore {
         }
         let options = EmbeddedOptions::new(directory).disk();
         let log = FjallLog::open_to_read(directory, options).map_err(open_error)?;
-        Ok(Self { log, _lock: lock })
+        let store = Self { log, _lock: lock };
+        store.refuse_newer_format().map_err(open_error)?;
+        Ok(store)
+    }
+
+    /// Fails if a newer version of the program has written the store. Any other problem is left to the reader of the records.
+    fn refuse_newer_format(&self) -> Result<(), LogError> {
+        let first = self.log.read(META_REVISION)?;
+        let format = first.and_then(|bytes| Record::decode(META_REVISION, &bytes).ok()?.format());
+        match format.filter(|format| *format > FORMAT_VERSION) {
+            Some(format) => Err(Damage::NewerFormat(format).into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -271,7 +283,7 @@ fn io(path: &Path, source: std::io::Error) -> MaintenanceError {
     MaintenanceError::Io { path: path.to_owned(), source }
 }
 
-fn damaged(path: &Path, reason: String) -> MaintenanceError {
+pub(super) fn damaged(path: &Path, reason: String) -> MaintenanceError {
     MaintenanceError::Damaged { path: path.to_owned(), reason }
 }
 
@@ -457,7 +469,12 @@ fn read_backup(
             return Err(damaged(path, format!("revision {revision} has an impossible length")));
         }
         let bytes = stream.read_bytes(length).map_err(failed)?;
-        loaded.take(revision, &bytes).map_err(|problem| damaged(path, problem.to_string()))?;
+        loaded.take(revision, &bytes).map_err(|problem| match problem {
+            Damage::NewerFormat(_) | Damage::NewerKind(_) => {
+                MaintenanceError::OtherVersion { path: path.to_owned() }
+            }
+            _ => damaged(path, problem.to_string()),
+        })?;
         visit(revision, bytes)?;
     }
     let records = u64::from_be_bytes(stream.read().map_err(failed)?);

@@ -5,7 +5,7 @@
 //! | 1 | kind: 0 meta, 1 put, 2 deletion |
 //! | 8 | the revision itself (a record under a foreign revision is damage) |
 //! | 8 | the revision that created the key; in the meta record the compaction revision |
-//! | 8 | the revision that this one replaces, 0 if the key was absent |
+//! | 8 | the revision that this one replaces, 0 if the key was absent; in the meta record the version of the format |
 //! | 8 | expiry of the key in seconds since 1970, 0 for never |
 //! | 4 | the key's length in bytes |
 //! | … | the key, followed by the value |
@@ -23,6 +23,8 @@ pub(super) const META_REVISION: Revision = 0;
 
 const HEADER_BYTES: usize = 1 + 4 * 8 + 4;
 const CHECKSUM_BYTES: usize = 8;
+/// The newest version of the format that this program reads, and the one that it writes.
+pub(super) const FORMAT_VERSION: u64 = 0;
 /// The highest number of a kind.
 const NEWEST_KIND: u8 = 2;
 
@@ -62,6 +64,8 @@ pub(super) enum Damage {
         "the record of revision {0} is of a kind that this version does not know: a newer version has written it"
     )]
     NewerKind(Revision),
+    #[error("its format has version {0}, and this program reads up to version {FORMAT_VERSION}")]
+    NewerFormat(u64),
     #[error("the record of revision {0} is malformed")]
     Malformed(Revision),
     #[error("the record of revision {0} is that of revision {1}")]
@@ -90,7 +94,7 @@ impl Record<&str> {
             kind: Kind::Meta,
             revision: META_REVISION,
             create_revision: compacted,
-            previous_revision: 0,
+            previous_revision: FORMAT_VERSION,
             expires_at_seconds: 0,
             key: "",
             value: Bytes::new(),
@@ -138,6 +142,18 @@ impl Record<String> {
             return Err(Damage::OtherRevision(revision, record.revision));
         }
         Ok(record)
+    }
+
+    /// Returns the version of the format that the meta record names; `None` for another record.
+    pub(super) fn format(&self) -> Option<u64> {
+        (self.kind == Kind::Meta).then_some(self.previous_revision)
+    }
+
+    /// Returns the key of a damaged record, as it reads; `None` if that part is no text.
+    pub(super) fn key_despite_damage(bytes: &Bytes) -> Option<String> {
+        let (length, rest) = bytes.get(HEADER_BYTES - 4..)?.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
+        str::from_utf8(rest.get(..length)?).ok().filter(|key| !key.is_empty()).map(str::to_owned)
     }
 
     fn decode_body(body: &Bytes) -> Option<Self> {
@@ -198,6 +214,7 @@ mod tests {
             assert!(Record::decode(7, &flipped.into()).is_err(), "flipped byte {at}");
             assert!(Record::decode(7, &bytes.slice(..at)).is_err(), "cut at {at}");
         }
+        assert_eq!(Record::key_despite_damage(&bytes), Some(sample().key));
         assert!(Record::decode(8, &bytes).unwrap_err().to_string().contains("is that of revision 7"));
     }
 }

@@ -130,17 +130,7 @@ impl Log for FjallLog {
         range: RangeInclusive<Revision>,
         visit: &mut dyn FnMut(Revision, Bytes) -> ControlFlow<()>,
     ) -> Result<(), LogError> {
-        self.with(|open| {
-            for guard in open.keyspace.range(range.start().to_be_bytes()..=range.end().to_be_bytes()) {
-                let (key, value) = guard.into_inner().map_err(|error| log_error(&error))?;
-                let revision = <[u8; 8]>::try_from(&*key)
-                    .map_err(|_| LogError::Damaged("a record's key is no revision".to_owned()))?;
-                if visit(Revision::from_be_bytes(revision), Bytes::from_owner(value)).is_break() {
-                    break;
-                }
-            }
-            Ok(())
-        })
+        self.with(|open| open.scan(range, visit))
     }
 
     fn commit(&self, commit: &Commit) -> Result<(), LogError> {
@@ -227,6 +217,14 @@ impl NewFjallLog {
         self.open.commit(commit)
     }
 
+    /// Visits all records, in order, until the visitor stops.
+    pub(in super::super) fn scan(
+        &self,
+        visit: &mut dyn FnMut(Revision, Bytes) -> ControlFlow<()>,
+    ) -> Result<(), LogError> {
+        self.open.scan(0..=Revision::MAX, visit)
+    }
+
     /// Flushes all files to disk and renames the log to its final name.
     pub(in super::super) fn publish(self) -> Result<(), LogError> {
         let Self { directory, open } = self;
@@ -310,6 +308,22 @@ impl Handles {
             })
             .map_err(|error| log_error(&error))?;
         Ok(Self { keyspace, database })
+    }
+
+    fn scan(
+        &self,
+        range: RangeInclusive<Revision>,
+        visit: &mut dyn FnMut(Revision, Bytes) -> ControlFlow<()>,
+    ) -> Result<(), LogError> {
+        for guard in self.keyspace.range(range.start().to_be_bytes()..=range.end().to_be_bytes()) {
+            let (key, value) = guard.into_inner().map_err(|error| log_error(&error))?;
+            let revision = <[u8; 8]>::try_from(&*key)
+                .map_err(|_| LogError::Damaged("a record's key is no revision".to_owned()))?;
+            if visit(Revision::from_be_bytes(revision), Bytes::from_owner(value)).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn commit(&self, commit: &Commit) -> Result<(), LogError> {

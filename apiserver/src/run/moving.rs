@@ -1,0 +1,186 @@
+//! `apiserver storage export`, `import` and `migrate`: the way of a store's objects into a file, and into another store.
+
+use std::io::Write as _;
+use std::path::Path;
+#[cfg(feature = "etcd3")]
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "etcd3")]
+use registry_core::storage::etcd3::Etcd3;
+use registry_core::storage::transfer::{self, Destination, ImportOptions, Moved, Source, Stage};
+use tokio::runtime::Runtime;
+
+use crate::options::{Options, StorageCommand, StoreLocation};
+use crate::server::error::ServerError;
+use crate::storage::EngineError;
+#[cfg(feature = "etcd3")]
+use crate::storage::etcd_options;
+use crate::version::SERVER_VERSION;
+
+use super::error::CommandError;
+
+/// Time between two lines on the progress of the work.
+const PROGRESS_PERIOD: Duration = Duration::from_secs(2);
+
+/// Tells on stderr how far long work is.
+struct Progress {
+    told: Instant,
+}
+
+/// Moves the objects of a store, and reports the results.
+///
+/// # Errors
+/// Fails if a store cannot be read or written, or the destination is not empty.
+pub(super) fn move_store(command: &StorageCommand, options: &Options) -> Result<(), CommandError> {
+    let runtime = runtime()?;
+    let mut lines = match command {
+        StorageCommand::Export { from, prefix, file } => {
+            let prefix = with_slash(prefix.as_deref(), options);
+            let mut source = runtime.block_on(open(from, &prefix, options))?;
+            let moved = runtime.block_on(transfer::export(
+                &mut source,
+                file,
+                SERVER_VERSION,
+                &mut Progress::new().teller(),
+            ))?;
+            format!("{}: {}, prefix {prefix}\n{}", file.display(), summary(&moved), left_out(&source))
+        }
+        StorageCommand::Import { to, arguments, file } => {
+            let mut source = Source::file(file)?;
+            let moved = runtime.block_on(import(&mut source, to, arguments.options(), options))?;
+            format!("{to}: {}, read back\n", summary(&moved)) + &other_prefix(&source, options)
+        }
+        StorageCommand::Migrate { from, to, prefix, arguments } => {
+            let prefix = with_slash(prefix.as_deref(), options);
+            let mut source = runtime.block_on(open(from, &prefix, options))?;
+            let moved = runtime.block_on(import(&mut source, to, arguments.options(), options))?;
+            format!("{to}: {}, read back\n{}", summary(&moved), left_out(&source))
+                + &other_prefix(&source, options)
+        }
+        StorageCommand::Check { .. } | StorageCommand::Backup { .. } | StorageCommand::Restore { .. } => {
+            String::new()
+        }
+    };
+    lines.truncate(lines.trim_end().len());
+    let _ = writeln!(std::io::stdout(), "{lines}");
+    Ok(())
+}
+
+/// Returns the runtime of a command. Its thread drives connections while the command waits for a disk.
+pub(super) fn runtime() -> Result<Runtime, CommandError> {
+    Ok(tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?)
+}
+
+/// Returns the prefix of the keys to move, with the slash that ends it.
+pub(super) fn with_slash(prefix: Option<&str>, options: &Options) -> String {
+    match prefix {
+        Some(prefix) => format!("/{}/", prefix.trim_matches('/')).replace("//", "/"),
+        None => format!("{}/", options.storage.key_prefix()),
+    }
+}
+
+/// Opens a store to read it.
+async fn open(from: &StoreLocation, prefix: &str, options: &Options) -> Result<Source, CommandError> {
+    match from {
+        StoreLocation::Embedded(directory) => Ok(Source::embedded(&store_in(directory), prefix)?),
+        StoreLocation::Etcd(servers) => etcd_source(servers, prefix, options).await,
+    }
+}
+
+/// Returns the directory of the embedded store in a data directory.
+pub(super) fn store_in(data_directory: &Path) -> std::path::PathBuf {
+    data_directory.join("storage")
+}
+
+async fn import(
+    source: &mut Source,
+    to: &StoreLocation,
+    import: ImportOptions,
+    options: &Options,
+) -> Result<Moved, CommandError> {
+    let destination = match to {
+        StoreLocation::Embedded(directory) => Destination::Embedded(store_in(directory)),
+        StoreLocation::Etcd(servers) => etcd_destination(servers, options).await?,
+    };
+    Ok(transfer::import(source, &destination, import, &mut Progress::new().teller()).await?)
+}
+
+#[cfg(feature = "etcd3")]
+pub(super) async fn etcd_source(
+    servers: &[String],
+    prefix: &str,
+    options: &Options,
+) -> Result<Source, CommandError> {
+    let etcd = connect(servers, options).await?;
+    Ok(Source::etcd(etcd, prefix).await?)
+}
+
+#[cfg(feature = "etcd3")]
+async fn etcd_destination(servers: &[String], options: &Options) -> Result<Destination, CommandError> {
+    Ok(Destination::Etcd(connect(servers, options).await?))
+}
+
+/// Connects to an etcd, whatever is in it, without compacting it.
+#[cfg(feature = "etcd3")]
+async fn connect(servers: &[String], options: &Options) -> Result<Arc<Etcd3>, CommandError> {
+    let connection = options.storage.connection_to(servers).map_err(ServerError::from)?;
+    let connected = Etcd3::connect(etcd_options(connection, Duration::ZERO)).await;
+    Ok(connected.map_err(EngineError::from).map_err(ServerError::from)?)
+}
+
+#[cfg(not(feature = "etcd3"))]
+#[expect(clippy::unused_async, reason = "etcd is waited for where it is built")]
+pub(super) async fn etcd_source(_: &[String], _: &str, _: &Options) -> Result<Source, CommandError> {
+    Err(ServerError::from(EngineError::NotBuilt("etcd3")).into())
+}
+
+#[cfg(not(feature = "etcd3"))]
+#[expect(clippy::unused_async, reason = "etcd is waited for where it is built")]
+async fn etcd_destination(_: &[String], _: &Options) -> Result<Destination, CommandError> {
+    Err(ServerError::from(EngineError::NotBuilt("etcd3")).into())
+}
+
+fn summary(moved: &Moved) -> String {
+    format!("{} keys, revision {}", moved.keys, moved.revision)
+}
+
+/// Says how many keys of the source do not have the prefix.
+fn left_out(source: &Source) -> String {
+    match source.other_keys() {
+        0 => String::new(),
+        keys => format!("{keys} keys that do not begin with {} are left out\n", source.prefix()),
+    }
+}
+
+/// Says that servers need another flag to find the keys.
+fn other_prefix(source: &Source, options: &Options) -> String {
+    if source.prefix() == with_slash(None, options) {
+        return String::new();
+    }
+    format!("servers find the keys with --etcd-prefix={}\n", source.prefix().trim_end_matches('/'))
+}
+
+// === impl Progress ===
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        Self { told: Instant::now() }
+    }
+
+    fn teller(mut self) -> impl FnMut(Stage, u64) {
+        move |stage, done| {
+            if self.told.elapsed() < PROGRESS_PERIOD {
+                return;
+            }
+            self.told = Instant::now();
+            let text = match stage {
+                Stage::Reading => "keys are read",
+                Stage::Raising => "revisions are skipped",
+                Stage::Writing => "keys are written",
+                Stage::ReadingBack => "keys are read back",
+            };
+            let _ = writeln!(std::io::stderr(), "{done} {text}");
+        }
+    }
+}

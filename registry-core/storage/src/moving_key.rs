@@ -1,0 +1,114 @@
+//! A key on its way from one store to another, and what must have arrived at the end.
+
+use bytes::Bytes;
+use ring::digest::{Context, SHA256};
+
+use super::Revision;
+
+/// A key with its newest state, as it is stored at rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovingKey {
+    /// The full key.
+    pub key: String,
+    /// The value as stored at rest: encrypted values stay encrypted.
+    pub value: Bytes,
+    /// The revision that created the key.
+    pub create_revision: Revision,
+    /// The revision of the last write.
+    pub mod_revision: Revision,
+    /// The time at which the key is deleted, in seconds since 1970; `None` for never.
+    pub expires_at_seconds: Option<u64>,
+}
+
+/// Number and checksum of keys with their values, whatever their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// The keys that stay.
+    lasting: Sum,
+    /// The keys that have a time to live.
+    expiring: Sum,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Sum {
+    keys: u64,
+    /// The sum of the first halves of the keys' SHA-256 digests, modulo 2¹²⁸.
+    digests: u128,
+}
+
+// === impl MovingKey ===
+
+impl MovingKey {
+    /// Returns the size of key and value, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        self.key.len() + self.value.len()
+    }
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// Adds a key.
+    pub fn add(&mut self, key: &str, value: &[u8], expires: bool) {
+        let sum = if expires { &mut self.expiring } else { &mut self.lasting };
+        sum.keys += 1;
+        sum.digests = sum.digests.wrapping_add(digest(key, value));
+    }
+
+    /// Returns the number of keys.
+    pub fn keys(&self) -> u64 {
+        self.lasting.keys + self.expiring.keys
+    }
+
+    /// Whether this is what a store has read back after these keys were written to it. Keys with a time to live may have been
+    /// deleted in between.
+    pub fn arrived_as(&self, read_back: &Self) -> bool {
+        let expiring_fit = if read_back.expiring.keys == self.expiring.keys {
+            read_back.expiring == self.expiring
+        } else {
+            read_back.expiring.keys < self.expiring.keys
+        };
+        read_back.lasting == self.lasting && expiring_fit
+    }
+}
+
+fn digest(key: &str, value: &[u8]) -> u128 {
+    let mut context = Context::new(&SHA256);
+    context.update(&(key.len() as u64).to_be_bytes());
+    context.update(key.as_bytes());
+    context.update(value);
+    let digest = context.finish();
+    digest.as_ref().first_chunk::<16>().map_or(0, |half| u128::from_be_bytes(*half))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(keys: &[(&str, &str, bool)]) -> Tally {
+        let mut tally = Tally::default();
+        for (key, value, expires) in keys {
+            tally.add(key, value.as_bytes(), *expires);
+        }
+        tally
+    }
+
+    #[test]
+    fn every_difference_is_seen_except_keys_that_have_expired() {
+        let sent = tally(&[("/a", "1", false), ("/b", "2", false), ("/e", "3", true)]);
+        let arrived = |keys: &[(&str, &str, bool)]| sent.arrived_as(&tally(keys));
+        assert!(arrived(&[("/b", "2", false), ("/e", "3", true), ("/a", "1", false)]), "in any order");
+        assert!(arrived(&[("/a", "1", false), ("/b", "2", false)]), "the event has expired");
+        for wrong in [
+            &[("/a", "1", false), ("/e", "3", true)][..],
+            &[("/a", "1", false), ("/b", "x", false), ("/e", "3", true)],
+            &[("/a", "2", false), ("/b", "1", false), ("/e", "3", true)],
+            &[("/a", "1", false), ("/b", "2", false), ("/e", "x", true)],
+            &[("/a", "1", false), ("/b", "2", false), ("/e", "3", true), ("/f", "", true)],
+            &[("/a", "1", false), ("/b", "2", true), ("/e", "3", false)],
+            &[("/a1", "", false), ("/b", "2", false), ("/e", "3", true)],
+        ] {
+            assert!(!arrived(wrong), "{wrong:?}");
+        }
+    }
+}
