@@ -37,14 +37,16 @@ pub struct AttachedWork {
     pub informers: Vec<registry_core::registry::InformerTask>,
 }
 
-/// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges.
+/// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges. `shared` is
+/// the store, if several servers use it.
 /// Returns what runs with them.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     ranges: api::core::services::ServiceAllocation,
+    shared: Option<api::core::services::SharedStore>,
     features: registry_core::features::Features,
 ) -> AttachedWork {
-    let Some(allocator) = api::core::services::allocation::attach(installed, ranges, features) else {
+    let Some(allocator) = api::core::services::allocation::attach(installed, ranges, shared, features) else {
         return AttachedWork::default();
     };
     let informers = allocator.informer().into_iter().collect();

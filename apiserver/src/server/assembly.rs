@@ -12,6 +12,7 @@ use resources::api::admissionregistration::{ResourceResolver, protect_parameters
 use resources::api::apiextensions::CustomResourceController;
 use resources::api::apiregistration::CustomRegistration;
 use resources::api::certificates::certificatesigningrequests::count_durations;
+use resources::api::core::services::SharedStore;
 use resources::api::rbac::RoleAggregation;
 
 use crate::admission::ServedKinds;
@@ -80,7 +81,10 @@ pub(super) fn attach_rules(
     resources::api::rbac::prevent_escalation(installed, &dependencies.services);
     let features = options.feature_gates().features();
     resources::api::resource::restrict_access(installed, &dependencies.services, features);
-    let mut attached = resources::attach_hooks(installed, options.serving.service_allocation(), features);
+    let shared = || SharedStore { engine: engine.mvcc(), prefix: options.storage.key_prefix() };
+    let shared = (!engine.has_one_server()).then(shared);
+    let ranges = options.serving.service_allocation();
+    let mut attached = resources::attach_hooks(installed, ranges, shared, features);
     if engine.has_one_server() {
         attached.informers.clear();
     }

@@ -81,7 +81,7 @@ impl Server {
         let addresses = ServiceRange { base: [10, 0, 0, 0].into(), prefix_bits: 16 };
         let node_ports = NodePortRange::default();
         let ranges = ServiceAllocation { addresses: addresses.into(), node_ports };
-        resources::attach_hooks(&installed, ranges, registry_core::features::Features::default());
+        resources::attach_hooks(&installed, ranges, None, registry_core::features::Features::default());
         let mut admission = AdmissionChain::default();
         admission.mutating.push(Arc::new(NamespaceLifecycle::new(&installed).unwrap()));
         let plugins = resources::admission::plugins(&installed, &AdmissionSettings::default());

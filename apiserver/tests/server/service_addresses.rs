@@ -373,6 +373,47 @@ async fn two_servers_give_nothing_twice_and_reuse_what_the_other_released() {
     second.stop().await;
 }
 
+#[tokio::test]
+async fn a_node_port_that_two_servers_are_asked_for_is_given_once() {
+    let etcd = Etcd::start().await.unwrap();
+    let flags = ["--service-node-port-range=30000-30015"];
+    let (first, second) = (start_over(&etcd, &flags).await, start_over(&etcd, &flags).await);
+    let fixed = json!({ "type": "NodePort", "ports": [{ "port": 80, "nodePort": 30_005 }] });
+    for _ in 0..10 {
+        let (left, right) =
+            futures::future::join(create(&first, "left", &fixed), create(&second, "right", &fixed)).await;
+        let (kept, refused) = match (&left, &right) {
+            (Ok(_), Err(refused)) => ("left", refused),
+            (Err(refused), Ok(_)) => ("right", refused),
+            both => panic!("{both:?}"),
+        };
+        assert!(refused.contains("30005: provided port is already allocated"), "{refused}");
+        // It is in use while the service is there, and free as soon as the service is gone, at both servers.
+        for server in [&first, &second] {
+            let again = create(server, "again", &fixed).await.unwrap_err();
+            assert!(again.contains("provided port is already allocated"), "{again}");
+        }
+        delete(&second, &format!("{SERVICES}/{kept}")).await;
+        create(&first, "again", &fixed).await.unwrap();
+        delete(&first, &format!("{SERVICES}/again")).await;
+        create(&second, "again", &fixed).await.unwrap();
+        delete(&second, &format!("{SERVICES}/again")).await;
+    }
+    // Chosen ports differ too, of few.
+    let creations = (0..12).map(async |number: usize| {
+        let server = if number.is_multiple_of(2) { &first } else { &second };
+        create(server, &format!("s-{number}"), &json!({ "type": "NodePort" })).await.unwrap()
+    });
+    let specs = futures::future::join_all(creations).await;
+    let mut ports: Vec<i64> =
+        specs.iter().map(|spec| spec["ports"][0]["nodePort"].as_i64().unwrap()).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 12, "{ports:?}");
+    first.stop().await;
+    second.stop().await;
+}
+
 /// Returns the addresses that the endpoints and the slice of the servers' service have.
 async fn published(server: &TestServer) -> (Vec<Value>, Vec<Value>) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

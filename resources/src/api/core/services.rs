@@ -10,6 +10,7 @@ mod feed;
 mod holder;
 mod node_ports;
 mod older;
+mod port_claims;
 mod port_range;
 pub mod proxy;
 mod range;
@@ -26,6 +27,7 @@ mod validation;
 mod warnings;
 
 pub use allocation::ServiceAllocation;
+pub use port_claims::SharedStore;
 pub use port_range::{NodePortRange, PortRangeError};
 pub(crate) use range::family_of;
 pub use range::{RangeError, ServiceRange};

@@ -26,6 +26,7 @@ use super::addresses::AddressObjects;
 use super::choice::{AddressChoice, Contended, Refusal};
 use super::claim::Claim;
 use super::holder::Holder;
+use super::port_claims::{PortClaims, SharedStore};
 use super::port_range::NodePortRange;
 use super::ranges::ServiceRanges;
 use super::service_type::{has_cluster_ip, is_external_name};
@@ -52,11 +53,12 @@ pub struct ServiceAllocation {
     pub node_ports: NodePortRange,
 }
 
-/// Attaches an allocator for these ranges to the installed services, and returns it; `None` if services are not served,
-/// or their store has other hooks.
+/// Attaches an allocator for these ranges to the installed services, and returns it; `None` if services are not served.
+/// `shared` is the store, if several servers use it.
 pub(crate) fn attach(
     installed: &InstalledApi,
     ranges: ServiceAllocation,
+    shared: Option<SharedStore>,
     features: Features,
 ) -> Option<Arc<Allocator>> {
     let store = installed.store(Services::TYPE)?;
@@ -71,6 +73,7 @@ pub(crate) fn attach(
         service_cidrs: SystemWriter::for_resource::<ServiceCIDRs>(installed)
             .filter(|_| features.contains(Feature::MultiCIDRServiceAllocator)),
         objects,
+        port_claims: shared.map(|shared| Arc::new(PortClaims::new(shared, Arc::downgrade(&store)))),
         taken,
         refreshing: tokio::sync::Mutex::default(),
     });
@@ -87,6 +90,8 @@ pub(crate) struct Allocator {
     service_cidrs: Option<SystemWriter>,
     /// The IPAddress objects, by which servers on the same store coordinate.
     pub(super) objects: Option<Arc<AddressObjects>>,
+    /// The claims of node ports that other servers see; `None` if there are no others.
+    pub(super) port_claims: Option<Arc<PortClaims>>,
     taken: Arc<Mutex<Taken>>,
     /// Held while the services are listed.
     pub(super) refreshing: tokio::sync::Mutex<()>,
@@ -102,10 +107,13 @@ impl Allocator {
         self.taken.lock()
     }
 
-    /// Removes, in the background, the objects of addresses that a service gave up.
+    /// Removes, in the background, the objects of addresses and the claims of ports that a service gave up.
     pub(super) fn release(&self, uses: &Uses, holder: &Holder) {
         if let Some(objects) = &self.objects {
             objects.release(uses.addresses.iter().copied(), holder);
+        }
+        if let Some(claims) = &self.port_claims {
+            claims.release(uses.node_ports.iter().copied(), holder);
         }
     }
 
@@ -176,11 +184,18 @@ impl Allocator {
                     continue;
                 }
             };
-            let (claim, foreign) = claim.make_objects(&asked).await?;
-            let Some(address) = foreign else { return Ok(claim) };
-            self.taken().add_foreign(address);
-            if has_address(&asked, address) {
-                return Err(Refusal::already_allocated(service, &address.to_string()).failure);
+            let (claim, contended) = claim.make_objects(&asked).await?;
+            match contended {
+                None => return Ok(claim),
+                Some(Contended::Address(address)) => {
+                    self.taken().add_foreign(address);
+                    if has_address(&asked, address) {
+                        return Err(Refusal::already_allocated(service, &address.to_string()).failure);
+                    }
+                }
+                // The next attempt chooses another one, or refuses the service that asks for this one.
+                Some(Contended::Port(port)) => self.taken().add_foreign_port(port),
+                Some(Contended::All) => {}
             }
             service.clone_from(&asked);
         }
@@ -209,12 +224,25 @@ impl Allocator {
     }
 
     async fn is_port_free(&self, port: NodePort) -> Result<bool, StatusError> {
-        let Some(holder) = self.taken().port_holder(port) else { return Ok(false) };
+        let holder = self.taken().port_holder(port);
+        let Some(holder) = holder else { return self.is_foreign_port_free(port).await };
         let Some(store) = self.store.upgrade() else { return Ok(false) };
         let service = SystemWriter::new(store).get_newest(&holder.namespace, &holder.name).await?;
         let is_free = !service.is_some_and(|service| Uses::from_service(&service).node_ports.contains(&port));
         if is_free {
             self.taken().removed(&Uses { node_ports: [port].into(), ..Uses::default() }, &holder);
+        }
+        Ok(is_free)
+    }
+
+    /// Whether a port that another server had claimed is not claimed any more.
+    async fn is_foreign_port_free(&self, port: NodePort) -> Result<bool, StatusError> {
+        let Some(claims) = self.port_claims.as_ref().filter(|_| self.taken().is_foreign_port(port)) else {
+            return Ok(false);
+        };
+        let is_free = claims.is_free(port).await?;
+        if is_free {
+            self.taken().forget_foreign_port(port);
         }
         Ok(is_free)
     }

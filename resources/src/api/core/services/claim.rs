@@ -1,17 +1,18 @@
 //! Allocations claimed by a write. They are released unless the write is committed, also when the request is abandoned.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::FinishHook;
+use registry_core::storage::Revision;
 
 use super::addresses::Claimed;
 use super::allocation::Allocator;
-use super::choice::{not_allocated, texts};
+use super::choice::{Contended, not_allocated, texts};
 use super::holder::Holder;
-use super::taken::Uses;
+use super::taken::{NodePort, Uses};
 
 /// Addresses and node ports that are reserved for a write. Dropping the claim releases them.
 pub(super) struct Claim {
@@ -21,6 +22,8 @@ pub(super) struct Claim {
     pub(super) uses: Uses,
     /// The addresses whose objects this claim created, or may have created.
     made: HashSet<IpAddr>,
+    /// The ports that this claim claimed in the store, with the revisions of their claims.
+    made_ports: HashMap<NodePort, Revision>,
     /// The addresses and ports that the service stops using when the write is committed.
     given_up: Uses,
     /// The addresses that the service keeps, and of which this server has not seen the objects.
@@ -34,7 +37,8 @@ impl Claim {
     pub(super) fn new(allocator: Arc<Allocator>, holder: Holder) -> Self {
         let uses = Uses::default();
         let given_up = Uses::default();
-        Self { allocator, holder, uses, made: HashSet::new(), given_up, unseen: Vec::new() }
+        let (made, made_ports) = (HashSet::new(), HashMap::new());
+        Self { allocator, holder, uses, made, made_ports, given_up, unseen: Vec::new() }
     }
 
     /// Sets the addresses and ports that the service stops using when the write is committed.
@@ -53,13 +57,15 @@ impl Claim {
         self
     }
 
-    /// Creates the objects of the claimed addresses. Returns the claim, and an address that has another owner. `asked` is
-    /// the service as the client wrote it.
+    /// Creates the objects of the claimed addresses, and claims the ports in the store. Returns the claim, and an address or a
+    /// port that has another owner. `asked` is the service as the client wrote it.
     ///
     /// Runs to its end even if the request is abandoned: otherwise a write could be committed after the claim was
     /// released.
-    pub(super) async fn make_objects(self, asked: &Object) -> Result<(Self, Option<IpAddr>), StatusError> {
-        if self.allocator.objects.is_none() || self.uses.addresses.is_empty() {
+    pub(super) async fn make_objects(self, asked: &Object) -> Result<(Self, Option<Contended>), StatusError> {
+        let has_addresses = self.allocator.objects.is_some() && !self.uses.addresses.is_empty();
+        let has_ports = self.allocator.port_claims.is_some() && !self.uses.node_ports.is_empty();
+        if !has_addresses && !has_ports {
             return Ok((self, None));
         }
         let made = tokio::spawn(self.make_all());
@@ -74,8 +80,30 @@ impl Claim {
         })
     }
 
-    async fn make_all(mut self) -> Result<(Self, Option<IpAddr>), StatusError> {
-        let Some(objects) = self.allocator.objects.clone() else { return Ok((self, None)) };
+    async fn make_all(mut self) -> Result<(Self, Option<Contended>), StatusError> {
+        // Ports first: one that is lost is replaced without giving back an address, of which there may be few.
+        let mut contended = self.claim_ports().await?;
+        if contended.is_none() {
+            contended = self.make_addresses().await?;
+        }
+        Ok((self, contended))
+    }
+
+    /// Claims the ports in the store; returns one that another service has.
+    async fn claim_ports(&mut self) -> Result<Option<Contended>, StatusError> {
+        let Some(claims) = self.allocator.port_claims.clone() else { return Ok(None) };
+        for port in self.uses.node_ports.clone() {
+            match claims.claim(port, &self.holder).await? {
+                Some(revision) => self.made_ports.insert(port, revision),
+                None => return Ok(Some(Contended::Port(port))),
+            };
+        }
+        Ok(None)
+    }
+
+    /// Creates the objects of the addresses; returns one that has another owner.
+    async fn make_addresses(&mut self) -> Result<Option<Contended>, StatusError> {
+        let Some(objects) = self.allocator.objects.clone() else { return Ok(None) };
         for address in self.uses.addresses.clone() {
             objects.wait_until_removed(address).await?;
             // Recorded first, because a failed write may have been committed.
@@ -88,11 +116,11 @@ impl Claim {
                 }
                 Claimed::Foreign => {
                     self.made.remove(&address);
-                    return Ok((self, Some(address)));
+                    return Ok(Some(Contended::Address(address)));
                 }
             }
         }
-        Ok((self, None))
+        Ok(None)
     }
 }
 
@@ -100,6 +128,7 @@ impl FinishHook for Claim {
     fn finish(mut self: Box<Self>, committed: bool) {
         if committed {
             self.made.clear();
+            self.made_ports.clear();
             let claimed = std::mem::take(&mut self.uses);
             self.allocator.taken().commit(&claimed, &self.given_up, &self.holder);
             self.allocator.release(&self.given_up, &self.holder);
@@ -117,6 +146,9 @@ impl Drop for Claim {
             // The removal is recorded first, so that the next claim of the address waits for it.
             let made = Uses { addresses: std::mem::take(&mut self.made), ..Uses::default() };
             self.allocator.release(&made, &self.holder);
+            if let Some(claims) = &self.allocator.port_claims {
+                claims.withdraw(std::mem::take(&mut self.made_ports), &self.holder);
+            }
             self.allocator.taken().give_back(&self.uses);
         }
     }

@@ -1,7 +1,7 @@
 //! The writes of other servers on the same store: their services take addresses and ports, and give them back.
 //!
-//! IPAddress objects alone decide who has an address; node ports have no objects, so that each server must know the
-//! services of all.
+//! IPAddress objects decide who has an address, and claims in the store who has a node port. Services that were stored without
+//! claims are known from here alone.
 
 use std::sync::Arc;
 

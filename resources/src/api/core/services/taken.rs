@@ -40,6 +40,8 @@ pub(super) struct Taken {
     claimed: Uses,
     /// Addresses whose IPAddress objects do not belong to a known service.
     foreign: HashSet<IpAddr>,
+    /// Node ports that another server had claimed for a service that is not known.
+    foreign_ports: HashSet<NodePort>,
     /// Changes of `stored` since the start of a list of the services; `None` when there is none.
     journal: Option<Vec<Change>>,
 }
@@ -138,7 +140,8 @@ impl Taken {
 
     /// Claims a node port for a write; `false` if it is in use.
     pub(super) fn claim_node_port(&mut self, port: NodePort) -> bool {
-        !self.stored.node_ports.contains(&port) && self.claimed.node_ports.insert(port)
+        let is_in_use = self.stored.node_ports.contains(&port) || self.foreign_ports.contains(&port);
+        !is_in_use && self.claimed.node_ports.insert(port)
     }
 
     /// Releases the claims of a write.
@@ -164,6 +167,7 @@ impl Taken {
     fn store(&mut self, uses: &Uses, holder: &Holder) {
         self.stored.add(uses);
         for port in &uses.node_ports {
+            self.foreign_ports.remove(port);
             self.port_holders.entry(*port).or_default().insert(holder.clone());
         }
     }
@@ -223,6 +227,23 @@ impl Taken {
         self.foreign.insert(address);
     }
 
+    /// Records that another server has claimed a node port.
+    pub(super) fn add_foreign_port(&mut self, port: NodePort) {
+        if !self.stored.node_ports.contains(&port) {
+            self.foreign_ports.insert(port);
+        }
+    }
+
+    /// Whether another server had claimed a node port, and its service is not known.
+    pub(super) fn is_foreign_port(&self, port: NodePort) -> bool {
+        self.foreign_ports.contains(&port)
+    }
+
+    /// Records that no other server claims a node port any more.
+    pub(super) fn forget_foreign_port(&mut self, port: NodePort) {
+        self.foreign_ports.remove(&port);
+    }
+
     /// Starts recording changes, before the services are listed.
     pub(super) fn begin_refresh(&mut self) {
         self.journal = Some(Vec::new());
@@ -241,6 +262,7 @@ impl Taken {
     ) {
         self.stored = Uses::default();
         self.port_holders.clear();
+        self.foreign_ports.clear();
         for (uses, holder) in listed {
             self.store(uses, holder);
         }
@@ -293,7 +315,8 @@ impl Taken {
     /// Returns a free node port.
     pub(super) fn free_node_port(&self, range: NodePortRange) -> Option<NodePort> {
         let is_taken = |number: &NodePort| {
-            [&self.stored, &self.claimed].iter().any(|uses| uses.node_ports.contains(number))
+            let known = [&self.stored.node_ports, &self.claimed.node_ports, &self.foreign_ports];
+            known.iter().any(|ports| ports.contains(number))
         };
         range.candidates(random()).find(|number| !is_taken(number))
     }

@@ -44,8 +44,9 @@ impl Cluster {
     fn with_ranges(installed: InstalledApi, ranges: &str) -> Self {
         let addresses: ServiceRanges = ranges.parse().unwrap();
         let ranges = ServiceAllocation { addresses, node_ports: NodePortRange::default() };
-        let repair =
-            AllocationRepair(super::allocation::attach(&installed, ranges, Features::default()).unwrap());
+        let repair = AllocationRepair(
+            super::allocation::attach(&installed, ranges, None, Features::default()).unwrap(),
+        );
         let services = installed.store(Services::TYPE).unwrap();
         Self { installed, services, repair }
     }

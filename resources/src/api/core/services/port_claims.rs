@@ -1,0 +1,239 @@
+//! Claims of node ports that several servers on one store see: a key for each port, which names the service. A key is created
+//! before a service gets the port, and removed after the service gives it up.
+//!
+//! A claim that no service stands for is taken over: its server ended between the claim and the write of the service, or before the
+//! removal. An unreadable value is such a claim. A service that got its port from a server without claims has none; that it has the
+//! port is known from the services.
+//!
+//! Kubernetes concept: `pkg/registry/core/service/portallocator`, which has one object for all ports.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use bytes::Bytes;
+use jiff::Timestamp;
+use registry_core::api::StatusError;
+use registry_core::registry::Store;
+use registry_core::storage::Revision;
+use registry_core::storage::mvcc::{Committed, KeyValue, Mvcc, MvccError};
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::holder::Holder;
+use super::taken::{NodePort, Uses};
+use crate::support::system_writer;
+
+/// The part of the keys after the prefix of the store.
+const KEYS: &str = "servicenodeports";
+/// The age from which a claim without its service is taken over: the service may be about to be written.
+const GRACE: Duration = Duration::from_secs(10);
+/// Maximum time for which a younger claim without its service is waited for.
+const REMOVAL_WAIT: Duration = Duration::from_secs(1);
+/// Time between two looks at it.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A store that several servers use, in which they claim node ports.
+#[derive(Clone)]
+pub struct SharedStore {
+    /// The engine.
+    pub engine: Arc<dyn Mvcc>,
+    /// The prefix of all keys, without a slash at its end.
+    pub prefix: String,
+}
+
+/// The claims of node ports.
+pub(super) struct PortClaims {
+    shared: SharedStore,
+    services: Weak<Store>,
+}
+
+/// The value of a key, in the form of an object.
+#[derive(Serialize, Deserialize)]
+struct ClaimValue {
+    metadata: ClaimMetadata,
+    service: ServiceName,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimMetadata {
+    name: String,
+    creation_timestamp: Timestamp,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ServiceName {
+    namespace: String,
+    name: String,
+}
+
+/// The relation of a claim to the services.
+enum Standing {
+    /// The service has the port.
+    Held,
+    /// The service may be about to get the port.
+    Pending,
+    /// Nobody stands for the claim.
+    Abandoned,
+}
+
+// === impl PortClaims ===
+
+impl PortClaims {
+    pub(super) fn new(shared: SharedStore, services: Weak<Store>) -> Self {
+        Self { shared, services }
+    }
+
+    /// Claims a port for a service. Returns the revision of the claim; `None` if another service has the port.
+    ///
+    /// # Errors
+    /// Fails if the store does. The claim may have been made; then it is taken over later.
+    pub(super) async fn claim(
+        &self,
+        port: NodePort,
+        holder: &Holder,
+    ) -> Result<Option<Revision>, StatusError> {
+        let began = Instant::now();
+        let mut expected: Revision = 0;
+        loop {
+            let value = encoded(port, holder)?;
+            let written = self.shared.engine.put_if(&self.key(port), expected, value, None).await;
+            let present = match written.map_err(|error| unavailable(&error))? {
+                Committed::At(revision) => return Ok(Some(revision)),
+                Committed::ConditionFailed(got) => got.key_value,
+            };
+            let Some(present) = present else {
+                expected = 0;
+                continue;
+            };
+            match self.standing(port, &present, holder).await? {
+                Standing::Held => return Ok(None),
+                Standing::Abandoned => expected = present.mod_revision,
+                Standing::Pending if began.elapsed() >= REMOVAL_WAIT => return Ok(None),
+                Standing::Pending => tokio::time::sleep(PAUSE).await,
+            }
+        }
+    }
+
+    /// Whether nobody has claimed a port.
+    pub(super) async fn is_free(&self, port: NodePort) -> Result<bool, StatusError> {
+        let got = self.shared.engine.get(&self.key(port)).await.map_err(|error| unavailable(&error))?;
+        Ok(got.key_value.is_none())
+    }
+
+    /// Removes, in the background, the claims of ports that a service had. Claims that are renewed from now on stay.
+    pub(super) fn release(self: &Arc<Self>, ports: impl IntoIterator<Item = NodePort>, holder: &Holder) {
+        let now = Timestamp::now();
+        for port in ports {
+            let (claims, holder) = (self.clone(), holder.clone());
+            remove_in_background(port, async move {
+                let got = claims.shared.engine.get(&claims.key(port)).await;
+                let present = got.map_err(|error| unavailable(&error))?.key_value;
+                let is_own =
+                    |present: &KeyValue| decoded(present).is_some_and(|claim| claim.is_of(&holder, now));
+                match present.filter(is_own) {
+                    Some(present) => claims.remove(port, &holder, present.mod_revision).await,
+                    None => Ok(()),
+                }
+            });
+        }
+    }
+
+    /// Removes, in the background, claims that were made at these revisions, for a write that did not take place. Claims that are
+    /// renewed meanwhile stay.
+    pub(super) fn withdraw(
+        self: &Arc<Self>,
+        made: impl IntoIterator<Item = (NodePort, Revision)>,
+        holder: &Holder,
+    ) {
+        for (port, revision) in made {
+            let (claims, holder) = (self.clone(), holder.clone());
+            remove_in_background(port, async move { claims.remove(port, &holder, revision).await });
+        }
+    }
+
+    /// Removes a claim, unless the service has the port: a write that was reported as failed, or whose request was abandoned, may
+    /// have been committed.
+    async fn remove(&self, port: NodePort, holder: &Holder, revision: Revision) -> Result<(), StatusError> {
+        if self.has_port(holder, port).await? {
+            return Ok(());
+        }
+        let removed = self.shared.engine.delete_if(&self.key(port), revision).await;
+        removed.map(drop).map_err(|error| unavailable(&error))
+    }
+
+    /// Returns the standing of a claim, for a service that wants the port.
+    async fn standing(
+        &self,
+        port: NodePort,
+        present: &KeyValue,
+        wanted_by: &Holder,
+    ) -> Result<Standing, StatusError> {
+        let Some(claim) = decoded(present) else { return Ok(Standing::Abandoned) };
+        let ServiceName { namespace, name } = claim.service;
+        let holder = Holder { namespace, name };
+        if *wanted_by == holder {
+            return Ok(Standing::Abandoned);
+        }
+        if self.has_port(&holder, port).await? {
+            return Ok(Standing::Held);
+        }
+        // A time in the future is that of another clock.
+        let age = Timestamp::now().duration_since(claim.metadata.creation_timestamp).unsigned_abs();
+        Ok(if age > GRACE { Standing::Abandoned } else { Standing::Pending })
+    }
+
+    async fn has_port(&self, holder: &Holder, port: NodePort) -> Result<bool, StatusError> {
+        // Unknown is not "no": the service may have been stored with the port.
+        let gone = || StatusError::internal("the server has ended");
+        let services = self.services.upgrade().ok_or_else(gone)?;
+        let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
+        Ok(service.is_some_and(|service| Uses::from_service(&service).node_ports.contains(&port)))
+    }
+
+    fn key(&self, port: NodePort) -> String {
+        format!("{}/{KEYS}/{port}", self.shared.prefix)
+    }
+}
+
+// === impl ClaimValue ===
+
+impl ClaimValue {
+    /// Whether it was made for a service, up to a time.
+    fn is_of(&self, holder: &Holder, until: Timestamp) -> bool {
+        let ServiceName { namespace, name } = &self.service;
+        (namespace, name) == (&holder.namespace, &holder.name) && self.metadata.creation_timestamp <= until
+    }
+}
+
+/// Removes the claim of a port by this work. Without a runtime the process is ending; the next claim of the port takes over what is
+/// left.
+fn remove_in_background(
+    port: NodePort,
+    work: impl Future<Output = Result<(), StatusError>> + Send + 'static,
+) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+    runtime.spawn(async move {
+        if let Err(failure) = work.await {
+            tracing::warn!(
+                port,
+                "cannot remove the claim of a node port, the next one takes it over: {failure}"
+            );
+        }
+    });
+}
+
+fn encoded(port: NodePort, holder: &Holder) -> Result<Bytes, StatusError> {
+    let Holder { namespace, name } = holder.clone();
+    let metadata = ClaimMetadata { name: port.to_string(), creation_timestamp: Timestamp::now() };
+    let value = ClaimValue { metadata, service: ServiceName { namespace, name } };
+    serde_json::to_vec(&value).map(Bytes::from).map_err(StatusError::internal)
+}
+
+fn decoded(present: &KeyValue) -> Option<ClaimValue> {
+    serde_json::from_slice(&present.value).ok()
+}
+
+fn unavailable(error: &MvccError) -> StatusError {
+    StatusError::internal(format!("cannot claim a node port: {error}"))
+}
