@@ -35,6 +35,15 @@ const CREATED_BY_UPDATE: [&str; 11] = [
     "services",
 ];
 
+/// The questions about the parameters of policies, as the objects that are known name them: resource of the object, verb, group,
+/// namespace and name.
+const PARAMETERS: [(&str, &str, &str, &str, &str); 4] = [
+    ("validatingadmissionpolicies", "get", "rules.example.org", "*", "*"),
+    ("mutatingadmissionpolicies", "get", "rules.example.org", "*", "*"),
+    ("validatingadmissionpolicybindings", "get", "*", NAMESPACE, "x"),
+    ("mutatingadmissionpolicybindings", "list", "*", "", ""),
+];
+
 /// The subresources of pods that run something in them.
 const STREAMS: [&str; 3] = ["attach", "exec", "portforward"];
 
@@ -252,6 +261,20 @@ impl Operation {
     }
 
     /// Returns the forms of the request's body, for an object that would be accepted, if one is known.
+    /// Returns the question about the parameters of a policy that the body creates: it is asked as part of validation.
+    fn asked_about_parameters(&self, form: &Form) -> Option<Question> {
+        let known =
+            PARAMETERS.iter().find(|known| known.0 == self.resource && form.creates && self.is_main());
+        known.map(|(_, verb, group, namespace, name)| Question {
+            verb: (*verb).to_owned(),
+            group: (*group).to_owned(),
+            resource: "*".to_owned(),
+            namespace: (*namespace).to_owned(),
+            name: (*name).to_owned(),
+            ..Question::default()
+        })
+    }
+
     fn forms(&self, object: Option<&Value>, name: &str) -> Vec<Form> {
         let is_known = object.is_some();
         let mut object = object.cloned().unwrap_or_else(|| json!({}));
@@ -372,7 +395,12 @@ impl Table {
         let own = operation.asked(name);
         let mut expected = vec![own.clone()];
         let mut refused = (!held.contains(&operation.verb())).then(|| refusal(&user, &own, false));
-        if let (None, Some(create)) = (&refused, operation.asked_to_create(form, name)) {
+        let mut is_invalid = false;
+        if let (None, Some(parameters)) = (&refused, operation.asked_about_parameters(form)) {
+            is_invalid = !held.contains(&parameters.verb.as_str());
+            expected.push(parameters);
+        }
+        if let (None, false, Some(create)) = (&refused, is_invalid, operation.asked_to_create(form, name)) {
             refused = (!held.contains(&"create")).then(|| refusal(&user, &create, operation.is_stream()));
             expected.push(create);
         }
@@ -381,6 +409,9 @@ impl Table {
         let is_right = match &refused {
             Some(_) if operation.method == "head" => answer.status == 403,
             Some(refusal) => answer.status == 403 && message == **refusal,
+            None if is_invalid => {
+                answer.status == 422 && message.as_str().is_some_and(|message| message.contains("spec.param"))
+            }
             None if form.creates && operation.is_main() => answer.status == 201,
             None => answer.status != 403,
         };
@@ -428,7 +459,14 @@ async fn every_operation_needs_the_rights_that_kubernetes_asks_for() {
         for form in operation.forms(object, name) {
             let may_create = form.media_type == APPLY || operation.method == "put" || operation.is_stream();
             let users = match operation.method.as_str() {
-                _ if may_create => vec![vec![], vec![verb], vec!["create"], vec![verb, "create"]],
+                _ if may_create => vec![
+                    vec![],
+                    vec![verb],
+                    vec!["create"],
+                    vec![verb, "create"],
+                    vec![verb, "get", "list"],
+                    vec![verb, "create", "get", "list"],
+                ],
                 // The same rights, in another form.
                 "patch" => vec![vec![verb]],
                 // It would last.

@@ -30,7 +30,7 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
     };
     let node_ports = NodePortRange::default();
     let ranges = ServiceAllocation { addresses: facts.service_ranges, node_ports };
-    let mut hooks = crate::attach_hooks(&installed, ranges, Features::default()).hooks;
+    let mut hooks = crate::attach_hooks(&installed, ranges, None, Features::default()).hooks;
     hooks.extend(post_start_hooks(&installed, &facts));
     for hook in &hooks {
         hook.run().await.unwrap();
