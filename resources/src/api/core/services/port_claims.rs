@@ -28,7 +28,7 @@ const KEYS: &str = "servicenodeports";
 /// The age from which a claim without its service is taken over: the service may be about to be written.
 const GRACE: Duration = Duration::from_secs(10);
 /// Maximum time for which a younger claim without its service is waited for.
-const REMOVAL_WAIT: Duration = Duration::from_secs(1);
+const REMOVAL_WAIT: Duration = Duration::from_secs(3);
 /// Time between two looks at it.
 const PAUSE: Duration = Duration::from_millis(20);
 
