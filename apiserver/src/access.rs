@@ -8,13 +8,12 @@ use std::fmt::Write as _;
 
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
+pub use registry_core::context::MASTERS;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessSelectors;
 
 use crate::request_info::{RequestInfo, ResourceRequest};
 
-/// The group whose members may do everything, regardless of policy.
-pub const MASTERS: &str = "system:masters";
 /// The user name of the server towards kubelets, in its generated certificate.
 pub(crate) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";
 

@@ -60,6 +60,9 @@ pub struct ClusterPolicy {
     pub allows_privileged: bool,
 }
 
+/// The group whose members may do everything, regardless of policy.
+pub const MASTERS: &str = "system:masters";
+
 /// The authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserInfo {
@@ -73,6 +76,15 @@ pub struct UserInfo {
     pub extra: Vec<(String, Vec<String>)>,
 }
 
+impl UserInfo {
+    /// Whether the user may do everything, as a member of [`MASTERS`].
+    ///
+    /// Kubernetes concept: `EscalationAllowed` of `pkg/registry/rbac`.
+    pub fn may_do_everything(&self) -> bool {
+        self.groups.iter().any(|group| group == MASTERS)
+    }
+}
+
 impl RequestContext {
     /// Creates the context of a user in a namespace.
     pub fn new(user: UserInfo, namespace: impl Into<String>) -> Self {
@@ -83,7 +95,7 @@ impl RequestContext {
     pub fn system(namespace: impl Into<String>) -> Self {
         let user = UserInfo {
             name: "system:apiserver".to_owned(),
-            groups: vec!["system:masters".to_owned()],
+            groups: vec![MASTERS.to_owned()],
             ..UserInfo::default()
         };
         Self { budget: Budget::unlimited(), ..Self::new(user, namespace) }

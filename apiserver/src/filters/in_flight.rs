@@ -16,7 +16,6 @@ use http::header::{HeaderValue, RETRY_AFTER};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
 
-use crate::authorization::MASTERS;
 use crate::flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
 use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
@@ -176,7 +175,7 @@ impl InFlight {
 
     /// Returns the shares of this user.
     pub(super) fn share_of(&self, user: &UserInfo) -> UserShare<'_> {
-        let is_exempt = user.groups.iter().any(|group| group == MASTERS);
+        let is_exempt = user.may_do_everything();
         let class = if is_exempt { &self.exempt } else { &self.shared };
         UserShare { class, is_exempt, load: class.users.hold(holder_of(&user.name)) }
     }

@@ -246,7 +246,7 @@ async fn a_move_that_cannot_be_says_why_and_leaves_nothing() {
     let refused = moved(&mut file, &to).await.unwrap_err().to_string();
     assert!(refused.contains("is in use by another process"), "{refused}");
     drop(lock);
-    // What a killed import has left is not a store, and is removed by the next one.
+    // A killed import leaves no store, and the next import removes its remains.
     std::fs::create_dir_all(to_lock.join("log.new/keyspaces")).unwrap();
     let mut file = Source::file(&path("file")).unwrap();
     moved(&mut file, &to).await.unwrap();

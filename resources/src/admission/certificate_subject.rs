@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
+use registry_core::context::MASTERS;
 
 use super::concerns;
 use super::refusal::forbidden;
@@ -13,7 +14,6 @@ use crate::api::certificates::certificatesigningrequests::CertificateSigningRequ
 use crate::api::certificates::certificatesigningrequests::subject::{self, Subject, SubjectError};
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
-const ADMINISTRATORS: &str = "system:masters";
 
 /// The plug-in.
 pub(super) struct CertificateSubject;
@@ -40,8 +40,8 @@ impl ValidatingAdmission for CertificateSubject {
         }
         let subject = requested(request)
             .map_err(|why| forbidden(attributes, object, format!("failed to parse CSR: {why}")))?;
-        if subject.organizations.iter().any(|name| name == ADMINISTRATORS) {
-            let why = format!("use of {CLIENT_SIGNER} signer with {ADMINISTRATORS} group is not allowed");
+        if subject.organizations.iter().any(|name| name == MASTERS) {
+            let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
             return Err(forbidden(attributes, object, why));
         }
         Ok(())
@@ -77,7 +77,7 @@ mod tests {
         };
         let mut params = CertificateParams::default();
         // Among other groups, too.
-        params.distinguished_name.push(DnType::OrganizationName, ADMINISTRATORS);
+        params.distinguished_name.push(DnType::OrganizationName, MASTERS);
         let request = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
         let refused = refusal(CLIENT_SIGNER, request.as_bytes()).await.unwrap();
         assert!(refused.ends_with("with system:masters group is not allowed"), "{refused}");

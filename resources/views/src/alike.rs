@@ -113,7 +113,7 @@ macro_rules! common {
 }
 
 common! {
-    /// What the security contexts of pods and of containers have in common.
+    /// The fields that the security contexts of pods and of containers have in common.
     AnySecurityContext: SecurityContext, PodSecurityContext {
         app_armor_profile: AppArmorProfile<'v, 'p>;
         run_as_non_root: Boolean<'v, 'p>;
@@ -123,7 +123,7 @@ common! {
         windows_options: WindowsSecurityContextOptions<'v, 'p>;
     }
 
-    /// What the specs of validating and of mutating admission policies have in common.
+    /// The fields that the specs of validating and of mutating admission policies have in common.
     AnyAdmissionPolicySpec: ValidatingAdmissionPolicySpec, MutatingAdmissionPolicySpec {
         failure_policy: Text<'v, 'p>;
         match_conditions: List<MatchCondition<'v, 'p>>;
@@ -132,7 +132,7 @@ common! {
         variables: List<Variable<'v, 'p>>;
     }
 
-    /// What requests for devices and their alternatives have in common.
+    /// The fields that requests for devices and their alternatives have in common.
     AnyDeviceRequest: ExactDeviceRequest, DeviceSubRequest {
         allocation_mode: Text<'v, 'p>;
         capacity: CapacityRequirements<'v, 'p>;
@@ -142,7 +142,7 @@ common! {
         tolerations: List<DeviceToleration<'v, 'p>>;
     }
 
-    /// What identifies an allocated device, in the allocation and in the device's status.
+    /// The fields that identify an allocated device, in the allocation and in the device's status.
     AnyAllocatedDevice: DeviceRequestAllocationResult, AllocatedDeviceStatus {
         device: Text<'v, 'p>;
         driver: Text<'v, 'p>;

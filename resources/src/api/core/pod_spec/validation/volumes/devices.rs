@@ -185,7 +185,7 @@ fn is_qualified_iscsi_name(text: &str) -> bool {
     let mut end = 0;
     for segment in text.split(':') {
         end += segment.len() + 1;
-        // What follows the colon must not be empty.
+        // The part after the colon must not be empty.
         if end >= text.len() || end < clean_from {
             continue;
         }
