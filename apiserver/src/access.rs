@@ -11,8 +11,7 @@ use registry_core::api::{Reason, StatusError};
 pub use registry_core::context::MASTERS;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessSelectors;
-
-use crate::request_info::{RequestInfo, ResourceRequest};
+use request_info::{RequestInfo, ResourceRequest};
 
 /// The user name of the server towards kubelets, in its generated certificate.
 pub(crate) const KUBELET_CLIENT: &str = "kube-apiserver-kubelet-client";

@@ -28,15 +28,15 @@ use http::Request;
 use registry_core::RequestContext;
 use registry_core::Resource as _;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
+use request_info::{RequestInfo, Verb};
 use resources::api::apiregistration::apiservices::APIServices;
+use responses::Response;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::PublishRemote;
 use crate::filters::{Dispatch, ExpectedWork};
 use crate::metrics::ServerMetrics;
-use crate::request_info::{RequestInfo, Verb};
-use crate::responses::Response;
 
 mod ask;
 mod availability;

@@ -39,7 +39,7 @@ pub use crate::options::Mode;
 pub(crate) use auditor::{Auditor, Origin, check_policy};
 pub(crate) use recording::Recording;
 
-use crate::clients::SettingsError;
+use clients::SettingsError;
 use policy::PolicyError;
 
 /// An audit policy or backend cannot be used. Not retryable.

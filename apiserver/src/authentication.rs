@@ -29,6 +29,7 @@ use http::header::AUTHORIZATION;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{InvalidToken, KnownToken};
+use responses::Response;
 
 mod anonymous;
 mod assembly;
@@ -55,7 +56,6 @@ pub(crate) use assembly::{Sources, check};
 pub(crate) use certificates::PeerCertificates;
 use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
 
-use crate::responses::Response;
 pub(crate) use delegated::DelegatedSources;
 pub use error::AuthenticationError;
 pub(crate) use impersonation::{remove_impersonation, requested_impersonation};
@@ -67,8 +67,6 @@ pub use tokens::{TokenFileError, TokenTable};
 pub(crate) use trust::{AuthoritySet, ClientTrust, Verifier};
 pub(crate) use websocket::is_websocket;
 
-/// The group of all authenticated users.
-pub const AUTHENTICATED: &str = "system:authenticated";
 /// The group of all unauthenticated users.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The name of the user without credentials.

@@ -14,12 +14,11 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::codec::protobuf;
+use request_info::Query;
+use responses::Response;
+use responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
+use responses::{self, Document};
 use serde_json::json;
-
-use crate::request_info::Query;
-use crate::responses::Response;
-use crate::responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
-use crate::responses::{self, Document};
 
 mod aggregated;
 mod groups;

@@ -21,10 +21,9 @@ use axum::body::Body;
 use http::{Request, Uri};
 use parking_lot::Mutex;
 use registry_core::api::StatusError;
+use responses::{Response, ResponseBody};
 
-use crate::responses::{Response, ResponseBody};
-
-pub use crate::request_info::Verb;
+pub use request_info::Verb;
 pub(crate) use rule::Target;
 use rule::{Action, Rule};
 pub use rule::{Fault, FaultBuilder};

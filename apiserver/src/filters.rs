@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
+use flowcontrol::{Flow, FlowControl};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Request};
@@ -18,6 +19,8 @@ use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{Budget, ClusterPolicy, UserInfo};
 use registry_core::stage;
+use request_info::{RequestInfo, Verb};
+use responses;
 use tracing::Instrument as _;
 
 use crate::audit::{Auditor, Origin, Recording};
@@ -25,15 +28,12 @@ use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_i
 use crate::authorization::Authorizer;
 use crate::authorization::rights::Right;
 use crate::faults::Faults;
-use crate::flowcontrol::{Flow, FlowControl};
 use crate::health::Health;
 use crate::metrics::ServerMetrics;
 use crate::options::LimitOptions;
-use crate::request_info::{RequestInfo, Verb};
-use crate::responses;
-pub use crate::responses::{Response, ResponseBody};
 use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
+pub use responses::{Response, ResponseBody};
 
 mod access;
 mod assembly;

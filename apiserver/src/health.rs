@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use http::StatusCode;
-
-use crate::request_info::query_pairs;
-use crate::responses::{self, Response};
+use request_info::query_pairs;
+use responses::{self, Response};
 
 mod checks;
 #[cfg(test)]

@@ -28,7 +28,8 @@
 //! apiserver = { git = "…", default-features = false, features = ["embedded"] }
 //! ```
 //!
-//! Modules depend only on modules below them in this list:
+//! Modules depend only on modules below them in this list. The lowest rows are crates of their own, which know nothing of the
+//! server:
 //!
 //! | module | contents |
 //! |---|---|
@@ -44,8 +45,7 @@
 //! | [`filters`] | the filter chain that every request passes through |
 //! | [`faults`] | failures by rule, for tests of clients |
 //! | [`handlers`] | the verbs |
-//! | [`discovery`], [`openapi`] | the documents that describe the API |
-//! | [`flowcontrol`] | API Priority and Fairness: which request executes next |
+//! | [`discovery`] | the documents that list the served resources |
 //! | [`audit`] | the audit log |
 //! | `webhooks` | calls of webhooks |
 //! | `telemetry` | distributed tracing: spans of requests and their export |
@@ -55,15 +55,17 @@
 //! | `proxy` | passes connections on to kubelets, pods and services |
 //! | [`admission`] | the plug-ins that may change or refuse a write |
 //! | [`metrics`], [`health`] | metrics and health checks |
-//! | `responses` | content negotiation and encoding of responses, tags, warnings |
 //! | `main_server` | the main server that an extension server stands behind |
-//! | `clients` | outgoing clients: kubeconfigs, credentials, TLS, connections |
-//! | `certificates` | certificates and keys, as Go reads them |
 //! | [`options`] | the command line, as plain values |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
 //! | `access` | the attributes that authorization is asked about, and its decision |
-//! | [`request_info`] | the resource and verb of a request |
-//! | `json_fields`, `turns`, [`version`] | fields of configuration files; turns of long responses; the server's version |
+//! | [`version`] | the server's version |
+//! | [`flowcontrol`] | the crate `orlop-flowcontrol`: API Priority and Fairness: which request executes next |
+//! | [`openapi`] | the crate `orlop-openapi`: OpenAPI v2 and v3 documents |
+//! | `responses` | the crate `orlop-responses`: content negotiation and encoding of responses, tags, warnings |
+//! | [`request_info`] | the crate `orlop-request-info`: the resource and verb of a request |
+//! | `clients` | the crate `orlop-clients`: outgoing clients: kubeconfigs, credentials, TLS, connections |
+//! | `certificates` | the crate `orlop-certificates`: certificates and keys, as Go reads them |
 
 #[cfg(not(any(feature = "embedded", feature = "etcd3")))]
 compile_error!(
@@ -77,8 +79,6 @@ pub mod api_client;
 pub mod audit;
 pub mod authentication;
 pub mod authorization;
-mod certificates;
-mod clients;
 mod controllers;
 pub mod discovery;
 #[cfg(feature = "encryption")]
@@ -88,30 +88,27 @@ pub mod encryption;
 pub mod encryption;
 pub mod faults;
 pub mod filters;
-pub mod flowcontrol;
 pub mod handlers;
 pub mod health;
-mod json_fields;
 mod main_server;
 mod manifests;
 pub mod metrics;
-pub mod openapi;
 pub mod options;
 pub mod pki;
 mod proxy;
-pub mod request_info;
-mod responses;
 pub mod server;
 mod shares;
 pub mod storage;
 mod telemetry;
 pub mod testing;
-mod turns;
 pub mod version;
 
 mod run;
 mod webhooks;
 mod zpages;
+
+#[doc(inline)]
+pub use {flowcontrol, openapi, request_info};
 
 pub use options::{Options, Program};
 pub use run::{run_extension_customized, run_extension_with, run_with};

@@ -11,7 +11,7 @@
 
 use std::path::Path;
 
-use crate::clients::{Client, ClientSettings, SettingsError};
+use clients::{Client, ClientSettings, SettingsError};
 
 pub(crate) mod follow;
 mod kinds;

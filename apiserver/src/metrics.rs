@@ -6,7 +6,7 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`], those of rules in [`resources::metrics`] |
+//! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`], those of rules in [`resources::metrics`], those of priority levels in [`flowcontrol::FlowControlMetrics`] |
 //! | `requests` | requests by route, verb and code; watch events |
 //! | `access` | authentication and authorization |
 //! | `authorization` | authorizers and their webhooks |
@@ -14,15 +14,16 @@
 //! | `aggregator` | APIServices |
 //! | `audit` | audit events |
 //! | `external_signer` | the program that signs tokens of service accounts |
-//! | `flow_control` | priority levels and flow schemas |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
 
 use async_trait::async_trait;
+use responses::{Response, ResponseBody};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use flowcontrol::FlowControlMetrics;
 use futures::future::BoxFuture;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
@@ -32,7 +33,6 @@ use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 use resources::metrics::ResourceMetrics;
 
 use crate::options::FeatureGates;
-use crate::responses::{Response, ResponseBody};
 use crate::version::{self, EffectiveReleases};
 
 mod access;
@@ -41,13 +41,11 @@ mod aggregator;
 mod audit;
 mod authorization;
 mod external_signer;
-mod flow_control;
 mod health;
 mod jwt;
 mod names;
 mod policies;
 mod requests;
-mod timed_ratio;
 
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
@@ -58,14 +56,12 @@ pub use authorization::AuthorizationMetrics;
 pub(crate) use authorization::now_seconds;
 pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics, hash};
 pub use external_signer::ExternalSignerMetrics;
-pub(crate) use flow_control::{FlowControlMetrics, FlowMetrics, LevelNumbers, LevelSource};
 pub use health::HealthMetrics;
 pub(crate) use jwt::IssuerMetrics;
 pub use jwt::JwtMetrics;
 pub use policies::{Enforcement, PolicyMetrics};
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
-pub(crate) use timed_ratio::TimedRatio;
 
 /// Prometheus' text format, as scrapers request it.
 const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";

@@ -4,13 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use certificates::{certificate_text, pem_text, text};
 use registry_core::durable_file;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use crate::certificates::{certificate_text, pem_text, text};
 use crate::options::Options;
 use crate::proxy::KubeletIdentity;
 
@@ -215,7 +215,7 @@ fn check_pair(
     key_path: &Path,
 ) -> Result<(), PkiError> {
     let unusable = |path: &Path, reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-    match crate::certificates::certified_key(chain.to_vec(), key) {
+    match certificates::certified_key(chain.to_vec(), key) {
         Ok(_) => Ok(()),
         Err(rustls::Error::InconsistentKeys(_)) => {
             let reason = format!("it is not the key of the certificate in {}", certificate_path.display());
@@ -293,7 +293,7 @@ pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<
 /// Returns the first private key in a PEM text.
 pub(super) fn private_key(path: &Path, pem: &str) -> Result<PrivateKeyDer<'static>, PkiError> {
     let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-    crate::certificates::private_key(pem.as_bytes()).map_err(|error| unusable(error.to_string()))
+    certificates::private_key(pem.as_bytes()).map_err(|error| unusable(error.to_string()))
 }
 
 /// Creates a directory (and its parents) that only its owner can access. An existing one is unchanged.

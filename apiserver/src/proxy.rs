@@ -14,10 +14,10 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use clients::egress::Route;
 use registry_core::api::StatusError;
 use tokio_util::sync::CancellationToken;
 
-use crate::clients::egress::Route;
 use crate::shares::{SharedPlace, SharedPlaces};
 
 mod dial;

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `RESTOptionsGetter` in `k8s.io/apiserver/pkg/server/options`.
 
+use clients::egress::Route;
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -29,7 +30,6 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{EncodingBudget, Interface, StorageError};
 use tokio::runtime::Handle;
 
-use crate::clients::egress::Route;
 use crate::encryption::Encryption;
 #[cfg(feature = "etcd3")]
 use crate::options::EtcdConnection;

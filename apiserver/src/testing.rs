@@ -27,6 +27,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use clients::tls::{Trust, client_config};
+use clients::{self, Client};
 use futures::future::BoxFuture;
 use registry_core::api::clock::Clock;
 use registry_core::registry::StorageMap;
@@ -36,8 +38,6 @@ use rustls::ClientConfig;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::clients::tls::{Trust, client_config};
-use crate::clients::{self, Client};
 use crate::faults::Faults;
 use crate::options::{KubeconfigCommand, Options};
 use crate::run::kubeconfig;

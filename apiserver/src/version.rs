@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, HeaderValue, SERVER};
-use registry_core::release::Release;
+use registry_core::release::{PRODUCT, Release};
 use serde_json::json;
 
 /// The Kubernetes version whose API this server implements, and its own, as build metadata, which clients ignore when they
@@ -17,7 +17,7 @@ pub(crate) const LONG_VERSION: &str = env!("ORLOP_LONG_VERSION");
 pub(crate) const GIT_COMMIT: &str = env!("ORLOP_COMMIT");
 
 /// This server's own version, in the `Server` header of `/version`.
-pub const SERVER_VERSION: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
+pub const SERVER_VERSION: &str = PRODUCT;
 
 /// The release of Kubernetes whose API this server implements.
 pub(crate) const BINARY_RELEASE: Release = Release::new(1, 36);

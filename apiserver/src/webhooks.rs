@@ -20,15 +20,14 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use clients::kubeconfig::Kubeconfig;
+use clients::{self, Bounds, ClientSettings, ServiceResolver, SettingsError};
 use parking_lot::Mutex;
 use registry_core::rest::webhook::{
     WebhookCall, WebhookCaller, WebhookClientConfig, WebhookError, WebhookTarget,
 };
 
 mod client;
-
-use crate::clients::kubeconfig::Kubeconfig;
-use crate::clients::{self, Bounds, ClientSettings, ServiceResolver, SettingsError};
 
 use client::Client;
 

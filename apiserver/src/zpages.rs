@@ -9,11 +9,11 @@ use http::header::WARNING;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use registry_core::features::{Feature, Features};
+use request_info::Query;
+use responses::{self, Response};
 use serde_json::{Map, Value, json};
 
 use crate::options::Options;
-use crate::request_info::Query;
-use crate::responses::{self, Response};
 use crate::version::{self, EffectiveReleases};
 
 mod flagz;

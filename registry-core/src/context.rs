@@ -10,11 +10,13 @@ use parking_lot::{Mutex, MutexGuard};
 
 mod audit;
 mod copies;
+mod service_account;
 mod warnings;
 
 pub use crate::budget::{AbandonOnDrop, Abandoned, Budget, Exhausted, Place};
 pub use audit::{AuditLevel, AuditRecord, ObjectIdentity, Recorded, RecordedList, TRUNCATED};
 pub use copies::RecordedBytes;
+pub use service_account::ServiceAccountName;
 use warnings::Warnings;
 
 /// The user, target and deadline of a request. Created once and passed by reference down to the store.
@@ -62,6 +64,8 @@ pub struct ClusterPolicy {
 
 /// The group whose members may do everything, regardless of policy.
 pub const MASTERS: &str = "system:masters";
+/// The group of all users that have authenticated.
+pub const AUTHENTICATED: &str = "system:authenticated";
 
 /// The authenticated user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,13 +9,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clients::ServiceError;
 use registry_core::Resource as _;
 use registry_core::api::Object;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
 use resources::api::discovery::endpointslices::EndpointSlices;
 use serde_json::Value;
-
-use crate::clients::ServiceError;
 
 use super::error::RemoteError;
 use super::remote_service::ServiceReference;

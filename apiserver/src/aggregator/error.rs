@@ -1,8 +1,7 @@
 //! Requests to extension servers without a response.
 
+use clients::{ServiceError, SettingsError, request_failed};
 use hyper_util::client::legacy;
-
-use crate::clients::{ServiceError, SettingsError, request_failed};
 
 /// Error of a request to an extension server that has no response. Retryable.
 #[derive(Debug, thiserror::Error)]

@@ -17,10 +17,10 @@ use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use registry_core::RequestContext;
+use responses::{Delivery, Response, ResponseBody};
 use tokio_util::sync::CancellationToken;
 
 use crate::proxy::{MAX_CONNECTIONS, headers, tunnel};
-use crate::responses::{Delivery, Response, ResponseBody};
 use crate::shares::{SharedPlace, SharedPlaces};
 
 use super::error::RemoteError;

@@ -4,10 +4,9 @@
 //!
 //! Kubernetes concept: `SetAuthProxyHeaders` in `k8s.io/client-go/transport`.
 
+use clients::escaped_header_key;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use registry_core::context::UserInfo;
-
-use crate::clients::escaped_header_key;
 
 use super::error::RemoteError;
 

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use openapi::RemoteSpec;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::discovery::{PublishRemote, RemoteGroups, RemoteVersion};
-use crate::openapi::RemoteSpec;
 
 use super::remote_service::RemoteService;
 

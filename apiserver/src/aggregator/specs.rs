@@ -14,10 +14,9 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Request, StatusCode};
+use openapi::RemoteSpec;
 use ring::digest::{Digest, SHA256, digest};
 use tokio::sync::Semaphore;
-
-use crate::openapi::RemoteSpec;
 
 use super::RemoteApis;
 use super::ask::get;

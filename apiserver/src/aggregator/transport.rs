@@ -9,13 +9,12 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use axum::body::Body;
+use clients::{Connector, Place, ServiceError, ServiceResolver, tls};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-
-use crate::clients::{Connector, Place, ServiceError, ServiceResolver, tls};
 
 use super::endpoints::EndpointRouting;
 use super::error::RemoteError;

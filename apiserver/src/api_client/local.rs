@@ -5,16 +5,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
+use clients::CallFailure;
 use http::{Request, Response};
 use http_body_util::Full;
 use registry_core::RequestContext;
 use registry_core::context::UserInfo;
+use request_info::RequestInfo;
 use tokio::sync::watch;
 
-use crate::clients::CallFailure;
 use crate::filters::{Dispatch, ExpectedWork};
 use crate::main_server::source::ApiServer;
-use crate::request_info::RequestInfo;
 
 /// The field manager of what is written.
 const USER_AGENT: &str = "apiserver";

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
+use clients::egress::Route;
 use futures::future::join_all;
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use registry_core::context::{AuditLevel, RecordedBytes, UserInfo};
+use request_info::RequestInfo;
+use responses::{self, Response};
 
 use crate::access::Attributes;
-use crate::clients::egress::Route;
 use crate::metrics::AuditMetrics;
 use crate::options::{AuditLogOptions, AuditOptions, AuditWebhookOptions};
-use crate::request_info::RequestInfo;
-use crate::responses::{self, Response};
 
 use super::event::{Event, RequestFacts};
 use super::log::{DirectLog, LogBackend};

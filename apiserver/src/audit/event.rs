@@ -8,9 +8,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use registry_core::api::time;
 use registry_core::context::{AuditLevel, Recorded, TRUNCATED, UserInfo};
+use request_info::ResourceRequest;
 use serde_json::Value;
-
-use crate::request_info::ResourceRequest;
 
 use super::policy::Stage;
 

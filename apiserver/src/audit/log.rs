@@ -86,9 +86,14 @@ impl LogBackend {
 impl Backend for LogBackend {
     async fn deliver(&self, events: &[Arc<Event>]) -> bool {
         let mut lines = Vec::with_capacity(events.len());
+        let mut written: Vec<Arc<Event>> = Vec::with_capacity(events.len());
         for event in events {
             match self.line(event) {
-                Ok(line) => lines.push(line),
+                Ok(line) => {
+                    lines.push(line);
+                    written.push(event.clone());
+                }
+                // Such an event fails no request, as in Kubernetes.
                 Err(error) => self.faults.report("truncate", &error, std::slice::from_ref(event)),
             }
         }
@@ -96,7 +101,7 @@ impl Backend for LogBackend {
         match self.output().write(lines.iter().map(|line| &**line)) {
             Ok(()) => true,
             Err(error) => {
-                self.faults.report("log", &error, events);
+                self.faults.report("log", &error, &written);
                 false
             }
         }

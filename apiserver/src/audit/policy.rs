@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::access::Attributes;
-use crate::json_fields::or_default;
+use registry_core::json_fields::or_default;
 
 use super::AuditError;
 

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
+use responses::{Delivery, Response};
 
 use crate::access::Decision;
 use crate::authorization::impersonation::Impersonated;
-use crate::responses::{Delivery, Response};
 
 use super::auditor::{Auditor, EventDelivery};
 use super::event::{Event, RequestFacts};

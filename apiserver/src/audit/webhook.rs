@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use clients::egress::Route;
+use clients::{Bounds, CallFailure, Client, ClientSettings};
 
-use crate::clients::egress::Route;
-use crate::clients::{Bounds, CallFailure, Client, ClientSettings};
 use crate::options::TruncateConfig;
 
 use super::AuditError;
@@ -91,28 +91,29 @@ impl Backend for WebhookBackend {
     async fn deliver(&self, events: &[Arc<Event>]) -> bool {
         let max_bytes = self.truncate.map_or(usize::MAX, |limit| limit.max_batch_bytes);
         let mut is_delivered = true;
-        let mut first = 0;
         let mut list: Vec<u8> = Vec::new();
-        for (number, event) in events.iter().enumerate() {
+        let mut listed: Vec<Arc<Event>> = Vec::new();
+        for event in events {
             let json = match truncate::within(self.truncate, event) {
                 Ok(json) => json,
                 Err(error) => {
+                    // Such an event fails no request, as in Kubernetes.
                     self.faults.report("truncate", &error, std::slice::from_ref(event));
                     continue;
                 }
             };
             if !list.is_empty() && list.len() + json.len() > max_bytes {
-                let sent = events.get(first..number).unwrap_or_default();
-                is_delivered &= self.send_list(std::mem::take(&mut list), sent).await;
-                first = number;
+                is_delivered &= self.send_list(std::mem::take(&mut list), &listed).await;
+                listed.clear();
             }
             if !list.is_empty() {
                 list.push(b',');
             }
             list.extend_from_slice(&json);
+            listed.push(event.clone());
         }
         if !list.is_empty() {
-            is_delivered &= self.send_list(list, events.get(first..).unwrap_or_default()).await;
+            is_delivered &= self.send_list(list, &listed).await;
         }
         is_delivered
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use clients::egress::Egress;
 use registry_core::registry::Stores;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::clients::egress::Egress;
 use crate::metrics::JwtMetrics;
 use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 

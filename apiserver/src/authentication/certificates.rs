@@ -11,15 +11,13 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use arc_swap::ArcSwapOption;
+use certificates::{NotX509, Purpose, direct_issuer, has_purpose, parsed, text};
 use jiff::Timestamp;
-use registry_core::context::UserInfo;
+use registry_core::context::{AUTHENTICATED, UserInfo};
 use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::oid_registry::Oid;
 use x509_parser::prelude::{X509Certificate, X509Extension, X509Name, X509Version};
 
-use crate::certificates::{NotX509, Purpose, direct_issuer, has_purpose, parsed, text};
-
-use super::AUTHENTICATED;
 use super::chain::{Refusal, RequestAuthenticator, Shown};
 use super::trust::{Authorities, ClientTrust, Verifier};
 

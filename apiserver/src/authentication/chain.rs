@@ -12,10 +12,10 @@ use futures::future::BoxFuture;
 use http::HeaderMap;
 use registry_core::api::StatusError;
 use registry_core::api::go_text::aggregate;
-use registry_core::context::UserInfo;
+use registry_core::context::{AUTHENTICATED, UserInfo};
 use registry_core::rest::access::{InvalidToken, KnownToken};
 
-use super::{ANONYMOUS, AUTHENTICATED, INVALID, PeerCertificates, UNAUTHENTICATED};
+use super::{ANONYMOUS, INVALID, PeerCertificates, UNAUTHENTICATED};
 
 /// The certificates and headers by which a request may be authenticated.
 pub(crate) struct Shown<'r> {

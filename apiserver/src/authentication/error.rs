@@ -1,6 +1,6 @@
 //! Errors that keep authentication from being set up.
 
-use crate::clients::SettingsError;
+use clients::SettingsError;
 
 use super::TokenFileError;
 use super::oidc::ConfigurationError;

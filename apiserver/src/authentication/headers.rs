@@ -6,8 +6,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use registry_core::api::StatusError;
-
-use crate::request_info::decode_component;
+use request_info::decode_component;
 
 /// Returns the only value of a header, or `None` when the header is absent.
 ///

@@ -23,12 +23,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use clients::egress::{Egress, Route};
 use jiff::Timestamp;
 use registry_core::rest::access::InvalidToken;
 use serde_json::{Map, Value};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::clients::egress::{Egress, Route};
 use crate::metrics::{IssuerMetrics, JwtMetrics};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};

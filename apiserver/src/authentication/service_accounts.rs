@@ -12,12 +12,12 @@ use registry_core::api::clock::Clock;
 use registry_core::registry::Stores;
 use registry_core::rest::access::InvalidToken;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
+use responses::Response;
 
 use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
 use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
 use crate::pki::PkiError;
-use crate::responses::Response;
 
 pub(super) mod bound;
 mod claims;

@@ -1,3 +1,5 @@
+use registry_core::context::AUTHENTICATED;
+
 use super::certificates::ClientCertificate;
 use super::*;
 

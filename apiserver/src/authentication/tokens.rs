@@ -6,10 +6,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use registry_core::context::UserInfo;
+use registry_core::context::{AUTHENTICATED, UserInfo};
 use ring::digest::{SHA256, digest};
 
-use super::AUTHENTICATED;
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
 
 /// SHA-256 hash of a token.

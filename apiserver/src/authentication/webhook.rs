@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use clients::egress::Route;
+use clients::{Bounds, Client, ClientSettings, SettingsError};
 use registry_core::context::UserInfo;
 use registry_core::rest::access::InvalidToken;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::clients::egress::Route;
-use crate::clients::{Bounds, Client, ClientSettings, SettingsError};
 use crate::main_server;
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};

@@ -5,12 +5,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use registry_core::context::UserInfo;
+use registry_core::context::{AUTHENTICATED, UserInfo};
 use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::authentication::AUTHENTICATED;
 
 use super::{Attributes, Decision};
 
@@ -188,7 +186,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request_info::RequestInfo;
+    use request_info::RequestInfo;
 
     const POLICIES: &str = r#"
         # a comment

@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use registry_core::api::go_text::aggregate;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessRules, PathRule, ResourceRule};
+use request_info::ResourceRequest;
 
 use crate::metrics::DecisionMetrics;
-use crate::request_info::ResourceRequest;
 
 use super::abac::AbacAuthorizer;
 use super::node::NodeAuthorizer;

@@ -172,7 +172,7 @@ mod tests {
     use registry_core::context::UserInfo;
 
     use super::*;
-    use crate::request_info::RequestInfo;
+    use request_info::RequestInfo;
 
     fn hold(expressions: &[&str], method: &str, uri: &str) -> Result<bool, String> {
         let expressions: Vec<String> = expressions.iter().map(|&text| text.to_owned()).collect();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::clients::SettingsError;
+use clients::SettingsError;
 
 use super::abac::PolicyFileError;
 use super::chain::OpenPathError;

@@ -11,10 +11,10 @@ use std::borrow::Cow;
 
 use registry_core::api::StatusError;
 use registry_core::api::validation::names;
-use registry_core::context::UserInfo;
+use registry_core::context::{AUTHENTICATED, ServiceAccountName, UserInfo};
+use request_info::{RequestInfo, ResourceRequest};
 
-use crate::authentication::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED};
-use crate::request_info::{RequestInfo, ResourceRequest};
+use crate::authentication::{ANONYMOUS, UNAUTHENTICATED};
 
 use super::{Attributes, Authorizer, Decision, MASTERS};
 
@@ -132,12 +132,12 @@ impl Mode {
             Self::AssociatedNode => {
                 has_name_only
                     && node.is_some()
-                    && service_account(&requester.name).is_some()
+                    && ServiceAccountName::from_user(&requester.name).is_some()
                     && node == one_extra(requester, NODE_NAME)
             }
             Self::ArbitraryNode => has_name_only && node.is_some(),
-            Self::ServiceAccount => has_name_only && service_account(&wanted.name).is_some(),
-            Self::UserInfo => node.is_none() && service_account(&wanted.name).is_none(),
+            Self::ServiceAccount => has_name_only && ServiceAccountName::from_user(&wanted.name).is_some(),
+            Self::UserInfo => node.is_none() && ServiceAccountName::from_user(&wanted.name).is_none(),
             Self::Legacy => true,
         }
     }
@@ -180,14 +180,13 @@ impl Check<'_> {
     /// Checks the name, and sets the groups that follow from it.
     async fn check_name(&self, user: &mut UserInfo) -> Result<(), StatusError> {
         let name = &self.wanted.name;
-        if let Some((namespace, account)) = service_account(name) {
+        if let Some(account) = ServiceAccountName::from_user(name) {
             if self.wanted.groups.is_empty() {
-                let all = "system:serviceaccounts";
-                user.groups = vec![all.to_owned(), format!("{all}:{namespace}")];
+                user.groups = account.groups();
             }
             let resource = ResourceRequest {
-                namespace: namespace.to_owned(),
-                ..self.user_resource("serviceaccounts", account)
+                namespace: account.namespace.to_owned(),
+                ..self.user_resource("serviceaccounts", account.name)
             };
             return self.may(&resource).await;
         }
@@ -321,12 +320,4 @@ fn one_extra<'a>(user: &'a UserInfo, key: &str) -> Option<&'a str> {
 fn node_name(user: &str) -> Option<&str> {
     let name = user.strip_prefix("system:node:")?;
     names::dns_subdomain(name).is_empty().then_some(name)
-}
-
-/// Returns the namespace and name in a service account's user name. A name that no service account can have belongs to an
-/// ordinary user.
-fn service_account(user: &str) -> Option<(&str, &str)> {
-    let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
-    let is_valid = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();
-    is_valid.then_some((namespace, name))
 }

@@ -12,8 +12,7 @@ use std::sync::Arc;
 
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
-
-use crate::request_info::ResourceRequest;
+use request_info::ResourceRequest;
 
 use super::rbac::Role;
 use super::{Attributes, Decision};

@@ -1,9 +1,8 @@
 //! A request in the form of a SubjectAccessReview, for webhooks and match conditions.
 
 use registry_core::api::selector::{FieldRequirement, LabelOperator, LabelRequirement};
+use request_info::ResourceRequest;
 use serde_json::{Map, Value, json};
-
-use crate::request_info::ResourceRequest;
 
 use super::Attributes;
 

@@ -7,9 +7,9 @@ use registry_core::context::UserInfo;
 use registry_core::rest::access::{
     AccessDecision, AccessReviewer, AccessRules, InvalidToken, KnownToken, ResourceAccess, WantedAccess,
 };
+use request_info::ResourceRequest;
 
 use crate::authentication::Authenticator;
-use crate::request_info::ResourceRequest;
 
 use super::{Attributes, Authorizer, Decision};
 

@@ -15,9 +15,9 @@
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
+use request_info::{RequestInfo, ResourceRequest, Verb};
 
 use crate::access::qualified;
-use crate::request_info::{RequestInfo, ResourceRequest, Verb};
 
 use super::{Attributes, Authorizer, Decision};
 

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clients::egress::Route;
+use clients::{Client, ClientSettings};
 use futures::future::BoxFuture;
 use registry_core::features::Feature;
 use registry_core::registry::{InformerTask, InstalledApi};
 
-use crate::clients::egress::Route;
-use crate::clients::{Client, ClientSettings};
 use crate::metrics::AuthorizationMetrics;
 use crate::options::{AuthorizationMode, AuthorizationOptions, Options};
 

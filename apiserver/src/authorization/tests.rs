@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
-use crate::request_info::RequestInfo;
+use request_info::RequestInfo;
 
 use super::chain::{Measured, Member};
 use super::*;
-use crate::authentication::AUTHENTICATED;
+use registry_core::context::AUTHENTICATED;
 
 fn user(name: &str, groups: &[&str]) -> UserInfo {
     UserInfo {

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use clients::{Bounds, CallFailure, Client};
 use parking_lot::Mutex;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
 use serde_json::{Value, json};
 
-use crate::clients::{Bounds, CallFailure, Client};
 use crate::metrics::{AuthorizationWebhookMetrics, CallResult};
 
 use super::conditions::{ConditionsFailure, MatchConditions};

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
-use registry_core::context::UserInfo;
+use registry_core::context::ServiceAccountName;
 use serde_json::{Value, json};
 
 use crate::api_client::LocalUser;
@@ -61,12 +61,7 @@ pub(super) enum Propagation {
 impl Client {
     /// Creates the client of a service account in `kube-system`: the name that kube-controller-manager gives the controller.
     pub(super) fn for_account<D: Dispatch>(handler: Arc<D>, account: &str) -> Self {
-        let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
-        let user = UserInfo {
-            name: format!("system:serviceaccount:kube-system:{account}"),
-            groups: groups.map(str::to_owned).to_vec(),
-            ..UserInfo::default()
-        };
+        let user = ServiceAccountName { namespace: "kube-system", name: account }.user();
         Self { server: Arc::new(LocalUser::new(handler, user, USER_AGENT)) }
     }
 

@@ -7,7 +7,7 @@ use registry_core::registry::InstalledPath;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::json_fields::put;
+use registry_core::json_fields::put;
 
 use super::groups::{Group, Version, is_custom};
 

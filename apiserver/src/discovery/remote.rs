@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use openapi::RemoteSpec;
 use registry_core::api::compare_versions;
 use resources::api::apiregistration::apiservices::local::Priorities;
 use serde_json::Value;
-
-use crate::openapi::RemoteSpec;
 
 /// The group versions of extension servers, by priority.
 #[derive(Clone, Debug, Default, PartialEq)]

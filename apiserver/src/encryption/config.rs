@@ -11,8 +11,8 @@ use registry_core::codec::{DecodeError, Limits, yaml};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json_fields::or_default;
 use crate::options::parse_duration;
+use registry_core::json_fields::or_default;
 
 use super::validation::validate;
 

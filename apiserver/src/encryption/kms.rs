@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use clients::unix_grpc::{GrpcError, UnixGrpc};
 use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::kms::{KmsCiphertext, KmsService, KmsStatus, ServiceError};
-
-use crate::clients::unix_grpc::{GrpcError, UnixGrpc};
 
 const STATUS: &str = "/v2.KeyManagementService/Status";
 const ENCRYPT: &str = "/v2.KeyManagementService/Encrypt";

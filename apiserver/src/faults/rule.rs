@@ -10,8 +10,7 @@ use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::UserInfo;
 use registry_core::registry::errors::OPTIMISTIC_LOCK;
-
-use crate::request_info::{RequestInfo, ResourceRequest, Verb};
+use request_info::{RequestInfo, ResourceRequest, Verb};
 
 use super::{Faults, seconds};
 

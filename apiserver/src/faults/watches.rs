@@ -11,11 +11,10 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use parking_lot::Mutex;
 use registry_core::api::StatusError;
+use request_info::RequestInfo;
+use responses::{Events, Pieces, Response};
 use tokio::task::unconstrained;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
-
-use crate::request_info::RequestInfo;
-use crate::responses::{Events, Pieces, Response};
 
 use super::rule::{Selection, Target};
 

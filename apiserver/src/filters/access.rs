@@ -6,13 +6,13 @@ use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Request};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
+use request_info::RequestInfo;
 use tracing::Span;
 
 use crate::audit::Recording;
 use crate::authentication::requested_impersonation;
 use crate::authorization::impersonation::{Impersonated, impersonated};
 use crate::authorization::rights::Right;
-use crate::request_info::RequestInfo;
 use crate::telemetry::Traced;
 
 use super::{Dispatch, Filters, Peer, Times, request_log};

@@ -8,9 +8,9 @@ use bytes::{Bytes, BytesMut};
 use http::Request;
 use http_body_util::{BodyExt as _, Limited};
 use registry_core::api::StatusError;
+use request_info::{RequestInfo, Verb};
 
 use crate::handlers::{BODY_LIMIT_BYTES, unreadable};
-use crate::request_info::{RequestInfo, Verb};
 
 use super::in_flight::{BodyReservation, UserShare};
 

@@ -8,9 +8,9 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ORIGIN, STRICT_TRANSPORT_SECURITY,
 };
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use responses::{Response, ResponseBody};
 
 use crate::options::{HttpOptions, OriginPattern};
-use crate::responses::{Response, ResponseBody};
 
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, OPTIONS, PUT, DELETE, PATCH");
 const HEADERS: HeaderValue = HeaderValue::from_static(

@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use registry_core::api::{Reason, StatusError};
+use request_info::{RequestInfo, query_pairs};
 
 use crate::options::parse_duration;
-use crate::request_info::{RequestInfo, query_pairs};
 
 /// Returns when the response is due: after the server's timeout, or the shorter one that the client asks for
 /// (`timeout`).

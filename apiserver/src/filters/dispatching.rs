@@ -4,10 +4,10 @@ use axum::body::Body;
 use http::Request;
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
+use request_info::RequestInfo;
+use responses::Response;
 
 use crate::faults::{Faults, Met, Target};
-use crate::request_info::RequestInfo;
-use crate::responses::Response;
 
 use super::{Dispatch, ExpectedWork, Filters};
 

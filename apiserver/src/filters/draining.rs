@@ -8,11 +8,10 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::header::{CONNECTION, RETRY_AFTER, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode};
+use request_info::RequestInfo;
+use responses::{self, Response};
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-
-use crate::request_info::RequestInfo;
-use crate::responses::{self, Response};
 
 /// The paths of probes and of metrics, which are served to the end.
 const EXEMPT_PATHS: [&str; 4] = ["/readyz", "/livez", "/healthz", "/metrics"];

@@ -1,6 +1,6 @@
 //! Limits the number of requests in flight, and the memory of their bodies.
 //!
-//! Requests share the server as [flow control](crate::flowcontrol) says. If that is disabled, at most a fixed number of
+//! Requests share the server as [flow control](flowcontrol) says. If that is disabled, at most a fixed number of
 //! reads and of writes is in flight, and others are refused. Watches and streams, responses that are not read, and the
 //! memory of bodies that have not completely arrived are divided by user ([`Shares`]), because seats do not bound them. Members of `system:masters` have
 //! shares of their own, so that an administrator can act while others are held up.
@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
 use registry_core::api::StatusError;
-use registry_core::context::UserInfo;
+use registry_core::context::{ServiceAccountName, UserInfo};
+use request_info::{RequestInfo, Verb};
+use responses::{self, Response};
 
-use crate::flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
 use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
 use crate::options::LimitOptions;
-use crate::request_info::{RequestInfo, Verb};
-use crate::responses::{self, Response};
 use crate::shares::{Held, Holders, Shares};
 
 use super::Times;
@@ -44,7 +44,6 @@ const MAX_INITIALIZATION: Duration = Duration::from_secs(10);
 /// The text of a refusal.
 const REFUSAL: &str = "Too many requests, please try again later.";
 
-const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 const SYSTEM_NAMESPACE: &str = "kube-system";
 
 /// Bounds on requests in flight.
@@ -227,10 +226,9 @@ impl InFlight {
 /// user who can create service accounts could otherwise multiply their share; those of `kube-system` are
 /// controllers, and each is a separate user.
 fn holder_of(user: &str) -> &str {
-    let account = user.strip_prefix(SERVICE_ACCOUNT).and_then(|account| account.split_once(':'));
-    match account {
-        Some((namespace, name)) if namespace != SYSTEM_NAMESPACE => {
-            user.get(..user.len() - name.len()).unwrap_or(user)
+    match ServiceAccountName::from_user(user) {
+        Some(account) if account.namespace != SYSTEM_NAMESPACE => {
+            user.strip_suffix(account.name).unwrap_or(user)
         }
         _ => user,
     }

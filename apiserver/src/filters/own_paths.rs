@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use http::HeaderMap;
 use registry_core::api::StatusError;
+use request_info::{RequestInfo, Verb};
+use responses::{self, Response, ResponseBody};
 
 use crate::handlers::method_not_allowed;
 use crate::health::Endpoint;
-use crate::request_info::{RequestInfo, Verb};
-use crate::responses::{self, Response, ResponseBody};
 use crate::version;
 use crate::zpages::Page;
 

@@ -14,15 +14,15 @@ use std::net::SocketAddr;
 use std::time::Instant;
 
 use axum::body::Body;
+use flowcontrol::Flow;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Uri};
 use http_body::Body as _;
+use request_info::{RequestInfo, decode_component};
+use responses::Response;
 use tracing::Level;
 
-use crate::flowcontrol::Flow;
 use crate::metrics::verb_label;
-use crate::request_info::{RequestInfo, decode_component};
-use crate::responses::Response;
 
 /// The target of the log's events, by which filters select them.
 pub(crate) const TARGET: &str = "http";

@@ -15,11 +15,10 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use parking_lot::Mutex;
+use responses::{Response, ResponseBody};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::in_flight::Place;
-
-use crate::responses::{Response, ResponseBody};
 
 /// Time after which a response that the client does not read gives its seats back.
 const STALLED_AFTER: Duration = Duration::from_millis(250);
@@ -142,7 +141,7 @@ mod tests {
     use http_body_util::BodyExt as _;
 
     use super::*;
-    use crate::responses::Delivery;
+    use responses::Delivery;
 
     const PART: Bytes = Bytes::from_static(&[b'x'; 1000]);
 

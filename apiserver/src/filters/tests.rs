@@ -1,12 +1,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use clients::egress::Route;
 use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
 
 use super::*;
 use crate::authentication::TokenTable;
 use crate::authorization::{Attributes, AuthorizerChain, Decision};
-use crate::clients::egress::Route;
 use crate::options::Options;
 
 /// Acts as the path says, and remembers the last context.
@@ -58,7 +58,8 @@ fn filters_with(limits: &LimitOptions, authorizer: Arc<dyn Authorizer>) -> Arc<F
     let tokens = TokenTable::parse("t,admin,admin,system:masters\na,alice,alice,").unwrap();
     let metrics = ServerMetrics::new().unwrap();
     let seats = limits.max_requests_inflight + limits.max_mutating_requests_inflight;
-    let control = || FlowControl::new(seats, limits.request_timeout, &metrics);
+    let control =
+        || FlowControl::new(seats, limits.request_timeout, metrics.flow_control(), metrics.storage());
     Arc::new(Filters::new(
         Arc::default(),
         Authenticator::new(tokens, true),

@@ -1,7 +1,8 @@
 //! The amount of work that a request is expected to be.
 
+use request_info::{RequestInfo, Verb};
+
 use super::in_flight::Place;
-use crate::request_info::{RequestInfo, Verb};
 
 /// Number of seats from which a list counts as long: half a megabyte, which takes about 0.2 ms.
 const LONG_LIST_SEATS: usize = 5;

@@ -6,10 +6,9 @@ use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{json, stored};
 use registry_core::rest::{Answer, SuccessStatus};
 use registry_core::stage;
+use responses::negotiation::{Format, Output, ResponseShape};
+use responses::{self, Response};
 use serde::Serialize;
-
-use crate::responses::negotiation::{Format, Output, ResponseShape};
-use crate::responses::{self, Response};
 
 use super::audit;
 use super::call::Call;

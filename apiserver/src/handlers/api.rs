@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use openapi::DescriptionsSource;
 use registry_core::api::{Reason, StatusError};
 use registry_core::registry::{InstalledApi, LateResources};
 use registry_core::storage::EncodingBudget;
+use request_info::ResourceRequest;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::admission::AdmissionChain;
 use crate::authorization::Authorizer;
 use crate::metrics::RequestMetrics;
-use crate::openapi::DescriptionsSource;
 use crate::proxy::Proxy;
-use crate::request_info::ResourceRequest;
 
 use super::served::Served;
 use super::served_api::ServedApi;

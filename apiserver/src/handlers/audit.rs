@@ -15,9 +15,8 @@ use registry_core::codec::json;
 use registry_core::context::AuditLevel;
 use registry_core::rest::Answer;
 use registry_core::storage::ListPage;
+use responses::negotiation::{Output, ResponseShape};
 use serde_json::{Value, json};
-
-use crate::responses::negotiation::{Output, ResponseShape};
 
 use super::answer::{success_status, write_shape};
 use super::call::Call;
@@ -74,7 +73,7 @@ pub(super) fn delete_options(call: &Call<'_>, options: &Value) {
         "ignoreStoreReadErrorWithClusterBreakingPotential",
     ] {
         if let Some(value) = options.get(field).filter(|value| !value.is_null()) {
-            crate::json_fields::put(&mut shown, field, value.clone());
+            registry_core::json_fields::put(&mut shown, field, value.clone());
         }
     }
     record.set_request_object(shown.to_string().into());

@@ -4,11 +4,11 @@ use http::HeaderMap;
 use hyper::upgrade::OnUpgrade;
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
+use request_info::{Query, RequestInfo};
+use responses::negotiation::{Endpoint, Format, Formats, Output};
 
 use crate::admission::{Attributes, Operation, OperationOptions};
 use crate::authorization::rights::Right;
-use crate::request_info::{Query, RequestInfo};
-use crate::responses::negotiation::{Endpoint, Format, Formats, Output};
 
 use super::api::Api;
 use super::routing::Route;

@@ -8,12 +8,12 @@ use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use registry_core::api::StatusError;
 use registry_core::rest::connect::{ConnectRequest, Connecter, Connection, Destination, Exchange};
+use request_info::{decode_component, query_pairs};
+use responses::{self, Response};
 
 use crate::admission::{Operation, OperationOptions};
 use crate::authorization::rights::Right;
 use crate::proxy::ProxiedRequest;
-use crate::request_info::{decode_component, query_pairs};
-use crate::responses::{self, Response};
 
 use super::call::Call;
 use super::routing::method_not_allowed;

@@ -16,9 +16,8 @@ use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, y
 use registry_core::context::Budget;
 use registry_core::rest::NewObject;
 use registry_core::schema::{EmptyFields, FieldIssue, Schema, TypeTable};
+use responses::negotiation::Format;
 use serde_json::{Map, Value};
-
-use crate::responses::negotiation::Format;
 
 use super::audit;
 use super::call::Call;

@@ -3,10 +3,10 @@
 use axum::body::Body;
 use http::StatusCode;
 use registry_core::api::StatusError;
+use responses::Response;
+use responses::negotiation::Endpoint;
 
 use crate::admission::Operation;
-use crate::responses::Response;
-use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
 use super::call::Call;

@@ -3,10 +3,10 @@
 use axum::body::Body;
 use http::StatusCode;
 use registry_core::api::{DeleteOptions, StatusError};
+use responses::Response;
+use responses::negotiation::{Endpoint, Format, Formats};
 
 use crate::admission::Operation;
-use crate::responses::Response;
-use crate::responses::negotiation::{Endpoint, Format, Formats};
 
 use super::answer::object_answer;
 use super::audit;

@@ -8,11 +8,11 @@ use http::{Method, Request};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::Exhausted;
+use request_info::{Query, RequestInfo, ResourceRequest, Verb};
+use responses::negotiation::Output;
+use responses::{self, Response};
 
 use crate::metrics::Measure;
-use crate::request_info::{Query, RequestInfo, ResourceRequest, Verb};
-use crate::responses::negotiation::Output;
-use crate::responses::{self, Response};
 
 use super::api::Api;
 use super::call::Call;

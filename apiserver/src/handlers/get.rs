@@ -1,9 +1,8 @@
 //! `get`: one object, in its stored form.
 
 use registry_core::api::StatusError;
-
-use crate::responses::Response;
-use crate::responses::negotiation::Endpoint;
+use responses::Response;
+use responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
 use super::call::Call;

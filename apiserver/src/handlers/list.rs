@@ -7,12 +7,12 @@ use registry_core::api::{ListOptions, StatusError};
 use registry_core::codec::cbor;
 use registry_core::storage::{ListPage, StoredObject};
 use registry_core::storage::{Rest, RestStream};
+use responses::Response;
+use responses::negotiation::{Endpoint, Format, Output};
+use responses::{self, yaml};
 use serde_json::{Map, Value, json};
 
-use crate::json_fields::put;
-use crate::responses::Response;
-use crate::responses::negotiation::{Endpoint, Format, Output};
-use crate::responses::{self, yaml};
+use registry_core::json_fields::put;
 
 use super::audit;
 use super::call::Call;

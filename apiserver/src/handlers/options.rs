@@ -7,9 +7,8 @@ use registry_core::api::{
     CreateOptions, DryRun, ErrorList, FieldError, FieldPath, FieldValidation, GetOptions, GroupVersionKind,
     PatchOptions, StatusError,
 };
+use request_info::Query;
 use serde_json::Value;
-
-use crate::request_info::Query;
 
 mod delete;
 mod list;

@@ -12,11 +12,11 @@ use registry_core::apply::keep_reset;
 use registry_core::context::Budget;
 use registry_core::rest::{NewObject, UpdatedObject};
 use registry_core::schema::{ConformError, EmptyFields, FieldIssue};
+use responses::Response;
+use responses::negotiation::{Endpoint, Format, body_media_type, unknown_body, with_empty_details};
 use serde_json::Value;
 
 use crate::admission::Operation;
-use crate::responses::Response;
-use crate::responses::negotiation::{Endpoint, Format, body_media_type, unknown_body, with_empty_details};
 
 use super::answer::object_answer;
 use super::call::Call;

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use registry_core::api::{GroupVersionKind, Object, Reason, Scope, StatusError};
 use registry_core::registry::InstalledPath;
+use request_info::{RequestInfo, ResourceRequest, Verb};
+use responses::negotiation::with_empty_details;
 
 use crate::metrics::{RequestMetrics, RouteMetrics};
-use crate::request_info::{RequestInfo, ResourceRequest, Verb};
-use crate::responses::negotiation::with_empty_details;
 
 use super::ending::Ending;
 

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use registry_core::api::{GroupVersionResource, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath, ServedChange};
+use request_info::{RequestInfo, ResourceRequest};
 
 use crate::discovery::{RemoteGroups, RemoteVersion};
 use crate::metrics::RequestMetrics;
-use crate::request_info::{RequestInfo, ResourceRequest};
 use crate::{discovery, openapi};
 
 use super::ending::Ending;

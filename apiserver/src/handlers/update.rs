@@ -7,10 +7,10 @@ use registry_core::RequestContext;
 use registry_core::api::{Object, Preconditions, StatusError, UpdateOptions};
 use registry_core::rest::{NewObject, UpdatedObject};
 use registry_core::schema::EmptyFields;
+use responses::Response;
+use responses::negotiation::Endpoint;
 
 use crate::admission::Operation;
-use crate::responses::Response;
-use crate::responses::negotiation::Endpoint;
 
 use super::answer::object_answer;
 use super::call::Call;

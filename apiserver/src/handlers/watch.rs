@@ -8,12 +8,12 @@ use http::header::CONTENT_TYPE;
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{self, stored};
 use registry_core::storage::{StoredObject, WatchError, WatchEvent};
+use responses::negotiation::{Endpoint, Format, Output};
+use responses::{Delivery, FRAME_END, Pieces, Response, ResponseBody};
 use uuid::Uuid;
 
 use crate::authentication::is_websocket;
 use crate::metrics::WatchMetrics;
-use crate::responses::negotiation::{Endpoint, Format, Output};
-use crate::responses::{Delivery, FRAME_END, Pieces, Response, ResponseBody};
 
 use super::call::Call;
 use super::list::selection;

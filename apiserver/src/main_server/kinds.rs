@@ -7,14 +7,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clients::Client;
 use parking_lot::Mutex;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::{Object, Scope};
 use serde::Deserialize;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
-
-use crate::clients::Client;
 
 use super::follow::{Followed, follow};
 use super::source::{self, SourceError};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::body::Body;
 use bytes::{Buf as _, Bytes, BytesMut};
+use clients::{CallFailure, Client};
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 use http::{Request, Response, StatusCode};
@@ -14,8 +15,6 @@ use registry_core::api::Object;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use crate::clients::{CallFailure, Client};
 
 /// Maximum time of a read, and until a watch begins.
 const TIMEOUT: Duration = Duration::from_secs(30);

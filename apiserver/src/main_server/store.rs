@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use clients::Client;
 use futures::StreamExt as _;
 use futures::stream;
 use registry_core::ResourceType;
@@ -31,8 +32,6 @@ use resources::api::core::namespaces::Namespaces;
 use resources::api::core::services::Services as ServiceResource;
 use resources::api::flowcontrol::flowschemas::FlowSchemas;
 use resources::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
-
-use crate::clients::Client;
 
 use super::source::{self, Events, SourceError, SourceEvent};
 

@@ -5,9 +5,9 @@
 use prometheus::{IntCounterVec, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError};
+use responses::Response;
 
 use crate::health::{Endpoint, Health};
-use crate::responses::Response;
 
 use super::{names, page};
 

@@ -8,9 +8,8 @@ use http::StatusCode;
 use http_body::Body as _;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 use registry_core::metrics::{Families, MetricsError};
-
-use crate::request_info::{Query, RequestInfo, Verb};
-use crate::responses::{Observer, Response};
+use request_info::{Query, RequestInfo, Verb};
+use responses::{Observer, Response};
 
 use super::names;
 

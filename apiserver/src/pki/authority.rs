@@ -4,11 +4,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use certificates::{parsed, pem_text, pkcs8_forms};
 use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-
-use crate::certificates::{parsed, pem_text, pkcs8_forms};
 
 use super::validity::{Moment, Validity, days};
 use super::{Notes, PkiError, certificates, issue, read, write_private};

@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use certificates::{certified_key, text};
 use rustls::sign;
 
-use crate::certificates::{certified_key, text};
 use crate::options::Options;
 
 use super::authority::{Authority, AuthorityPurpose};

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use clients::dial::{Connection, DialError, is_global_unicast, reaches};
 use registry_core::rest::connect::{Destination, Peer, Scheme};
-
-use crate::clients::dial::{Connection, DialError, is_global_unicast, reaches};
 
 use super::Proxy;
 

@@ -1,6 +1,8 @@
 //! Forwards a request, and returns its response.
 
 use axum::body::Body;
+use clients::dial::DialError;
+use clients::without_status;
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
@@ -12,10 +14,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use registry_core::api::{GroupResource, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange};
-
-use crate::clients::dial::DialError;
-use crate::clients::without_status;
-use crate::responses::{Response, ResponseBody};
+use responses::{Response, ResponseBody};
 
 use super::headers;
 use super::tunnel;

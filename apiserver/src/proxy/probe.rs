@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use axum::body::Body;
+use clients::dial::connect;
 use http::header::HOST;
 use http::{HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
@@ -14,7 +15,6 @@ use hyper_util::rt::TokioIo;
 use registry_core::rest::components::{Component, ComponentProbe};
 use rustls::ClientConfig;
 
-use crate::clients::dial::connect;
 use crate::health::{Check, Unhealthy};
 
 use super::PeerTls;

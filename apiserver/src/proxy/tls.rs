@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
+use certificates::certified_key;
+use clients::tls::{Trust, client_config};
 use parking_lot::RwLock;
 use rustls::client::{ResolvesClientCert, Resumption};
 use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, SignatureScheme};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-
-use crate::certificates::certified_key;
-use crate::clients::tls::{Trust, client_config};
 
 /// The server's identity towards kubelets, and the authorities of theirs.
 pub(crate) struct KubeletIdentity {

@@ -9,12 +9,11 @@ use hyper::body::Incoming;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use registry_core::api::StatusError;
+use responses::{Delivery, Response, ResponseBody};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Permit, headers};
-
-use crate::responses::{Delivery, Response, ResponseBody};
 
 /// Maximum time for both sides to upgrade.
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(30);

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use clients::CallFailure;
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::maintenance::MaintenanceError;
 #[cfg(feature = "embedded")]
 use registry_core::storage::transfer::TransferError;
 
-use crate::clients::CallFailure;
 use crate::pki::PkiError;
 use crate::server::error::ServerError;
 

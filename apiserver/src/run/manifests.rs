@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use registry_core::registry::StorageMap;
+use responses::yaml;
 
 use crate::Program;
 use crate::manifests::{Manifests, Serving};
 use crate::options::ManifestsCommand;
 use crate::pki::{issue_serving, now};
-use crate::responses::yaml;
 
 use super::error::CommandError;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
+use clients::{Bounds, CallFailure, Client, ClientSettings, SettingsError};
 use http::{Method, StatusCode};
 use registry_core::durable_file;
 use registry_core::rest::tokens::{TokenClaims, TokenObject};
@@ -13,7 +14,6 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::authentication::{TokenFileError, TokenTable, sign_offline};
-use crate::clients::{Bounds, CallFailure, Client, ClientSettings, SettingsError};
 use crate::options::{Options, ServiceAccountName, TokenCommand};
 use crate::pki::now;
 

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clients::{Client, ClientSettings, ServiceResolver, SettingsError};
 use registry_core::features::Feature;
 use registry_core::registry::{InstalledApi, Services};
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
-use crate::clients::{Client, ClientSettings, ServiceResolver, SettingsError};
 use crate::main_server::MainKinds;
 use crate::metrics::ServerMetrics;
 use crate::options::{Controller, Options, OptionsError};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use flowcontrol::FlowControl;
 use futures::future::BoxFuture;
 use registry_core::api::clock::Clock;
 use registry_core::context::ClusterPolicy;
@@ -21,7 +22,6 @@ use crate::authorization::Authorization;
 use crate::controllers::{ControllerSetup, Controllers};
 use crate::encryption::{Encryption, EncryptionError};
 use crate::filters::Filters;
-use crate::flowcontrol::{FlowControl, FlowSchemaInformer};
 use crate::handlers::{Api, ApiConfig, ServedApi, WatchTimes};
 use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
@@ -32,6 +32,7 @@ use crate::storage::{Engine, Storages};
 use crate::zpages::Zpages;
 
 use super::dependencies::ServerDependencies;
+use super::flow_schemas::FlowSchemaInformer;
 use super::post_start::{PostStartHooks, ServerTasks};
 use super::renewal::{ServingCertificateCheck, ServingTls};
 use super::{Handler, Lifecycle};
@@ -120,7 +121,9 @@ fn aggregate_roles(options: &Options, installed: &InstalledApi, tasks: &mut Serv
 pub(super) fn flow_control(options: &Options, metrics: &ServerMetrics) -> Option<Arc<FlowControl>> {
     let limits = &options.limits;
     let seats = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
-    limits.enable_priority_and_fairness.then(|| FlowControl::new(seats, limits.request_timeout, metrics))
+    limits
+        .enable_priority_and_fairness
+        .then(|| FlowControl::new(seats, limits.request_timeout, metrics.flow_control(), metrics.storage()))
 }
 
 /// Keeps priority and fairness up to date with the stored levels and schemas, of which this server writes the status if

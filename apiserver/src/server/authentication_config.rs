@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clients::Client;
 use registry_core::api::Object;
 use registry_core::backoff::Backoff;
 use rustls_pki_types::CertificateDer;
@@ -15,7 +16,6 @@ use tokio::time::Instant;
 use crate::authentication::{
     AuthenticationError, AuthoritySet, ClientTrust, FrontProxyNames, HeaderNamesError,
 };
-use crate::clients::Client;
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
 use crate::main_server::follow::{Follower, follow};

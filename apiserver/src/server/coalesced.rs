@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use parking_lot::{Mutex, MutexGuard};
+use responses::wake_after_others;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-
-use crate::turns::wake_after_others;
 
 /// Maximum number of buffered bytes: four TLS records, which are sent in one system call.
 const LIMIT_BYTES: usize = 64 * 1024;

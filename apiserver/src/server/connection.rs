@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use responses::{Delivery, Pieces, Response, ResponseBody};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio_rustls::server::TlsStream;
@@ -23,7 +24,6 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::metrics::ServerMetrics;
-use crate::responses::{Delivery, Pieces, Response, ResponseBody};
 
 use super::coalesced::Coalesced;
 use super::long_work::{LongProgress, LongWork};

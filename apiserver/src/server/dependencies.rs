@@ -4,16 +4,18 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use clients::ServiceResolver;
+use clients::dial::BackendReach;
+use clients::egress::Egress;
 use registry_core::api::clock::Clock;
 use registry_core::registry::{Services, Stores};
+use registry_core::resource::Resource as _;
 use registry_core::rest::tokens::{NoTokens, TokenIssuer};
+use resources::api::core::services::Services as ServiceResource;
 use tokio_util::sync::CancellationToken;
 
 use crate::authentication::{Authenticator, ClientTrust, ExternalSigner, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
-use crate::clients::ServiceResolver;
-use crate::clients::dial::BackendReach;
-use crate::clients::egress::Egress;
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
 use crate::options::Options;
@@ -105,7 +107,8 @@ impl ServerDependencies {
             (false, true) => BackendReach::Loopback,
             (false, false) => BackendReach::OtherMachines,
         };
-        let resolver = Arc::new(ServiceResolver::new(stores.clone(), reach, egress.clone()));
+        let resolver =
+            Arc::new(ServiceResolver::new(stores.clone(), ServiceResource::TYPE, reach, egress.clone()));
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens,

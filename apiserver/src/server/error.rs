@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use certificates::text;
+use clients::EgressError;
 use registry_core::api::GroupResource;
 use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
@@ -13,8 +15,6 @@ use super::data_directory::DataDirectoryError;
 use crate::audit::AuditError;
 use crate::authentication::{AuthenticationError, ExternalSignerError};
 use crate::authorization::AuthorizationError;
-use crate::certificates::text;
-use crate::clients::EgressError;
 use crate::encryption::EncryptionError;
 use crate::main_server::source::SourceError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use clients::{Client, SettingsError};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use registry_core::registry::{InstalledApi, Services};
@@ -11,7 +12,6 @@ use super::authentication_config::{AuthenticationConfig, FollowedAuthentication}
 use crate::authentication::{
     AuthenticationError, Authenticator, ClientTrust, DelegatedSources, FrontProxyNames,
 };
-use crate::clients::{Client, SettingsError};
 use crate::main_server::source::ApiServer;
 use crate::main_server::{self, MainKinds};
 use crate::options::{FrontProxyOptions, Options, OptionsError};

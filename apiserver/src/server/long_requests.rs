@@ -19,11 +19,11 @@ use http::Request;
 use http_body::Body as _;
 use registry_core::RequestContext;
 use registry_core::context::{Abandoned, Place};
+use request_info::{RequestInfo, Verb};
+use responses::Response;
 use tracing::Instrument as _;
 
 use crate::filters::{Dispatch, ExpectedWork};
-use crate::request_info::{RequestInfo, Verb};
-use crate::responses::Response;
 
 use super::long_work::{LongProgress, LongWork};
 

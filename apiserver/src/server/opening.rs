@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use clients::egress::Egress;
 use registry_core::api::clock::Clock;
 use registry_core::resource::ResourceDescription;
 use resources::bootstrap::server_identity;
@@ -13,7 +14,6 @@ use crate::aggregator::ProxyIdentity;
 use crate::audit::{Auditor, check_policy};
 use crate::authentication::{self, ClientTrust, ExternalSigner};
 use crate::authorization::{Authorization, Authorizer};
-use crate::clients::egress::Egress;
 use crate::encryption::{self, Encryption};
 use crate::metrics::ServerMetrics;
 use crate::options::{Options, StorageChoice};

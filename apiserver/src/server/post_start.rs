@@ -15,11 +15,11 @@ use resources::post_start::PostStartHook;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::flowcontrol::FlowSchemaInformer;
 use crate::health::{Check, Completion};
 use crate::options::{EndpointReconciler, Options, ServingOptions};
 use crate::storage::Engine;
 
+use super::flow_schemas::FlowSchemaInformer;
 use super::server_leases::StoredServerLeases;
 
 /// The times before retries.

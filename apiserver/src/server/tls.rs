@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use certificates::{certified_key, is_signature_of, key_of_version_1};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature_with_raw_key};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
@@ -16,7 +17,6 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::TlsAcceptor;
 
 use crate::authentication::{AuthoritySet, ClientTrust, Verifier};
-use crate::certificates::{certified_key, is_signature_of, key_of_version_1};
 use crate::options::{TlsOptions, TlsVersion};
 use crate::server::error::ServerError;
 

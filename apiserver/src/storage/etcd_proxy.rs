@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use clients::egress::Route;
+use clients::tls::{self, Trust};
 use http::Uri;
 use registry_core::storage::etcd3::options::{ConnectEndpoint, EndpointStream};
 use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 
-use crate::clients::egress::Route;
-use crate::clients::tls::{self, Trust};
 use crate::options::EtcdConnection;
 
 use super::EngineError;

@@ -7,13 +7,13 @@ use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Request};
 use registry_core::context::UserInfo;
 use registry_core::spans::TARGET;
+use request_info::RequestInfo;
 use tracing::{Span, field, info_span};
 use uuid::Uuid;
 
 use super::context::TraceContext;
 use crate::access::MASTERS;
 use crate::options::TracingConfiguration;
-use crate::request_info::RequestInfo;
 
 /// The group of those who monitor the cluster.
 const MONITORING: &str = "system:monitoring";

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use registry_core::context::ServiceAccountName;
 use registry_core::registry::StorageMap;
 use serde_json::{Value, json};
 
@@ -201,7 +202,7 @@ impl TestCluster {
         let options = Options::from_arguments(["apiserver", &data_dir]);
         let options = options.map_err(|error| wrong(error.to_string()))?;
         let command = KubeconfigCommand {
-            user: format!("system:serviceaccount:{NAMESPACE}:{NAME}"),
+            user: ServiceAccountName { namespace: NAMESPACE, name: NAME }.user_name(),
             group: vec!["system:serviceaccounts".to_owned()],
             expires: LIFETIME,
             server: None,

@@ -1,9 +1,8 @@
 //! Requests of tests that fail.
 
+use clients::{AnswerError, CallFailure, SettingsError};
 use http::StatusCode;
 use serde_json::Value;
-
-use crate::clients::{AnswerError, CallFailure, SettingsError};
 
 /// Error of a request to a test server.
 #[derive(Debug, thiserror::Error)]

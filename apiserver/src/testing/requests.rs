@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use clients::{self, Client, ClientSettings};
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
-
-use crate::clients::{self, Client, ClientSettings};
 
 use super::{CallError, TestServer};
 

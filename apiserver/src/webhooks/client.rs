@@ -6,6 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use clients::dial::{Connection, DialError};
+use clients::kubeconfig::Kubeconfig;
+use clients::{
+    ClientSettings, Content, Followed, Prepared, ServiceResolver, SettingsError, TrustSource, broken,
+    is_closed, read, refused,
+};
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
@@ -21,12 +27,6 @@ use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
 use super::UnusableWebhook;
-use crate::clients::dial::{Connection, DialError};
-use crate::clients::kubeconfig::Kubeconfig;
-use crate::clients::{
-    ClientSettings, Content, Followed, Prepared, ServiceResolver, SettingsError, TrustSource, broken,
-    is_closed, read, refused,
-};
 use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;
 

@@ -3,9 +3,8 @@
 use http::HeaderMap;
 use http::header::ACCEPT;
 use registry_core::api::{Reason, StatusError};
-
-use crate::request_info::Query;
-use crate::responses::negotiation::{Clause, Format, Output, ResponseShape, clauses, wants_pretty};
+use request_info::Query;
+use responses::negotiation::{Clause, Format, Output, ResponseShape, clauses, wants_pretty};
 
 use super::{GROUP, Page};
 

@@ -25,6 +25,11 @@ pub(crate) const STRING_TRAVERSAL_FACTOR: f64 = 0.1;
 /// The cost of a character of a regular expression.
 pub(crate) const REGEX_LENGTH_FACTOR: f64 = 0.25;
 
+/// The cost of a call that makes a list, beside that of its elements.
+pub(crate) const LIST_CALL_COST: u64 = 11;
+/// The cost of an authorization check, so that an expression can make two.
+pub(crate) const CHECK_COST: u64 = 350_000;
+
 /// Estimates the cost of a checked expression. `root` is the declared type that sizes are taken from.
 pub(crate) fn estimate(checked: &Checked, root: Option<&DeclType>) -> CostEstimate {
     estimate::Estimator::new(checked, root).cost(checked.root)

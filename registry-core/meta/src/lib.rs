@@ -14,6 +14,7 @@
 //! | [`json_path`] | JSONPath, as columns and selectable fields use it |
 //! | [`clock`] | the time of day, which tests can advance |
 //! | [`time`] | times as Kubernetes writes them |
+//! | [`json_fields`] | fields of JSON documents: set, and null |
 //! | [`go_text`] | values as Go prints them |
 //! | [`budget`] | the limits of the work that one request causes |
 //! | [`backoff`] | pauses between attempts that fail |
@@ -28,6 +29,7 @@ pub mod clock;
 pub mod features;
 pub mod go_text;
 pub mod identity;
+pub mod json_fields;
 pub mod json_path;
 pub mod object;
 pub mod options;

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// The name and the version of this program, as HTTP headers have it.
+pub const PRODUCT: &str = concat!("orlop/", env!("CARGO_PKG_VERSION"));
+
 /// A minor release of Kubernetes, such as 1.36. Releases are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Release {

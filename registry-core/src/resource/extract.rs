@@ -8,6 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use crate::api::Object;
 use crate::codec::json::scan::Scanner;
 use crate::storage::{Attributes, InvalidValue};
 
@@ -42,7 +43,11 @@ pub(super) fn attributes(resource: &ResourceType, value: &[u8]) -> Result<Attrib
     let other = resource.selectable.iter().map(|field| field.other_path).filter(|path| !path.is_empty());
     let paths = [LABELS, NAME, NAMESPACE].into_iter().chain(own).chain(other);
     let mut wanted: Vec<Wanted> = paths.map(|path| Wanted { path, found: None }).collect();
-    let leading = u128::MAX.checked_shr(u128::BITS.saturating_sub(bits(wanted.len()))).unwrap_or_default();
+    let Some(leading) = every_path(wanted.len()) else {
+        let value = serde_json::from_slice(value).map_err(InvalidValue::new)?;
+        let not_an_object = |_| InvalidValue::new("the stored value is not a JSON object");
+        return Ok(resource.attributes(&Object::from_value(value).map_err(not_an_object)?));
+    };
     let scanned = Scanner::new(value).and_then(|mut scanner| {
         Search { wanted: &mut wanted, leading, depth: 0 }.scan(&mut scanner)?;
         scanner.is_at_end().then_some(())
@@ -88,8 +93,11 @@ fn decode(wanted: &mut [Wanted], leading: u128, value: &[u8]) -> Result<(), Inva
     if is_object { Ok(()) } else { Err(InvalidValue::new("the stored value is not a JSON object")) }
 }
 
-fn bits(paths: usize) -> u32 {
-    u32::try_from(paths).unwrap_or(u32::MAX).min(u128::BITS)
+/// Returns the mask of so many paths; `None` if they are more than a mask has bits. (A custom kind with many versions can have
+/// more: each has up to eight selectable fields of its own.)
+fn every_path(paths: usize) -> Option<u128> {
+    let unused = u128::BITS.checked_sub(u32::try_from(paths).ok()?)?;
+    u128::MAX.checked_shr(unused)
 }
 
 // === impl Search ===
@@ -99,7 +107,7 @@ impl Search<'_> {
     fn step(&self, key: &str) -> (u128, bool) {
         let mut through = 0;
         let mut ends = false;
-        for (position, wanted) in self.wanted.iter().enumerate().take(u128::BITS as usize) {
+        for (position, wanted) in self.wanted.iter().enumerate() {
             if self.leading & (1 << position) != 0 && wanted.path.get(self.depth) == Some(&key) {
                 through |= 1 << position;
                 ends |= wanted.path.len() == self.depth + 1;
@@ -128,7 +136,7 @@ impl Search<'_> {
 
     /// Stores a value at which paths end, and the values in it that longer paths lead to.
     fn take(&mut self, through: u128, value: &Value) {
-        for (position, wanted) in self.wanted.iter_mut().enumerate().take(u128::BITS as usize) {
+        for (position, wanted) in self.wanted.iter_mut().enumerate() {
             if through & (1 << position) != 0 {
                 let rest = wanted.path.get(self.depth + 1..).unwrap_or_default();
                 wanted.found = rest.iter().try_fold(value, |value, key| value.get(key)).cloned();

@@ -23,8 +23,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let map = std::fs::read_to_string(folder.join(MAP)).ok();
     let Some(missing) = missing(model, map.as_deref(), &manifest) else { return TokenStream::new() };
     let message = format!(
-        "the storage map ({MAP}) has no `{missing}<…::{}>`, so this would not be served: run `cargo xtask codegen`",
-        model.ident
+        "the storage map ({MAP}) has no `{missing}`, so this would not be served: run `cargo xtask codegen`"
     );
     quote_spanned! {model.ident.span()=>
         #[cfg(not(test))]
@@ -32,16 +31,25 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     }
 }
 
-/// Returns the first path of the struct that the map does not have. A crate without a generated map declares its own,
+/// Returns the first entry of the struct that the map does not have. A crate without a generated map declares its own,
 /// unless its manifest requests a generated one.
-fn missing(model: &ResourceModel, map: Option<&str>, manifest: &str) -> Option<&'static str> {
+fn missing(model: &ResourceModel, map: Option<&str>, manifest: &str) -> Option<String> {
     if map.is_none() && !manifest.contains("[package.metadata.orlop]") {
         return None;
     }
     let main = if model.storage.is_some() { "Virtual" } else { "Main" };
     let paths = [(true, main), (model.has_status, "Status"), (model.scale.is_some(), "Scale")];
     let has = |marker: &str| map.is_some_and(|map| has_path(map, marker, &model.ident.to_string()));
-    paths.into_iter().find(|(declared, marker)| *declared && !has(marker)).map(|(_, marker)| marker)
+    let own = paths.into_iter().find(|(declared, marker)| *declared && !has(marker));
+    if let Some((_, marker)) = own {
+        return Some(format!("{marker}<…::{}>", model.ident));
+    }
+    let mut subresources = model.subresources.iter().filter_map(|declared| declared.storage.segments.last());
+    let missing = subresources.find(|storage| {
+        let name = storage.ident.to_string();
+        !map.is_some_and(|map| has_path(map, "Custom", &name))
+    });
+    missing.map(|storage| format!("Custom<…::{}>", storage.ident))
 }
 
 /// Whether the text contains `Marker<crate::module::Name>`.
@@ -67,6 +75,7 @@ mod tests {
     const MAP_TEXT: &str = r#"
         "enclosures" => Main<crate::zoo::Enclosure>,
         "enclosures/status" => Status<crate::zoo::Enclosure>,
+        "enclosures/feeding" => Custom<crate::zoo::feeding::Feeding>,
         "tickets" => Virtual<crate::zoo::Ticket>,
     "#;
 
@@ -92,11 +101,23 @@ mod tests {
             #[resource(group = "zoo.example.dev", version = "v1", storage = Tickets)]
             pub struct Ticket { pub metadata: ObjectMeta }
         });
+        let with_subresources = model(&parse_quote! {
+            #[resource(
+                group = "zoo.example.dev",
+                version = "v1",
+                subresource(feeding::Feeding, verbs(create)),
+                subresource(Cleaning, verbs(create)),
+            )]
+            pub struct Enclosure { pub metadata: ObjectMeta }
+        });
         assert_eq!(missing(&plain, Some(MAP_TEXT), ""), None);
-        assert_eq!(missing(&scaled, Some(MAP_TEXT), ""), Some("Scale"));
-        assert_eq!(missing(&other, Some(MAP_TEXT), ""), Some("Main"), "the end of another name");
+        assert_eq!(missing(&scaled, Some(MAP_TEXT), "").as_deref(), Some("Scale<…::Enclosure>"));
+        assert_eq!(missing(&with_subresources, Some(MAP_TEXT), "").as_deref(), Some("Custom<…::Cleaning>"));
+        let closure = missing(&other, Some(MAP_TEXT), "");
+        assert_eq!(closure.as_deref(), Some("Main<…::Closure>"), "the end of another name");
         assert_eq!(missing(&ticket, Some(MAP_TEXT), ""), None);
         assert_eq!(missing(&plain, None, ""), None, "the crate writes its map by hand");
-        assert_eq!(missing(&plain, None, "[package.metadata.orlop]\nresources = true"), Some("Main"));
+        let wanted = missing(&plain, None, "[package.metadata.orlop]\nresources = true");
+        assert_eq!(wanted.as_deref(), Some("Main<…::Enclosure>"));
     }
 }

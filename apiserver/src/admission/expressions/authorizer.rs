@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::selector::{FieldSelector, LabelSelector};
 use registry_core::cel::{Authorizer, Check, Decision};
-use registry_core::context::UserInfo;
+use registry_core::context::{ServiceAccountName, UserInfo};
 use registry_core::rest::access::{
     AccessDecision, AccessReviewer, AccessSelectors, ResourceAccess, WantedAccess,
 };
@@ -47,7 +47,7 @@ impl RequestAuthorizer {
 
     async fn decide(&self, check: &Check) -> AccessDecision {
         let user = match &check.service_account {
-            Some((namespace, name)) => service_account(namespace, name),
+            Some((namespace, name)) => ServiceAccountName { namespace, name }.user(),
             None => self.user.clone(),
         };
         self.access.decide(&user, &wanted(check)).await
@@ -79,18 +79,6 @@ impl Authorizer for RequestAuthorizer {
 fn shown(decision: AccessDecision) -> Decision {
     let error = Some(decision.error).filter(|error| !error.is_empty());
     Decision { allowed: decision.allowed, reason: decision.reason, error }
-}
-
-fn service_account(namespace: &str, name: &str) -> UserInfo {
-    UserInfo {
-        name: format!("system:serviceaccount:{namespace}:{name}"),
-        groups: vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-            "system:authenticated".to_owned(),
-        ],
-        ..UserInfo::default()
-    }
 }
 
 fn wanted(check: &Check) -> WantedAccess {

@@ -13,7 +13,7 @@ use registry_core::codec::json::type_name;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::json_fields::or_default;
+use registry_core::json_fields::or_default;
 
 use super::review::ReviewVersion;
 

@@ -1,10 +1,9 @@
 //! An event as JSON, with the fields in Kubernetes' order. Recorded objects are copied, not parsed.
 
 use registry_core::context::{ObjectIdentity, UserInfo};
+use request_info::ResourceRequest;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::request_info::ResourceRequest;
 
 use super::{Event, TYPICAL_BYTES, micro_time};
 
@@ -134,13 +133,13 @@ fn remove_managed_fields(object: &mut Value) {
     let is_list = object.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
     if is_list && let Some(mut list) = items(object, "items") {
         list.iter_mut().for_each(remove);
-        crate::json_fields::put(object, "items", list);
+        registry_core::json_fields::put(object, "items", list);
     }
     if object.get("kind").and_then(Value::as_str) == Some("Table")
         && let Some(mut rows) = items(object, "rows")
     {
         rows.iter_mut().filter_map(|row| row.get_mut("object")).for_each(remove);
-        crate::json_fields::put(object, "rows", rows);
+        registry_core::json_fields::put(object, "rows", rows);
     }
 }
 

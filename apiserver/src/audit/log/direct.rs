@@ -141,6 +141,8 @@ impl Shared {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.faults.report("truncate", &error, std::slice::from_ref(event));
+                // Such an event fails no request, as in Kubernetes. A request that has ended waits for nothing.
+                let _ = done.map(|done| done.send(true));
                 return false;
             }
         };

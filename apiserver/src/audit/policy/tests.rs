@@ -1,7 +1,7 @@
 use registry_core::context::UserInfo;
+use request_info::RequestInfo;
 
 use super::*;
-use crate::request_info::RequestInfo;
 
 const HEAD: &str = "apiVersion: audit.k8s.io/v1\nkind: Policy\n";
 

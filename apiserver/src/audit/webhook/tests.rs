@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 
+use clients::Authorization;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -11,7 +12,6 @@ use tokio::net::TcpListener;
 
 use super::super::event::tests::event;
 use super::*;
-use crate::clients::Authorization;
 use crate::metrics::ServerMetrics;
 
 /// A webhook that answers with these codes, and then with success.

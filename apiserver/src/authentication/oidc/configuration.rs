@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::json_fields::without_nulls;
 use crate::options::OidcOptions;
 use registry_core::codec::{Limits, yaml};
+use registry_core::json_fields::without_nulls;
 use serde::Deserialize;
 
 use super::error::ConfigurationError;

@@ -3,12 +3,11 @@
 use std::io;
 use std::path::PathBuf;
 
+use clients::SettingsError;
 use jiff::Timestamp;
 use registry_core::api::validation::ErrorList;
 use registry_core::cel::EvaluationError;
 use registry_core::codec::DecodeError;
-
-use crate::clients::SettingsError;
 
 use super::configuration::{KIND, VERSIONS};
 

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use clients::egress::Route;
+use clients::tls::Trust;
+use clients::{Bounds, CallFailure, Client, ClientSettings, Content, SettingsError, TrustSource};
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::clients::egress::Route;
-use crate::clients::tls::Trust;
-use crate::clients::{Bounds, CallFailure, Client, ClientSettings, Content, SettingsError, TrustSource};
 use crate::metrics::IssuerMetrics;
 
 use super::keys::{Keys, KeysError};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use clients::egress::Egress;
 use tokio::task::JoinError;
 use tokio::time::Instant;
 
-use crate::clients::egress::Egress;
 use crate::metrics::JwtMetrics;
 
 use super::configuration::AuthenticationConfiguration;

@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
 use registry_core::api::{GetOptions, Object, StatusError, time};
-use registry_core::context::UserInfo;
+use registry_core::context::{ServiceAccountName, UserInfo};
 use registry_core::registry::{Store, Stores};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::rest::{Answer, Getter as _};
@@ -15,9 +15,7 @@ use resources::api::core::secrets::{Secrets, note_token_use};
 use resources::api::core::serviceaccounts::ServiceAccounts;
 use serde::Deserialize;
 
-use crate::authentication::AUTHENTICATED;
-
-use super::claims::{Claims, Reference, user_name};
+use super::claims::{Claims, Reference};
 use super::error::TokenError;
 
 /// Time after an object's deletion begins during which its tokens remain valid, so that it can terminate in
@@ -200,16 +198,8 @@ pub(super) fn account_user(
     uid: &str,
     extra: Vec<(String, Vec<String>)>,
 ) -> UserInfo {
-    UserInfo {
-        name: user_name(namespace, name),
-        uid: uid.to_owned(),
-        groups: vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-            AUTHENTICATED.to_owned(),
-        ],
-        extra,
-    }
+    let user = ServiceAccountName { namespace, name }.user();
+    UserInfo { uid: uid.to_owned(), extra, ..user }
 }
 
 #[cfg(test)]

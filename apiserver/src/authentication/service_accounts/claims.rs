@@ -1,6 +1,7 @@
 //! The claims of tokens.
 
 use jiff::Timestamp;
+use registry_core::context::ServiceAccountName;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,7 @@ impl Claims {
             Some(TokenBinding::Node(own)) => node = Some(own.into()),
             None => {}
         }
+        let account = ServiceAccountName { namespace: &wanted.namespace, name: &wanted.service_account.name };
         Self {
             aud: wanted.audiences.clone(),
             exp: now.saturating_add(wanted.lifetime_seconds),
@@ -91,13 +93,14 @@ impl Claims {
                 warnafter: wanted.warn_after_seconds.map(|seconds| now.saturating_add(seconds)),
             },
             nbf: now,
-            sub: user_name(&wanted.namespace, &wanted.service_account.name),
+            sub: account.user_name(),
         }
     }
 
     /// Returns the account's user name.
     pub(super) fn user_name(&self) -> String {
-        user_name(&self.kubernetes.namespace, &self.kubernetes.serviceaccount.name)
+        let Kubernetes { namespace, serviceaccount, .. } = &self.kubernetes;
+        ServiceAccountName { namespace, name: &serviceaccount.name }.user_name()
     }
 
     /// Returns those of these audiences that the token is valid for.
@@ -146,11 +149,6 @@ pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>
         return Err(TokenError::Audiences { own: own.to_vec(), wanted: wanted.to_vec() });
     }
     Ok(both)
-}
-
-/// Returns the user name of a service account.
-pub(super) fn user_name(namespace: &str, name: &str) -> String {
-    format!("system:serviceaccount:{namespace}:{name}")
 }
 
 #[cfg(test)]

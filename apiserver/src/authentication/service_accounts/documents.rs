@@ -9,11 +9,10 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use responses::{Response, ResponseBody};
 use serde_json::{Value, json};
 
 use super::keys::VerifyingKey;
-
-use crate::responses::{Response, ResponseBody};
 
 /// Path of the OpenID configuration.
 pub(crate) const CONFIGURATION_PATH: &str = "/.well-known/openid-configuration";
@@ -75,7 +74,7 @@ impl Documents {
         // Only the first one counts.
         let _ = self.jwks_uri.set(jwks_uri.clone());
         let mut configuration = self.configuration.clone();
-        crate::json_fields::put(&mut configuration, "jwks_uri", jwks_uri);
+        registry_core::json_fields::put(&mut configuration, "jwks_uri", jwks_uri);
         let _ = self.published.set(configuration.to_string().into());
     }
 

@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use clients::unix_grpc::{GrpcError, UnixGrpc};
 use registry_core::backoff::Backoff;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::keys::VerifyingKey;
-use crate::clients::unix_grpc::{GrpcError, UnixGrpc};
 use crate::metrics::ExternalSignerMetrics;
 use crate::options::{ServiceAccountOptions, socket_path};
 

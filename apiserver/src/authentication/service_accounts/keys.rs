@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use certificates::{NotX509, parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};
 use rcgen::KeyPair as GeneratedKey;
 use registry_core::durable_file::parent_of;
 use ring::digest::{SHA256, digest};
@@ -23,7 +24,6 @@ use x509_parser::public_key::PublicKey;
 use crate::pki::{DirectoryGuard, PkiError, write_private};
 
 use crate::authentication::jwt;
-use crate::certificates::{NotX509, parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};
 
 /// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [
@@ -193,7 +193,7 @@ impl VerifyingKey {
     /// Returns the key with another id, as the program that signs with it names it.
     #[cfg(feature = "external-signer")]
     pub(super) fn with_id(mut self, id: &str) -> Self {
-        crate::json_fields::put(&mut self.jwk, "kid", id);
+        registry_core::json_fields::put(&mut self.jwk, "kid", id);
         Self { id: id.to_owned(), ..self }
     }
 

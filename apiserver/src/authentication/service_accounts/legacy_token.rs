@@ -8,7 +8,7 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use registry_core::api::Object;
-use registry_core::context::UserInfo;
+use registry_core::context::{ServiceAccountName, UserInfo};
 use registry_core::resource::Resource as _;
 use resources::api::core::secrets::Secrets;
 use resources::api::core::serviceaccounts::ServiceAccounts;
@@ -16,7 +16,7 @@ use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 
 use super::bound::{BoundObjects, account_user};
-use super::claims::{meant_for, user_name};
+use super::claims::meant_for;
 use super::error::TokenError;
 use crate::authentication::jwt::Unverified;
 
@@ -106,7 +106,8 @@ impl LegacyClaims {
         if let Some(&(missing, _)) = claims.iter().find(|(_, value)| value.is_empty()) {
             return Err(TokenError::MissingClaim(missing));
         }
-        if self.sub != user_name(&self.namespace, &self.account_name) {
+        let account = ServiceAccountName { namespace: &self.namespace, name: &self.account_name };
+        if self.sub != account.user_name() {
             return Err(TokenError::Subject);
         }
         Ok(())

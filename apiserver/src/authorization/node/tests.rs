@@ -1,11 +1,11 @@
 use registry_core::api::Object;
 use registry_core::codec::json::Parts;
 use registry_core::codec::stored;
+use request_info::RequestInfo;
 use serde_json::{Value, json};
 
 use super::graph::{OnNode, Reference};
 use super::*;
-use crate::request_info::RequestInfo;
 
 fn node_authorizer() -> NodeAuthorizer {
     let graph = Arc::<NodeGraph>::default();

@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use registry_core::api::Object;
-use registry_core::context::UserInfo;
+use registry_core::context::{ServiceAccountName, UserInfo};
 use serde_json::Value;
 
 use super::rules::Role;
@@ -360,7 +360,8 @@ impl Binding {
                 "User" => Holder::User(Arc::from(&**name)),
                 "Group" => Holder::Group(Arc::from(&**name)),
                 "ServiceAccount" if !subject.namespace.is_empty() => {
-                    Holder::User(format!("system:serviceaccount:{}:{name}", subject.namespace).into())
+                    let account = ServiceAccountName { namespace: &subject.namespace, name };
+                    Holder::User(account.user_name().into())
                 }
                 _ => return None,
             };

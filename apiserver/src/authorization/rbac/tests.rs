@@ -1,12 +1,12 @@
 use std::sync::Arc;
 
 use registry_core::api::Object;
+use request_info::RequestInfo;
 use serde_json::{Value, json};
 
 use super::index::{Content, Item};
 use super::policy::{Binding, role_key};
 use super::*;
-use crate::request_info::RequestInfo;
 
 mod model;
 

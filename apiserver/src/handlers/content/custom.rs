@@ -3,9 +3,8 @@
 //! Kubernetes concept: the decoder of `Unstructured`, and `ValidateTypeMeta` of custom resources.
 
 use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, StatusError};
+use responses::negotiation::Format;
 use serde_json::{Map, Value};
-
-use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
 use super::declared::summary;

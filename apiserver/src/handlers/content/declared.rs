@@ -2,9 +2,8 @@
 
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::json::type_name;
+use responses::negotiation::Format;
 use serde_json::{Map, Value};
-
-use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
 

@@ -11,8 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use registry_core::api::StatusError;
 use registry_core::codec::stored;
 use registry_core::storage::{ListPage, Rest, RestStream, StoredObject};
-
-use crate::responses::yaml;
+use responses::yaml;
 
 use super::super::representation::cbor::Maps;
 use super::super::representation::{Item, ItemForm};

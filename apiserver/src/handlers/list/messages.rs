@@ -11,9 +11,8 @@ use registry_core::api::StatusError;
 use registry_core::codec::protobuf::{self, ListFrame, ListMetadata, begin_item};
 use registry_core::storage::{ListPage, StoredObject};
 use registry_core::storage::{Rest, RestStream};
-
-use crate::responses::negotiation::{Output, ResponseShape};
-use crate::responses::{self, Response};
+use responses::negotiation::{Output, ResponseShape};
+use responses::{self, Response};
 
 use super::super::call::Call;
 use super::super::representation::Item;

@@ -3,8 +3,7 @@ use std::sync::Arc;
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use registry_core::storage::{Attributes, Entry, StoredObject};
-
-use crate::responses::negotiation::MetaVersion;
+use responses::negotiation::MetaVersion;
 
 use super::*;
 

@@ -4,10 +4,9 @@ use registry_core::api::{
     DeleteOptions, ErrorList, FieldError, FieldPath, Preconditions, PropagationPolicy, StatusError,
 };
 use registry_core::schema::TypeTable;
+use request_info::Query;
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::request_info::Query;
 
 use super::{dry_run, refuse, unsupported};
 

@@ -4,8 +4,7 @@ use registry_core::api::selector::{FieldSelector, LabelSelector, SelectorError};
 use registry_core::api::{
     ErrorList, FieldError, FieldPath, ListOptions, Reason, ResourceVersionMatch, StatusError,
 };
-
-use crate::request_info::Query;
+use request_info::Query;
 
 use super::{refuse, unsupported};
 

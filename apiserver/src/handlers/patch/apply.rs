@@ -7,10 +7,10 @@ use registry_core::budget::memory;
 use registry_core::codec::Decoded;
 use registry_core::codec::json::type_name;
 use registry_core::rest::UpdatedObject;
+use responses::negotiation::Format;
 use serde_json::Value;
 
 use crate::admission::Operation;
-use crate::responses::negotiation::Format;
 
 use super::super::call::Call;
 use super::super::content::{self, check_name, owners, set_defaults, settle_namespace};

@@ -9,9 +9,8 @@ use registry_core::patch::shown::{Touched, shown};
 use registry_core::patch::strategic;
 use registry_core::patch::{PatchError, merge};
 use registry_core::schema::{FieldIssue, Schema};
+use responses::negotiation::with_empty_details;
 use serde_json::Value;
-
-use crate::responses::negotiation::with_empty_details;
 
 use super::super::content::pass_over_unknown;
 

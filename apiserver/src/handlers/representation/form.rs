@@ -1,8 +1,7 @@
 //! The form of list items and of watch events' objects.
 
 use registry_core::api::{Reason, StatusError};
-
-use crate::responses::negotiation::{Output, ResponseShape};
+use responses::negotiation::{Output, ResponseShape};
 
 use super::super::call::Call;
 use super::super::routing::Route;

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use registry_core::api::StatusError;
 use registry_core::codec::stored;
 use registry_core::resource::ResourceType;
+use responses::negotiation::MetaVersion;
 use serde_json::Value;
-
-use crate::responses::negotiation::MetaVersion;
 
 use super::item::Item;
 

@@ -7,9 +7,8 @@ use registry_core::api::{Reason, StatusError};
 use registry_core::codec::protobuf;
 use registry_core::schema::{Schema, TypeTable};
 use registry_core::storage::{Encoding, EncodingBudget};
+use responses::negotiation::{MetaVersion, ResponseShape};
 use serde_json::Value;
-
-use crate::responses::negotiation::{MetaVersion, ResponseShape};
 
 use super::super::call::Call;
 use super::item::{Item, Part};

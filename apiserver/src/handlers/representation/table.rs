@@ -14,11 +14,10 @@ use registry_core::resource::{
 };
 use registry_core::schema::Schema;
 use registry_core::storage::{Encoding, EncodingBudget};
+use request_info::Query;
+use responses::negotiation::MetaVersion;
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use crate::request_info::Query;
-use crate::responses::negotiation::MetaVersion;
 
 use super::super::call::Call;
 use super::item::Item;

@@ -1,11 +1,11 @@
 //! Responses with the documents of a snapshot.
 
 use http::request::Parts;
+use openapi::{self, DescriptionsSource};
 use registry_core::api::StatusError;
+use responses::Response;
 
 use crate::discovery::{self, DiscoveryPath};
-use crate::openapi::{self, DescriptionsSource};
-use crate::responses::Response;
 
 use super::Served;
 

@@ -12,12 +12,11 @@ use futures::StreamExt;
 use http_body::{Body, Frame};
 use registry_core::rest::Watcher;
 use registry_core::storage::WatchStream;
+use responses::{Events, Pieces};
 use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 use tokio_util::task::task_tracker::TaskTrackerToken;
-
-use crate::responses::{Events, Pieces};
 
 use super::super::ending::Ending;
 use super::Frames;

@@ -3,11 +3,10 @@ use std::sync::Arc;
 use futures::{FutureExt as _, StreamExt, stream};
 use http_body_util::BodyExt;
 use registry_core::storage::{Attributes, Entry, StoredObject, WatchStream};
+use responses::negotiation::MetaVersion;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-
-use crate::responses::negotiation::MetaVersion;
 
 use super::super::ending::Ending;
 use super::*;

@@ -20,14 +20,13 @@ use http_body_util::BodyStream;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use registry_core::api::StatusError;
+use responses::negotiation::Format;
+use responses::{Delivery, Response, ResponseBody};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
-
-use crate::responses::negotiation::Format;
-use crate::responses::{Delivery, Response, ResponseBody};
 
 use super::super::call::Call;
 use super::body::WatchBody;

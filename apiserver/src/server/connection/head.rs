@@ -5,8 +5,7 @@
 use http::HeaderValue;
 use http::header::CONTENT_LENGTH;
 use http_body::Body as _;
-
-use crate::responses::{Response, ResponseBody};
+use responses::{Response, ResponseBody};
 
 /// Removes the body of a response. Its length remains, if it is known.
 pub(super) fn without_body(response: Response) -> Response {

@@ -2,8 +2,7 @@
 
 use http::header::{CONNECTION, CONTENT_TYPE, HOST};
 use http::{HeaderValue, Request, StatusCode, Version};
-
-use crate::responses::{Response, ResponseBody};
+use responses::{Response, ResponseBody};
 
 /// Returns the response to a request whose host is missing or invalid, with the messages of Go's server. The
 /// connection is closed after it.

@@ -3,8 +3,8 @@
 use super::calls::Call;
 use super::estimate::Estimator;
 use super::{
-    CallEstimate, CostEstimate, CostNode, REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, SizeEstimate,
-    selector_cost,
+    CHECK_COST, CallEstimate, CostEstimate, CostNode, LIST_CALL_COST, REGEX_LENGTH_FACTOR,
+    STRING_TRAVERSAL_FACTOR, SizeEstimate, selector_cost,
 };
 use crate::syntax::ast::{Expr, Literal};
 use crate::types::Type;
@@ -14,7 +14,6 @@ const MAX_FORMAT_REGEX_SIZE: f64 = 128.0;
 /// The length of the longest name of a format.
 const MAX_FORMAT_SIZE: u64 = 64;
 
-#[allow(clippy::unnecessary_wraps, reason = "it ends the arms of a match that may have no cost")]
 fn cost(cost: CostEstimate) -> Option<CallEstimate> {
     Some(CallEstimate { cost, size: None })
 }
@@ -89,7 +88,7 @@ impl<'e> Estimator<'e> {
         let first_size = || first.map(Self::known_size);
         let target_size = || call.target.map(Self::known_size);
         match call.function {
-            "check" => cost(CostEstimate::fixed(350_000)),
+            "check" => cost(CostEstimate::fixed(CHECK_COST)),
             name if CONSTANT_COST.contains(&name) => cost(CostEstimate::fixed(1)),
             "fieldSelector" | "labelSelector" => {
                 let size = first_size()?;
@@ -214,12 +213,13 @@ impl<'e> Estimator<'e> {
     }
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "it ends the arms of a match that may have no cost")]
 fn list_cost(factor: f64, size: SizeEstimate) -> Option<CallEstimate> {
-    Some(CallEstimate { cost: size.factor(factor).add(CostEstimate::fixed(11)), size: Some(size) })
+    Some(CallEstimate {
+        cost: size.factor(factor).add(CostEstimate::fixed(LIST_CALL_COST)),
+        size: Some(size),
+    })
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "it ends the arm of a match that may have no cost")]
 fn contains_cost(call: &Call<'_, '_>, parsed: SizeEstimate) -> Option<CallEstimate> {
     let address = SizeEstimate { min: 4, max: 16 };
     let mut own = traversal(address.add(address));
@@ -233,7 +233,6 @@ fn contains_cost(call: &Call<'_, '_>, parsed: SizeEstimate) -> Option<CallEstima
 }
 
 /// The longest and the shortest result of a replacement.
-#[allow(clippy::unnecessary_wraps, reason = "it ends the arm of a match that may have no cost")]
 fn replace_cost(text: SizeEstimate, from: SizeEstimate, to: SizeEstimate) -> Option<CallEstimate> {
     let mut count = SizeEstimate::default();
     let mut kept = SizeEstimate::default();

@@ -1,7 +1,9 @@
 //! The cost of a function call when it is evaluated.
 
 use crate::budget::CostBudget;
-use crate::cost::{ceil_factor, selector_cost};
+use crate::cost::{
+    CHECK_COST, LIST_CALL_COST, REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, ceil_factor, selector_cost,
+};
 use crate::library::Foreign;
 use crate::value::{EvaluationError, Value};
 
@@ -9,9 +11,9 @@ use crate::value::{EvaluationError, Value};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallCost {
     Fixed(u64),
-    /// The length of the first argument, times a tenth of the factor.
+    /// The first argument is traversed so many times.
     Traversal {
-        factor: u64,
+        times: u32,
     },
     /// The length of the result, times two tenths.
     Result,
@@ -51,12 +53,6 @@ pub(crate) enum CallCost {
     },
 }
 
-/// The cost of a call that makes a list.
-const LIST_CALL_COST: u64 = 11;
-
-/// An authorization check costs so much that an expression can make two.
-const CHECK_COST: u64 = 350_000;
-
 // === impl CallCost ===
 
 impl CallCost {
@@ -78,9 +74,9 @@ impl CallCost {
             | "quantity"
             | "isQuantity"
             | "semver"
-            | "isSemver" => Self::Traversal { factor: 1 },
-            "ip" if overload != Some("cidr_ip") => Self::Traversal { factor: 1 },
-            "replace" | "split" | "ip.isCanonical" => Self::Traversal { factor: 2 },
+            | "isSemver" => Self::Traversal { times: 1 },
+            "ip" if overload != Some("cidr_ip") => Self::Traversal { times: 1 },
+            "replace" | "split" | "ip.isCanonical" => Self::Traversal { times: 2 },
             "join" => Self::Result,
             "find" | "findAll" => Self::Pattern,
             "containsIP" => Self::ContainsIp { parse: overload == Some("cidr_contains_ip_string") },
@@ -99,7 +95,7 @@ impl CallCost {
     fn for_overload(overload: &str) -> Self {
         match overload {
             "starts_with_string" | "ends_with_string" | "string_to_bytes" | "bytes_to_string"
-            | "strings_quote" | "string_format" => Self::Traversal { factor: 1 },
+            | "strings_quote" | "string_format" => Self::Traversal { times: 1 },
             "in_list" => Self::InList,
             "equals" | "not_equals" => Self::Equal,
             "less_string"
@@ -129,9 +125,9 @@ impl CallCost {
             Self::Equal if matches!(first, Value::Foreign(_)) => 1,
             Self::Equal | Self::Order => match (first, second) {
                 (Value::Int(_) | Value::Bool(_) | Value::Double(_), _) => 1,
-                _ => ceil_factor(first.cost_size().min(second.cost_size()), 0.1),
+                _ => traversed(first.cost_size().min(second.cost_size())),
             },
-            Self::Concatenation => ceil_factor(first.cost_size() + second.cost_size(), 0.1),
+            Self::Concatenation => traversed(first.cost_size() + second.cost_size()),
             Self::InList => second.cost_size(),
             _ => 1,
         }
@@ -158,25 +154,23 @@ impl CallCost {
     fn compute_sizes(self, args: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
         let size = |index: usize| args.get(index).map_or(1, Value::cost_size);
         match self {
-            Self::Traversal { factor: 1 } => ceil_factor(size(0), 0.1),
-            Self::Traversal { .. } => ceil_factor(size(0), 2.0 * 0.1),
-            Self::Result => ceil_factor(result.map_or(1, Value::cost_size), 2.0 * 0.1),
+            Self::Traversal { times } => ceil_factor(size(0), f64::from(times) * STRING_TRAVERSAL_FACTOR),
+            Self::Result => ceil_factor(result.map_or(1, Value::cost_size), 2.0 * STRING_TRAVERSAL_FACTOR),
             Self::Pattern => {
-                ceil_factor(size(0).saturating_add(1), 0.1).saturating_mul(ceil_factor(size(1), 0.25))
+                let text = traversed(size(0).saturating_add(1));
+                text.saturating_mul(ceil_factor(size(1), REGEX_LENGTH_FACTOR))
             }
-            Self::Contains => ceil_factor(size(0), 0.1).saturating_mul(ceil_factor(size(1), 0.1)),
+            Self::Contains => traversed(size(0)).saturating_mul(traversed(size(1))),
             Self::Elements => 0,
-            Self::ContainsIp { parse } => {
-                ceil_factor(2 * size(0), 0.1) + if parse { ceil_factor(size(1), 0.1) } else { 0 }
-            }
+            Self::ContainsIp { parse } => traversed(2 * size(0)) + if parse { traversed(size(1)) } else { 0 },
             Self::ContainsCidr { parse } => {
-                let base = ceil_factor(2 * size(0), 0.1) + ceil_factor(size(0), 0.1) + 1;
-                base + if parse { ceil_factor(size(1), 0.1) } else { 0 }
+                let base = traversed(2 * size(0)) + traversed(size(0)) + 1;
+                base + if parse { traversed(size(1)) } else { 0 }
             }
             Self::Format => match args.first() {
                 Some(Value::Foreign(foreign)) => match foreign.as_ref() {
-                    Foreign::Format(format) => ceil_factor(size(1).saturating_add(1), 0.1)
-                        .saturating_mul(ceil_factor(format.regex_size(), 0.25)),
+                    Foreign::Format(format) => traversed(size(1).saturating_add(1))
+                        .saturating_mul(ceil_factor(format.regex_size(), REGEX_LENGTH_FACTOR)),
                     _ => 1,
                 },
                 _ => 1,
@@ -195,7 +189,7 @@ impl CallCost {
                     _ => None,
                 };
                 let is_text = matches!(first, Some(Ok(Value::String(_) | Value::Bytes(_))));
-                let factor = if is_text { 2.1 } else { 2.0 };
+                let factor = if is_text { 2.0 + STRING_TRAVERSAL_FACTOR } else { 2.0 };
                 let compared = size(arg).saturating_mul(size(arg)) as f64 * factor;
                 (compared as u64).saturating_add(LIST_CALL_COST)
             }
@@ -207,13 +201,18 @@ impl CallCost {
     }
 }
 
+/// Returns the cost of traversing a text of this length.
+fn traversed(length: u64) -> u64 {
+    ceil_factor(length, STRING_TRAVERSAL_FACTOR)
+}
+
 /// Returns the cost of looking at all parts of a value.
 fn traversal(value: &Value<'_>, budget: &CostBudget<'_>) -> Result<u64, Box<EvaluationError>> {
     budget.visit(1)?;
     let mut total: u64 = 0;
     match value {
-        Value::String(text) => total = (text.as_str().len() as f64 * 0.1) as u64,
-        Value::Bytes(bytes) => total = (bytes.len() as f64 * 0.1) as u64,
+        Value::String(text) => total = (text.as_str().len() as f64 * STRING_TRAVERSAL_FACTOR) as u64,
+        Value::Bytes(bytes) => total = (bytes.len() as f64 * STRING_TRAVERSAL_FACTOR) as u64,
         Value::List(list) => {
             for item in list.iter() {
                 total = total.saturating_add(item.map_or(Ok(1), |item| traversal(&item, budget))?);

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use registry_core::api::{GroupResource, Object, StatusError};
+use registry_core::context::ServiceAccountName;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 use resource_views::resource::v1::{AllocationResult, ResourceClaim, ResourceClaimStatus};
 use serde_json::Value;
@@ -17,7 +18,6 @@ const GROUP: &str = "resource.k8s.io";
 const RESOURCE: &str = "resourceclaims";
 /// The attribute of a service account's user that names the node of its pod.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
-const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
 /// Checks that the user may make a change of a claim's status.
 pub(super) async fn check(
@@ -95,10 +95,7 @@ fn changed_drivers<'v>(
 /// Whether the user is a service account that runs on the only node that an allocation is for.
 fn is_on_node(context: &RequestContext, allocation: &AllocationResult<'_, '_>) -> bool {
     let Some(node) = only_node(allocation) else { return false };
-    let account = context.user.name.strip_prefix(SERVICE_ACCOUNT).and_then(|rest| rest.split_once(':'));
-    let is_account = account.is_some_and(|(namespace, name)| {
-        names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty()
-    });
+    let is_account = ServiceAccountName::from_user(&context.user.name).is_some();
     let extra = context.user.extra.iter().find(|(key, _)| key == NODE_NAME);
     let own = extra.map(|(_, values)| values.as_slice());
     is_account && names::dns_subdomain(node).is_empty() && own == Some(&[node.to_owned()][..])

@@ -3,8 +3,7 @@ use std::sync::Arc;
 use http_body_util::BodyExt;
 use registry_core::codec::protobuf::{Envelope, item_len};
 use registry_core::storage::{Attributes, EncodingBudget, Entry};
-
-use crate::responses::negotiation::MetaVersion;
+use responses::negotiation::MetaVersion;
 
 use super::*;
 

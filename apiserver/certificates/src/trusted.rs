@@ -1,0 +1,136 @@
+//! Certificates that a client trusts: authorities, and servers' own.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::ring;
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use super::{Purpose, has_purpose};
+
+/// Certificates that a client trusts.
+#[derive(Debug)]
+pub struct TrustedCertificates {
+    roots: Arc<RootCertStore>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+/// Accepts the certificates that the trusted ones have issued, and a server's certificate that is one of them itself. The library
+/// refuses the latter if it could issue certificates too, as those of many tools can.
+#[derive(Debug)]
+struct Verifier {
+    issued: Arc<WebPkiServerVerifier>,
+    trusted: Arc<TrustedCertificates>,
+}
+
+// === impl TrustedCertificates ===
+
+impl Default for TrustedCertificates {
+    fn default() -> Self {
+        Self { roots: Arc::new(RootCertStore::empty()), certificates: Vec::new() }
+    }
+}
+
+impl TrustedCertificates {
+    /// Adds a certificate.
+    ///
+    /// # Errors
+    /// Fails if it cannot be an authority.
+    pub fn add(&mut self, certificate: CertificateDer<'static>) -> Result<(), Error> {
+        Arc::make_mut(&mut self.roots).add(certificate.clone())?;
+        self.certificates.push(certificate);
+        Ok(())
+    }
+
+    /// Adds the certificates that can be authorities.
+    pub fn add_usable(&mut self, certificates: impl IntoIterator<Item = CertificateDer<'static>>) {
+        for certificate in certificates {
+            // A bundle may have some of other kinds.
+            let _ = self.add(certificate);
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.certificates.is_empty()
+    }
+
+    /// Returns what verifies servers' certificates; `None` if nothing is trusted.
+    pub fn verifier(self: Arc<Self>) -> Option<Arc<dyn ServerCertVerifier>> {
+        let algorithms = Arc::new(ring::default_provider());
+        let issued = WebPkiServerVerifier::builder_with_provider(self.roots.clone(), algorithms).build();
+        Some(Arc::new(Verifier { issued: issued.ok()?, trusted: self }))
+    }
+}
+
+// === impl Verifier ===
+
+impl Verifier {
+    /// Checks the name, the time and the purpose of a certificate that is trusted itself.
+    fn verify_itself(
+        certificate: &CertificateDer<'_>,
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let refused = |reason| Err(Error::InvalidCertificate(reason));
+        let Ok((_, parsed)) = X509Certificate::from_der(certificate) else {
+            return refused(CertificateError::BadEncoding);
+        };
+        let validity = parsed.validity();
+        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        if seconds < validity.not_before.timestamp() {
+            return refused(CertificateError::NotValidYet);
+        }
+        if seconds > validity.not_after.timestamp() {
+            return refused(CertificateError::Expired);
+        }
+        // The library also refuses critical extensions that it does not know.
+        verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+        if !has_purpose(&parsed, Purpose::Server) {
+            return refused(CertificateError::InvalidPurpose);
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.trusted.certificates.iter().any(|trusted| trusted == certificate) {
+            return Self::verify_itself(certificate, name, now);
+        }
+        self.issued.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.issued.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.issued.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.issued.supported_verify_schemes()
+    }
+}

@@ -1,0 +1,286 @@
+//! Requests to one server over pooled connections.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use registry_core::release::PRODUCT;
+use rustls::ClientConfig;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
+
+use super::answer::{is_retryable, read, request_failed};
+use super::connector::{Connector, Place};
+use super::egress::Route;
+use super::error::SettingsError;
+use super::files::{Followed, Prepared};
+use super::settings::ClientSettings;
+
+/// The protocols, in order of preference.
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+/// Maximum number of calls at once; others wait for their turn, within their time.
+const MAX_CALLS: usize = 128;
+/// Maximum number of unused connections that are kept.
+const MAX_IDLE: usize = 16;
+/// Time for which an unused connection is kept.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+/// Time after which a silent HTTP/2 connection is checked, and the time that the server has to answer.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A client of one server.
+pub struct Client {
+    /// The URL without a trailing slash.
+    base: String,
+    place: Place,
+    server_name: String,
+    is_encrypted: bool,
+    files: Followed,
+    pooled: ArcSwap<Pooled>,
+    calls: Semaphore,
+}
+
+/// Connections that were made with one TLS configuration.
+struct Pooled {
+    tls: Arc<ClientConfig>,
+    pool: Pool,
+}
+
+type Pool = legacy::Client<Connector, Full<Bytes>>;
+
+/// The bounds of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Maximum time until the whole answer is there.
+    pub timeout: Duration,
+    /// Maximum size of the answer.
+    pub max_answer_bytes: usize,
+}
+
+/// Error of a call without an answer of success.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct CallFailure {
+    /// The reason.
+    pub text: String,
+    /// The status of the answer, if there is one.
+    pub status: Option<StatusCode>,
+    /// Whether another attempt may succeed.
+    pub is_temporary: bool,
+    /// Whether the time was over.
+    pub is_timeout: bool,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// Creates a client. Files that the settings name are read now, and again when they change.
+    ///
+    /// # Errors
+    /// Fails with a reason if the URL, a certificate, a key or other credentials cannot be used.
+    pub fn new(settings: ClientSettings) -> Result<Self, SettingsError> {
+        let server = &settings.server;
+        let uri: Uri =
+            server.parse().map_err(|source| SettingsError::Url { server: server.clone(), source })?;
+        let host = uri.host().filter(|host| !host.is_empty());
+        let host = host.ok_or_else(|| SettingsError::NoHost(server.clone()))?;
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let (is_encrypted, default_port) = match uri.scheme_str() {
+            Some("https") => (true, 443),
+            Some("http") => (false, 80),
+            _ => return Err(SettingsError::Scheme(server.clone())),
+        };
+        let server_name = settings.server_name.clone().unwrap_or_else(|| host.clone());
+        let place = Place::Host { host, port: uri.port_u16().unwrap_or(default_port) };
+        let base = server.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+        let route = settings.route.clone();
+        let files = Followed::new(settings, &PROTOCOLS)?;
+        let tls = files.current_now().tls.clone();
+        let pooled = ArcSwap::from_pointee(Pooled::new(&place, &server_name, route, is_encrypted, tls));
+        Ok(Self { base, place, server_name, is_encrypted, files, pooled, calls: Semaphore::new(MAX_CALLS) })
+    }
+
+    /// Sends a request to the server's URL itself, and returns the body of an answer of success.
+    ///
+    /// # Errors
+    /// Fails if there is none within the bounds.
+    pub async fn post(&self, body: Bytes, bounds: Bounds) -> Result<Bytes, CallFailure> {
+        self.call(Method::POST, "", body, bounds).await
+    }
+
+    /// Sends a request to a path below the server's URL, and returns the body of an answer of success. A body is JSON.
+    ///
+    /// # Errors
+    /// Fails if there is none within the bounds.
+    pub async fn call(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Bytes,
+        bounds: Bounds,
+    ) -> Result<Bytes, CallFailure> {
+        let url = format!("{}{path_and_query}", self.base);
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let url = format!("{url}{separator}timeout={}", in_go(bounds.timeout));
+        self.exchange(method, &url, body, bounds).await
+    }
+
+    /// Reads the document at the server's URL.
+    ///
+    /// # Errors
+    /// Fails if there is no answer of success within the bounds.
+    pub async fn get(&self, bounds: Bounds) -> Result<Bytes, CallFailure> {
+        self.exchange(Method::GET, &self.files.settings().server, Bytes::new(), bounds).await
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        url: &str,
+        body: Bytes,
+        bounds: Bounds,
+    ) -> Result<Bytes, CallFailure> {
+        let deadline = Instant::now() + bounds.timeout;
+        let request = Request::builder().method(&method).uri(url).body(Full::new(body));
+        let answered = async {
+            let request = request.map_err(|error| CallFailure::lasting(error.to_string()))?;
+            let permit = self.calls.acquire().await;
+            let _permit = permit.map_err(|error| CallFailure::lasting(error.to_string()))?;
+            self.answer(request, bounds.max_answer_bytes).await
+        };
+        let late = |_| {
+            let failure = CallFailure::lasting("context deadline exceeded".to_owned());
+            Err(CallFailure { is_timeout: true, ..failure })
+        };
+        let answered = timeout_at(deadline, answered).await.unwrap_or_else(late);
+        answered.map_err(|failure| CallFailure {
+            text: format!("{} {url:?}: {}", capitalized(&method), failure.text),
+            ..failure
+        })
+    }
+
+    /// Sends a request whose URI is a path below the server's URL, and returns the answer, whose body may be a stream without
+    /// end.
+    ///
+    /// # Errors
+    /// Fails if there is no answer.
+    pub async fn open(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+        let url = format!("{}{}", self.base, request.uri());
+        *request.uri_mut() =
+            url.parse().map_err(|error| CallFailure::lasting(format!("{url:?}: {error}")))?;
+        self.send(request).await
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>, max_bytes: usize) -> Result<Bytes, CallFailure> {
+        let (head, incoming) = self.send(request).await?.into_parts();
+        let read = read(incoming, max_bytes).await;
+        let read = read.map_err(|error| CallFailure::temporary(error.to_string()))?;
+        if head.status.is_success() {
+            return Ok(read);
+        }
+        let asks_for_delay = head.headers.contains_key(http::header::RETRY_AFTER);
+        let is_temporary = asks_for_delay
+            || matches!(
+                head.status,
+                StatusCode::INTERNAL_SERVER_ERROR
+                    | StatusCode::TOO_MANY_REQUESTS
+                    | StatusCode::GATEWAY_TIMEOUT
+            );
+        let text = format!("unexpected status {}", head.status);
+        let is_timeout = head.status == StatusCode::GATEWAY_TIMEOUT;
+        Err(CallFailure { text, status: Some(head.status), is_temporary, is_timeout })
+    }
+
+    async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
+        let prepared = self.files.current().await;
+        let headers = request.headers_mut();
+        let mut default = |name, value| {
+            headers.entry(name).or_insert(HeaderValue::from_static(value));
+        };
+        default(CONTENT_TYPE, "application/json");
+        default(ACCEPT, "application/json, */*");
+        default(USER_AGENT, PRODUCT);
+        headers.extend(prepared.headers.clone());
+        self.pool(&prepared).request(request).await.map_err(|error| CallFailure {
+            text: request_failed(&error),
+            status: None,
+            is_temporary: is_retryable(&error),
+            is_timeout: false,
+        })
+    }
+
+    /// Returns the connections that present the current certificate.
+    fn pool(&self, prepared: &Prepared) -> Pool {
+        let pooled = self.pooled.load();
+        if Arc::ptr_eq(&pooled.tls, &prepared.tls) {
+            return pooled.pool.clone();
+        }
+        let (route, tls) = (self.files.settings().route.clone(), prepared.tls.clone());
+        let pooled = Pooled::new(&self.place, &self.server_name, route, self.is_encrypted, tls);
+        let pool = pooled.pool.clone();
+        self.pooled.store(Arc::new(pooled));
+        pool
+    }
+}
+
+// === impl Pooled ===
+
+impl Pooled {
+    fn new(
+        place: &Place,
+        server_name: &str,
+        route: Route,
+        is_encrypted: bool,
+        tls: Arc<ClientConfig>,
+    ) -> Self {
+        let used = is_encrypted.then(|| tls.clone());
+        let connector = Connector::new(place.clone(), server_name.to_owned(), route, used);
+        let pool = legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(MAX_IDLE)
+            .http2_keep_alive_interval(PING_INTERVAL)
+            .http2_keep_alive_timeout(PING_TIMEOUT)
+            .build(connector);
+        Self { tls, pool }
+    }
+}
+
+/// Returns a duration as Go writes one of at most a minute.
+fn in_go(duration: Duration) -> String {
+    match duration.subsec_millis() {
+        0 => format!("{}s", duration.as_secs().max(1)),
+        _ if duration.as_secs() == 0 => format!("{}ms", duration.as_millis()),
+        _ => format!("{}s", duration.as_secs_f64()),
+    }
+}
+
+/// Returns a method as client-go shows it.
+fn capitalized(method: &Method) -> String {
+    let mut name = method.as_str().to_owned();
+    if let Some(rest) = name.get_mut(1..) {
+        rest.make_ascii_lowercase();
+    }
+    name
+}
+
+// === impl CallFailure ===
+
+impl CallFailure {
+    /// A failure that another attempt does not mend.
+    pub fn lasting(text: String) -> Self {
+        Self { text, status: None, is_temporary: false, is_timeout: false }
+    }
+
+    fn temporary(text: String) -> Self {
+        Self { text, status: None, is_temporary: true, is_timeout: false }
+    }
+}

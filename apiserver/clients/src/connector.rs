@@ -1,0 +1,195 @@
+//! Makes the connections of a pool.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::legacy::connect::{Connected, Connection};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tower_service::Service;
+
+use super::dial::{self, BackendReach, DialError, reaches};
+use super::egress::{Route, Target};
+use super::service::ServiceResolver;
+
+/// Maximum time to resolve a name, connect, and complete the TLS handshake.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Makes connections to one server, whichever URL is requested, or to the endpoints of one that URLs name.
+#[derive(Clone)]
+pub struct Connector {
+    place: Place,
+    server_name: String,
+    route: Route,
+    /// `None` for connections that are not encrypted.
+    tls: Option<Arc<ClientConfig>>,
+}
+
+/// Where a server is.
+#[derive(Clone)]
+pub enum Place {
+    /// At a name or an address.
+    Host {
+        /// The name or address.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// At a service of the cluster.
+    Service {
+        /// The service's namespace.
+        namespace: String,
+        /// The service's name.
+        name: String,
+        /// The port of the service.
+        port: u16,
+        /// Finds the service.
+        resolver: Arc<ServiceResolver>,
+        /// This server's own address, which is not connected to.
+        own: Option<SocketAddr>,
+    },
+    /// At the address in the URL: an endpoint of a service.
+    Endpoint {
+        /// The addresses that it may have.
+        reach: BackendReach,
+        /// This server's own address, which is not connected to.
+        own: SocketAddr,
+    },
+}
+
+/// A connection.
+pub struct Stream {
+    io: TokioIo<Box<dyn dial::Connection>>,
+    is_http2: bool,
+}
+
+// === impl Connector ===
+
+impl Connector {
+    /// Returns a connector to this place, whose certificate has this name.
+    pub fn new(place: Place, server_name: String, route: Route, tls: Option<Arc<ClientConfig>>) -> Self {
+        Self { place, server_name, route, tls }
+    }
+
+    async fn connect(self, url: Uri) -> Result<Stream, DialError> {
+        let dialed = async {
+            let target = self.place.target(&url, &self.route).await?;
+            self.route.connect_with_protocol(&target, &self.server_name, self.tls.clone()).await
+        };
+        match tokio::time::timeout(TIMEOUT, dialed).await {
+            Ok(connected) => {
+                let (stream, is_http2) = connected?;
+                Ok(Stream { io: TokioIo::new(stream), is_http2 })
+            }
+            Err(_) => Err(DialError::Timeout(self.place.text(&self.server_name, &url))),
+        }
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = Stream;
+    type Error = DialError;
+    type Future = Pin<Box<dyn Future<Output = Result<Stream, DialError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), DialError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, url: Uri) -> Self::Future {
+        Box::pin(self.clone().connect(url))
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    /// Returns the place in messages.
+    fn text(&self, server_name: &str, url: &Uri) -> String {
+        match self {
+            Self::Host { port, .. } | Self::Service { port, .. } => format!("{server_name}:{port}"),
+            Self::Endpoint { .. } => url.authority().map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+
+    /// Returns the target of connections to the place. Its addresses are only such that may be connected to.
+    async fn target(&self, url: &Uri, route: &Route) -> Result<Target, DialError> {
+        let (namespace, name, port, resolver, own) = match self {
+            Self::Host { host, port } => return route.resolve(host, *port).await,
+            Self::Service { namespace, name, port, resolver, own } => {
+                (namespace, name, *port, resolver, *own)
+            }
+            Self::Endpoint { reach, own } => {
+                let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
+                let address: SocketAddr = address.ok_or_else(|| DialError::NoAddress(url.clone()))?;
+                return allowed(address.into(), *reach, Some(*own));
+            }
+        };
+        let host = resolver.host(namespace, name, port).await?;
+        allowed(route.resolve(&host, port).await?, resolver.reach(), own)
+    }
+}
+
+/// Returns the target if all of its addresses may be connected to.
+fn allowed(target: Target, reach: BackendReach, own: Option<SocketAddr>) -> Result<Target, DialError> {
+    let addresses = target.addresses();
+    reach.check(addresses)?;
+    let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
+    match reached {
+        Some(address) => Err(DialError::OwnAddress(*address)),
+        None => Ok(target),
+    }
+}
+
+// === impl Stream ===
+
+impl Connection for Stream {
+    fn connected(&self) -> Connected {
+        let connected = Connected::new();
+        if self.is_http2 { connected.negotiated_h2() } else { connected }
+    }
+}
+
+impl hyper::rt::Read for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: hyper::rt::ReadBufCursor<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(context, buffer)
+    }
+}
+
+impl hyper::rt::Write for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[std::io::IoSlice<'_>],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(context, buffers)
+    }
+}

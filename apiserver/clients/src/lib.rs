@@ -1,0 +1,48 @@
+//! Outgoing clients: of the services that the operator names in a kubeconfig, of the cluster that a server runs in, of
+//! webhooks, of token issuers, and of extension servers.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `kubeconfig`, `in_cluster` | the two readers of configuration |
+//! | `error` | the reasons for which settings cannot be used |
+//! | `settings` | what they read: a server, its authorities, and the credentials for it |
+//! | `files` | settings whose files are read again when they change |
+//! | `headers` | the headers by which a client acts as another user |
+//! | `dial`, `connector` | a connection: resolved, checked, encrypted |
+//! | `egress` | the ways to networks: directly, or through proxies |
+//! | `tls` | the only builder of TLS client configurations, and the authorities of certificates |
+//! | `service` | the address of a service of the cluster |
+//! | `unix_grpc` | calls of plug-ins on Unix sockets |
+//! | `client` | requests over pooled connections, HTTP/2 or HTTP/1.1, with credentials that are read again when they change |
+//! | `answer` | the answer, and the texts of failures |
+//!
+//! Redirects are never followed, and answers are bounded in time and size. Environment variables that name proxies are
+//! ignored.
+//!
+//! Kubernetes concept: `rest.Config` and `transport` of `k8s.io/client-go`.
+
+mod answer;
+mod client;
+mod connector;
+pub mod dial;
+pub mod egress;
+mod error;
+mod files;
+mod headers;
+mod in_cluster;
+pub mod kubeconfig;
+mod service;
+mod settings;
+pub mod tls;
+#[cfg(feature = "unix-grpc")]
+pub mod unix_grpc;
+
+pub use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
+pub use client::{Bounds, CallFailure, Client};
+pub use connector::{Connector, Place};
+pub use egress::EgressError;
+pub use error::SettingsError;
+pub use files::{Followed, Prepared};
+pub use headers::escaped_header_key;
+pub use service::{ServiceError, ServiceResolver};
+pub use settings::{Authorization, ClientSettings, Content, TrustSource};

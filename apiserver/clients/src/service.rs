@@ -1,0 +1,107 @@
+//! The address of a service.
+//!
+//! Kubernetes concept: `ResolveCluster` in `k8s.io/apiserver/pkg/util/proxy`.
+
+use registry_core::RequestContext;
+use registry_core::api::{GetOptions, Object, StatusError};
+use registry_core::registry::Stores;
+use registry_core::resource::ResourceDescription;
+use registry_core::rest::{Answer, Getter as _};
+use serde_json::Value;
+
+use super::dial::BackendReach;
+use super::egress::Egress;
+
+/// Finds services.
+pub struct ServiceResolver {
+    stores: Stores,
+    services: &'static ResourceDescription,
+    /// The addresses that services may have.
+    reach: BackendReach,
+    egress: Egress,
+}
+
+/// Error of a service that has no address. Retryable.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum ServiceError {
+    #[error("services are not served")]
+    NotServed,
+    #[error("service {0:?} not found")]
+    NotFound(String),
+    #[error(r#"cannot route to service with ClusterIP "None""#)]
+    Headless,
+    #[error("no service port {port} found for service {name:?}")]
+    NoPort { name: String, port: u16 },
+    #[error("unsupported service type {0:?}")]
+    UnsupportedType(String),
+    /// The service cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] StatusError),
+}
+
+// === impl ServiceResolver ===
+
+impl ServiceResolver {
+    /// Creates a resolver over a server's stores, where `services` is the resource of services.
+    pub fn new(
+        stores: Stores,
+        services: &'static ResourceDescription,
+        reach: BackendReach,
+        egress: Egress,
+    ) -> Self {
+        Self { stores, services, reach, egress }
+    }
+
+    /// Returns the ways to services and to other servers.
+    pub fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
+    /// Returns which addresses services may have.
+    pub fn reach(&self) -> BackendReach {
+        self.reach
+    }
+
+    /// Returns the host of a service: its address in the cluster, or its external name.
+    ///
+    /// # Errors
+    /// Fails if there is no such service, or if it has no address.
+    pub async fn host(&self, namespace: &str, name: &str, port: u16) -> Result<String, ServiceError> {
+        let found = self.find(namespace, name).await?;
+        let service = found.ok_or_else(|| ServiceError::NotFound(name.to_owned()))?;
+        let field = |field: &str| service.get_str(&["spec", field]).unwrap_or_default();
+        match field("type") {
+            "ClusterIP" if field("clusterIP") == "None" => Err(ServiceError::Headless),
+            "ClusterIP" | "LoadBalancer" | "NodePort" => {
+                let ports = service.get(&["spec", "ports"]).and_then(Value::as_array).into_iter().flatten();
+                let mut numbers = ports.filter_map(|port| port.get("port").and_then(Value::as_u64));
+                if !numbers.any(|number| number == u64::from(port)) {
+                    return Err(ServiceError::NoPort { name: name.to_owned(), port });
+                }
+                Ok(field("clusterIP").to_owned())
+            }
+            "ExternalName" => Ok(field("externalName").to_owned()),
+            other => Err(ServiceError::UnsupportedType(other.to_owned())),
+        }
+    }
+
+    /// Returns a service from the cache; if it is missing there, reads consistently. `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails if services cannot be read.
+    pub async fn find(&self, namespace: &str, name: &str) -> Result<Option<Object>, ServiceError> {
+        let store = self.stores.get(self.services).ok_or(ServiceError::NotServed)?;
+        let context = RequestContext::system(namespace);
+        for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
+            match store.get(&context, name, &options).await {
+                Ok(Answer::Stored(entry)) => return Ok(Some(store.read(&entry)?)),
+                Ok(Answer::Object(object)) => return Ok(Some(object)),
+                Ok(Answer::Success(_)) => {}
+                Err(failure) if failure.is_not_found() => {}
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,223 @@
+//! TLS configurations of clients, and the authorities of certificates.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+use certificates::{self, TrustedCertificates, private_key};
+use parking_lot::Mutex;
+use rustls::client::ResolvesClientCert;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+use super::error::SettingsError;
+
+/// Number of servers beyond which warnings repeat.
+const MAX_WARNED: usize = 64;
+
+/// The authorities that a server's certificate is checked against.
+#[derive(Clone)]
+pub enum Trust {
+    /// Nothing. The signature of the handshake is still verified.
+    Any,
+    /// These authorities.
+    Authorities(Arc<TrustedCertificates>),
+}
+
+/// Accepts every certificate. The signature of the handshake is still verified.
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+// === impl Trust ===
+
+impl Trust {
+    /// The authorities of the system, which are read once.
+    pub fn system() -> Self {
+        static ROOTS: OnceLock<Arc<TrustedCertificates>> = OnceLock::new();
+        let read = || {
+            let found = rustls_native_certs::load_native_certs();
+            for failure in &found.errors {
+                tracing::warn!("cannot read certificate authorities of the system: {failure}");
+            }
+            let mut roots = TrustedCertificates::default();
+            roots.add_usable(found.certs);
+            Arc::new(roots)
+        };
+        Self::Authorities(ROOTS.get_or_init(read).clone())
+    }
+
+    /// The authorities of a bundle (PEM).
+    ///
+    /// # Errors
+    /// Fails if it has none.
+    pub fn from_bundle(bundle: &[u8]) -> Result<Self, SettingsError> {
+        let mut roots = TrustedCertificates::default();
+        roots.add_usable(CertificateDer::pem_slice_iter(bundle).flatten());
+        if roots.is_empty() {
+            return Err(SettingsError::NoAuthorities);
+        }
+        Ok(Self::Authorities(Arc::new(roots)))
+    }
+
+    /// The authorities of a bundle (PEM), or those of the system if it is blank.
+    ///
+    /// # Errors
+    /// Fails if it is not blank and has none.
+    pub fn from_bundle_or_system(bundle: &[u8]) -> Result<Self, SettingsError> {
+        if bundle.trim_ascii().is_empty() { Ok(Self::system()) } else { Self::from_bundle(bundle) }
+    }
+
+    /// These authorities.
+    ///
+    /// # Errors
+    /// Fails if one cannot be an authority.
+    pub fn from_certificates(authorities: &[CertificateDer<'static>]) -> Result<Self, Error> {
+        let mut roots = TrustedCertificates::default();
+        for authority in authorities {
+            roots.add(authority.clone())?;
+        }
+        Ok(Self::Authorities(Arc::new(roots)))
+    }
+}
+
+/// Returns the TLS configuration of a client that presents the certificate of `shown` and speaks the first of these
+/// protocols that the server has.
+///
+/// # Errors
+/// Fails only if the cryptography that this server is built with has no version of TLS.
+pub fn client_config(
+    trust: Trust,
+    shown: Option<Arc<dyn ResolvesClientCert>>,
+    protocols: &[&[u8]],
+) -> Result<Arc<ClientConfig>, Error> {
+    let provider = Arc::new(ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let builder = match trust {
+        Trust::Any => {
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
+        }
+        Trust::Authorities(trusted) => match trusted.verifier() {
+            Some(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
+            None => builder.with_root_certificates(RootCertStore::empty()),
+        },
+    };
+    let mut config = match shown {
+        Some(shown) => builder.with_client_cert_resolver(shown),
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    Ok(Arc::new(config))
+}
+
+/// Warns that the certificate of a server is not verified, once: a kubeconfig is read by every part that uses it.
+pub(super) fn warn_unverified(server: &str) {
+    if is_first_warning(server) {
+        tracing::warn!("insecure-skip-tls-verify: the certificate of {server} is not verified");
+    }
+}
+
+/// Whether there was no warning of a server before.
+fn is_first_warning(server: &str) -> bool {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut warned = WARNED.lock();
+    if warned.len() >= MAX_WARNED {
+        warned.clear();
+    }
+    warned.insert(server.to_owned())
+}
+
+/// Returns a client certificate with its chain, and its key (both PEM).
+///
+/// # Errors
+/// Fails if one cannot be read, or if the key is not that of the certificate.
+pub fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, SettingsError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
+    let chain = chain.map_err(SettingsError::CertificateEncoding)?;
+    if chain.is_empty() {
+        return Err(SettingsError::NoCertificate);
+    }
+    let key = private_key(key).map_err(SettingsError::KeyEncoding)?;
+    certificates::certified_key(chain, &key).map_err(|error| match error {
+        Error::InvalidCertificate(wrong) => SettingsError::Certificate(wrong),
+        other => SettingsError::Key(other),
+    })
+}
+
+// === impl AnyCertificate ===
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A certificate of version 1 and its key (SEC 1, behind its parameters), as `openssl x509 -req` and `openssl ecparam` make them.
+    const VERSION_1: &[u8] = include_bytes!("tls/version_1.pem");
+
+    #[test]
+    fn a_certificate_of_version_1_is_shown_with_its_key_and_no_other() {
+        let certified = certified_key(VERSION_1, VERSION_1).unwrap();
+        assert!(certificates::key_of_version_1(&certified.cert[0]).is_some());
+        let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
+        for (chain, key, reason) in [
+            (VERSION_1, other.as_bytes(), "client-key: the key is not that of the certificate"),
+            (VERSION_1, b"", "client-key: it has no private key (PEM)"),
+            (b"", VERSION_1, "client-certificate: it has no certificate (PEM)"),
+            (
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+                VERSION_1,
+                "client-certificate: bad encoding",
+            ),
+            (
+                b"-----BEGIN CERTIFICATE-----\nAAAA\n",
+                VERSION_1,
+                "client-certificate: a PEM section has no end",
+            ),
+        ] {
+            assert_eq!(certified_key(chain, key).err().unwrap().to_string(), reason);
+        }
+    }
+
+    #[test]
+    fn a_server_is_warned_of_once() {
+        assert!(is_first_warning("https://a.example.com") && is_first_warning("https://b.example.com"));
+        assert!(!is_first_warning("https://a.example.com"));
+    }
+}
