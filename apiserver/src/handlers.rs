@@ -40,7 +40,7 @@ mod update;
 mod watch;
 
 pub use api::{Api, ApiConfig, ApiParts, WatchTimes};
-pub(crate) use content::{BODY_LIMIT_BYTES, unreadable};
+pub(crate) use content::{BODY_LIMIT_BYTES, too_large, unreadable};
 pub(crate) use routing::method_not_allowed;
 pub(crate) use served::{ServedCollection, ServedCollections};
 pub use served_api::ServedApi;

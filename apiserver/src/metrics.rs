@@ -13,6 +13,7 @@
 //! | `admission` | admission webhooks |
 //! | `aggregator` | APIServices |
 //! | `audit` | audit events |
+//! | `exposition` | the metrics that are shown, and the values of their labels |
 //! | `external_signer` | the program that signs tokens of service accounts |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
 //!
@@ -27,12 +28,13 @@ use flowcontrol::FlowControlMetrics;
 use futures::future::BoxFuture;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
+use prometheus::proto::MetricFamily;
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
 use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
 use resources::metrics::ResourceMetrics;
 
-use crate::options::FeatureGates;
+use crate::options::{FeatureGates, ManifestError, MetricsOptions};
 use crate::version::{self, EffectiveReleases};
 
 mod access;
@@ -40,12 +42,15 @@ mod admission;
 mod aggregator;
 mod audit;
 mod authorization;
+mod exposition;
 mod external_signer;
 mod health;
 mod jwt;
 mod names;
 mod policies;
 mod requests;
+
+use exposition::{Exposition, ExpositionMetrics};
 
 pub use access::AccessMetrics;
 pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome};
@@ -92,6 +97,8 @@ pub struct ServerMetrics {
     features: IntGaugeVec,
     scheduling_delays: Histogram,
     health: HealthMetrics,
+    exposition_metrics: ExpositionMetrics,
+    exposition: OnceLock<Exposition>,
     reader: OnceLock<Box<dyn ReadStorageMetrics>>,
     api_services: OnceLock<ApiServiceReader>,
 }
@@ -152,6 +159,8 @@ impl ServerMetrics {
             flow_control: FlowControlMetrics::new(&mut families)?,
             resources: ResourceMetrics::new(&mut families)?,
             external_signer: ExternalSignerMetrics::new(&mut families)?,
+            exposition_metrics: ExpositionMetrics::new(&mut families)?,
+            exposition: OnceLock::new(),
             in_flight: families.gauge(&names::IN_FLIGHT)?,
             in_queue: families.gauge(&names::IN_QUEUE)?,
             tls_handshake_errors: families
@@ -217,6 +226,17 @@ impl ServerMetrics {
     /// Returns the metrics of admission webhooks.
     pub fn admission(&self) -> &AdmissionMetrics {
         &self.admission
+    }
+
+    /// Shows the metrics, and the values of their labels, that the options allow. Later calls have no effect.
+    ///
+    /// # Errors
+    /// Fails if the file with the allowed values cannot be used.
+    pub(crate) fn show(&self, options: &MetricsOptions) -> Result<(), ManifestError> {
+        let allowed = options.allowed_labels()?;
+        self.exposition
+            .get_or_init(|| Exposition::new(&options.disabled_metrics, &allowed, &self.exposition_metrics));
+        Ok(())
     }
 
     /// Returns the metrics of APIServices.
@@ -302,7 +322,11 @@ impl ServerMetrics {
                 self.aggregator.set_all(services.map(|(name, is_available)| (name.as_str(), *is_available)));
             }
         }
-        page(&self.families)
+        let mut families = self.families.gather();
+        if let Some(exposition) = self.exposition.get() {
+            exposition.apply(&mut families, &self.exposition_metrics);
+        }
+        page(&families)
     }
 
     /// Returns the names and descriptions of all metrics.
@@ -318,8 +342,8 @@ fn signed(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn page(families: &Families) -> Result<Response, StatusError> {
-    let text = families.write().map_err(StatusError::internal)?;
+fn page(families: &[MetricFamily]) -> Result<Response, StatusError> {
+    let text = Families::encode(families).map_err(StatusError::internal)?;
     let mut response = Response::new(ResponseBody::from(text));
     *response.status_mut() = StatusCode::OK;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(TEXT_FORMAT));

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::builder::{Resettable, StyledStr};
 use clap::error::ErrorKind;
-use clap::{ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
 
 mod admission;
 mod aggregator;
+mod api;
 mod arguments;
 mod audit;
 mod authentication;
@@ -31,10 +31,12 @@ mod given;
 mod help;
 mod http;
 mod kubelet;
+mod limits;
 mod lists;
 mod locations;
 mod logging_format;
 mod memory;
+mod metrics;
 mod program;
 mod runtime_config;
 mod served;
@@ -52,6 +54,7 @@ mod value_error;
 
 pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_names};
 pub use aggregator::AggregatorOptions;
+pub use api::ApiOptions;
 pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
 pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
@@ -69,9 +72,13 @@ pub use feature_gates::{FeatureGates, FeatureSwitch, Gate, GateState};
 pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
+pub(crate) use limits::DEFAULT_MIN_REQUEST_TIMEOUT_SECONDS;
+pub use limits::LimitOptions;
 pub use lists::{CacheSize, EtcdOverride};
+pub(crate) use locations::ADMIN_KUBECONFIG;
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
+pub use metrics::{AllowedLabels, ManifestError, MetricsOptions};
 pub use program::Program;
 pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
@@ -79,9 +86,10 @@ pub use served::ServedResources;
 pub use service_accounts::ServiceAccountOptions;
 #[cfg(feature = "external-signer")]
 pub(crate) use service_accounts::socket_path;
+pub(crate) use serving::DEFAULT_MAX_STREAMS;
 pub use serving::{EndpointReconciler, ServingOptions};
 pub use shutdown::ShutdownOptions;
-pub use storage::{EtcdConnection, StorageBackend, StorageChoice};
+pub use storage::{EtcdConnection, StorageBackend, StorageChoice, StorageOptions};
 pub use store_location::StoreLocation;
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
 pub(crate) use tracing_file::TracingConfiguration;
@@ -182,6 +190,10 @@ pub struct Options {
     #[command(flatten)]
     pub limits: LimitOptions,
 
+    /// Which metrics are shown.
+    #[command(flatten)]
+    pub metrics: MetricsOptions,
+
     /// The orderly end of the server.
     #[command(flatten)]
     pub shutdown: ShutdownOptions,
@@ -203,119 +215,6 @@ pub struct Options {
     /// A command to run instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
-}
-
-/// Storage of objects.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Storage")]
-pub struct StorageOptions {
-    /// `embedded` (in this process, durable), `etcd3`, or `memory` (in this process, not durable, for tests)
-    /// [default: etcd3 with --etcd-servers, else embedded]
-    #[arg(long, value_name = "BACKEND")]
-    pub storage_backend: Option<StorageBackend>,
-
-    /// Endpoints of etcd, separated by commas: `https://HOST:PORT`, `http://HOST:PORT` or `unix:///PATH`
-    #[arg(long, value_name = "URL,…", value_delimiter = ',')]
-    pub etcd_servers: Vec<String>,
-
-    /// Resources that are in an etcd of their own, separated by commas: `group/resource#servers`, with semicolons between
-    /// the servers. The group is empty for the core group; the resource `*` is all of the group. Custom resources,
-    /// their definitions and APIServices stay in the etcd of `--etcd-servers`
-    #[arg(long, value_name = "RESOURCE#URL;…,…", value_delimiter = ',')]
-    pub etcd_servers_overrides: Vec<EtcdOverride>,
-
-    /// Prefix of all keys
-    #[arg(long, value_name = "PREFIX", default_value = "/registry")]
-    pub etcd_prefix: String,
-
-    /// Certificate authority (PEM) of etcd's certificates
-    #[arg(long, value_name = "FILE")]
-    pub etcd_cafile: Option<PathBuf>,
-
-    /// Client certificate (PEM) for etcd
-    #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
-    pub etcd_certfile: Option<PathBuf>,
-
-    /// Private key of --etcd-certfile
-    #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
-    pub etcd_keyfile: Option<PathBuf>,
-
-    /// Interval between compactions of the store's history; 0 disables them
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
-    pub etcd_compaction_interval: Duration,
-
-    /// Whether a garbage collector runs beside the server; if not, deletions do not wait for it
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
-    pub enable_garbage_collector: bool,
-
-    /// Time after which events are deleted
-    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
-    pub event_ttl: Duration,
-
-    /// Serve reads and watches from a cache in memory
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
-    pub watch_cache: bool,
-
-    /// Number of events that each resource's cache keeps: `resource[.group]#size`, separated by commas; size
-    /// 0 turns the resource's cache off
-    #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
-    pub watch_cache_sizes: Vec<CacheSize>,
-
-    /// Maximum memory of all watch caches in MiB, a quarter of it for their history. Beyond it the oldest
-    /// history is dropped first, and watchers that still need it list again; then the largest resources are
-    /// no longer cached, and their reads go to the store. 8 MiB of history are kept in any case. Cached
-    /// encodings of objects take up to an eighth of it in addition
-    /// [default: half of the memory of the machine or the container]
-    #[arg(long, value_name = "MIB")]
-    pub watch_cache_memory: Option<usize>,
-}
-
-/// The APIs that are served.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "APIs")]
-pub struct ApiOptions {
-    /// Enable or disable APIs: `group/version[/resource]=BOOL`, `v1=BOOL` for the core group, or one of
-    /// api/all, api/ga, api/beta, api/alpha; separated by commas. Beta and alpha versions are off by default
-    #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
-    pub runtime_config: Vec<RuntimeSwitch>,
-
-    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR. Kinds that are served if
-    /// `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
-    /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off). The other gates of Kubernetes have the
-    /// defaults of the emulated release; docs/reference/compatibility.md lists those that can be switched
-    #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
-    pub feature_gates: Vec<FeatureSwitch>,
-}
-
-/// Limits on concurrency and time.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Limits")]
-pub struct LimitOptions {
-    /// Maximum duration of a request other than a watch
-    #[arg(long, value_name = "DURATION", default_value = "1m", value_parser = parse_duration)]
-    pub request_timeout: Duration,
-
-    /// Divide the server between requests by priority levels and flows. Otherwise the numbers of reads and writes in
-    /// flight have fixed limits, and further ones are rejected (429)
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
-    pub enable_priority_and_fairness: bool,
-
-    /// Maximum number of reads in flight. With priority and fairness, the sum of this and the limit of writes is the
-    /// number of seats that priority levels share; without, 0 is no limit
-    #[arg(long, value_name = "COUNT", default_value_t = 400)]
-    pub max_requests_inflight: usize,
-
-    /// Maximum number of writes in flight; see `--max-requests-inflight`
-    #[arg(long, value_name = "COUNT", default_value_t = 200)]
-    pub max_mutating_requests_inflight: usize,
-
-    /// Minimum duration in seconds of a watch whose client asks for none; the actual duration is random, up to twice as
-    /// long, so that clients that connected together do not connect again together
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800)]
-    pub min_request_timeout: u32,
 }
 
 /// Error of flags that contradict each other. Not retryable.
@@ -452,20 +351,5 @@ impl Options {
         self.authorization.validate()?;
         self.controllers.validate()?;
         self.storage.choose(self.storage_directory())
-    }
-}
-
-// === impl LimitOptions ===
-
-impl LimitOptions {
-    fn validate(&self) -> Result<(), OptionsError> {
-        let (reads, writes) = (self.max_requests_inflight, self.max_mutating_requests_inflight);
-        if self.enable_priority_and_fairness && reads.saturating_add(writes) == 0 {
-            return Err(OptionsError(format!(
-                "invalid configuration: MaxRequestsInFlight={reads} and MaxMutatingRequestsInFlight={writes}; they must \
-                 add up to something positive"
-            )));
-        }
-        Ok(())
     }
 }

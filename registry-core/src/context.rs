@@ -129,7 +129,12 @@ impl RequestContext {
 
     /// Returns whether the request is audited at this level or a higher one.
     pub fn audits(&self, level: AuditLevel) -> bool {
-        self.audit.as_ref().is_some_and(|record| record.level() >= level)
+        self.audit_at(level).is_some()
+    }
+
+    /// Returns the record of a request that is audited at this level or a higher one.
+    pub fn audit_at(&self, level: AuditLevel) -> Option<&Arc<AuditRecord>> {
+        self.audit.as_ref().filter(|record| record.level() >= level)
     }
 
     /// Adds an annotation to the request's audit events from the next stage on, if the request is audited. The first

@@ -14,7 +14,7 @@
 //! | [`storage`], [`metrics`], [`spans`], [`notice`], [`durable_file`], [`directory_lock`] | the crate `registry-storage`: the storage interface, its backends and decorators, and what they stand on |
 //! | [`cel`] | the crate `registry-cel`: CEL expressions of policies and validation rules |
 //! | [`schema`], [`codec`], [`patch`] | the crate `registry-schema`: compiled schemas, encodings, patches |
-//! | [`api`], [`backoff`], [`budget`], [`features`], [`json_fields`], [`release`] | the crate `registry-meta`: meta types, `Status` errors, selectors; the limits of the work that one request causes; feature gates |
+//! | [`api`], [`backoff`], [`budget`], [`features`], [`go_duration`], [`json_fields`], [`release`] | the crate `registry-meta`: meta types, `Status` errors, selectors; the limits of the work that one request causes; feature gates |
 
 pub mod admission;
 pub mod apply;
@@ -30,7 +30,7 @@ pub use registry_cel as cel;
 #[doc(inline)]
 pub use registry_meta as api;
 #[doc(inline)]
-pub use registry_meta::{backoff, budget, features, json_fields, release};
+pub use registry_meta::{backoff, budget, features, go_duration, json_fields, release};
 #[doc(inline)]
 pub use registry_schema as schema;
 #[doc(inline)]

@@ -3,12 +3,14 @@
 mod crates;
 mod errors;
 mod layers;
+mod paths;
 mod picture;
 mod prose;
 mod ratchet;
 mod rules;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use clap::Args;
 
@@ -35,6 +37,8 @@ const OLD_ERRORS: &str = "xtask/src/tidy/old_errors.txt";
 /// not `what_…` or `who_…`, dependencies between modules point down in the table of a crate's lib.rs, and the error of a
 /// `Result` is no `String`, tests excepted. The rest of the violations is counted in `xtask/src/tidy/old_prose.txt`,
 /// `old_dependencies.txt` and `old_errors.txt`: the numbers only decrease.
+///
+/// Paths of the tree in documents exist.
 ///
 /// The picture of the crates in docs/architecture.md shows every crate above its dependencies. The numbers of crates in
 /// docs/reference/features.md only decrease too.
@@ -74,6 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     }
     let page = std::fs::read_to_string(workspace.root.join(picture::PAGE))?;
     found.findings.extend(picture::check(&workspace, &page));
+    found.add_documents(&workspace)?;
     found.findings.extend(count_crates(&workspace, options.write)?);
     let Found { files, mut findings, prose, dependencies, errors } = found;
     for (list, places) in [(OLD_PROSE, &prose), (OLD_DEPENDENCIES, &dependencies), (OLD_ERRORS, &errors)] {
@@ -155,6 +160,22 @@ impl Found {
             for file in rust_files(&tests)?.iter().filter(|file| !file.starts_with(tests.join("ui"))) {
                 self.add_prose(&workspace.shown(file), &std::fs::read_to_string(file)?)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Adds the paths in documents that do not exist.
+    fn add_documents(&mut self, workspace: &Workspace) -> Result<(), Failure> {
+        let listed =
+            Command::new("git").arg("-C").arg(&workspace.root).args(["ls-files", "-z", "*.md"]).output()?;
+        for file in String::from_utf8_lossy(&listed.stdout).split('\0').filter(|file| !file.is_empty()) {
+            // A file that is listed may have been removed since.
+            let path = workspace.root.join(file);
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            self.files += 1;
+            self.findings.extend(
+                paths::check(&workspace.root, &path, &text).iter().map(|finding| located(file, finding)),
+            );
         }
         Ok(())
     }

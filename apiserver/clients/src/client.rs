@@ -11,6 +11,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use registry_core::go_duration;
 use registry_core::release::PRODUCT;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
@@ -128,7 +129,7 @@ impl Client {
     ) -> Result<Bytes, CallFailure> {
         let url = format!("{}{path_and_query}", self.base);
         let separator = if url.contains('?') { '&' } else { '?' };
-        let url = format!("{url}{separator}timeout={}", in_go(bounds.timeout));
+        let url = format!("{url}{separator}timeout={}", go_duration::format(bounds.timeout));
         self.exchange(method, &url, body, bounds).await
     }
 
@@ -251,15 +252,6 @@ impl Pooled {
             .http2_keep_alive_timeout(PING_TIMEOUT)
             .build(connector);
         Self { tls, pool }
-    }
-}
-
-/// Returns a duration as Go writes one of at most a minute.
-fn in_go(duration: Duration) -> String {
-    match duration.subsec_millis() {
-        0 => format!("{}s", duration.as_secs().max(1)),
-        _ if duration.as_secs() == 0 => format!("{}ms", duration.as_millis()),
-        _ => format!("{}s", duration.as_secs_f64()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `kubeconfig`, `in_cluster` | the two readers of configuration |
+//! | `written` | kubeconfigs that the server writes |
 //! | `error` | the reasons for which settings cannot be used |
 //! | `settings` | what they read: a server, its authorities, and the credentials for it |
 //! | `files` | settings whose files are read again when they change |
@@ -36,6 +37,7 @@ mod settings;
 pub mod tls;
 #[cfg(feature = "unix-grpc")]
 pub mod unix_grpc;
+mod written;
 
 pub use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
 pub use client::{Bounds, CallFailure, Client};
@@ -46,3 +48,4 @@ pub use files::{Followed, Prepared};
 pub use headers::escaped_header_key;
 pub use service::{ServiceError, ServiceResolver};
 pub use settings::{Authorization, ClientSettings, Content, TrustSource};
+pub use written::WrittenKubeconfig;

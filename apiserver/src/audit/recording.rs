@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
+use registry_core::go_duration;
 use responses::{Delivery, Response};
 
 use crate::access::Decision;
@@ -183,7 +184,7 @@ impl Recording {
         let sending = self.answered.map(|answered| answered.elapsed()).unwrap_or_default();
         for (layer, latency) in [("response-write", sending), ("total", total)] {
             let key = format!("apiserver.latency.k8s.io/{layer}");
-            self.record.annotate(key, go_duration(latency));
+            self.record.annotate(key, go_duration::format(latency));
         }
     }
 }
@@ -202,54 +203,6 @@ impl Drop for Recording {
         self.annotate_latency();
         if self.verdict.records(self.last) {
             self.auditor.process_later(self.event(self.last));
-        }
-    }
-}
-
-/// Formats a duration as Go does: `1.5s`, `120.5ms`, `1m0.5s`.
-fn go_duration(duration: Duration) -> String {
-    let nanoseconds = duration.as_nanos();
-    let (number, unit) = match nanoseconds {
-        0..1_000 => return format!("{nanoseconds}ns"),
-        1_000..1_000_000 => (decimal(nanoseconds, 1_000), "µs"),
-        1_000_000..1_000_000_000 => (decimal(nanoseconds, 1_000_000), "ms"),
-        _ => {
-            let minutes = duration.as_secs() / 60;
-            let seconds = decimal(nanoseconds % 60_000_000_000, 1_000_000_000);
-            return match (minutes / 60, minutes % 60) {
-                (0, 0) => format!("{seconds}s"),
-                (0, minutes) => format!("{minutes}m{seconds}s"),
-                (hours, minutes) => format!("{hours}h{minutes}m{seconds}s"),
-            };
-        }
-    };
-    format!("{number}{unit}")
-}
-
-/// Formats a number of nanoseconds in a unit, without zeros at the end.
-fn decimal(nanoseconds: u128, unit: u128) -> String {
-    let digits = unit.ilog10() as usize;
-    let text = format!("{}.{:0digits$}", nanoseconds / unit, nanoseconds % unit);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_written_as_in_go() {
-        for (nanoseconds, expected) in [
-            (0, "0ns"),
-            (999, "999ns"),
-            (1_500, "1.5µs"),
-            (500_000_000, "500ms"),
-            (500_000_001, "500.000001ms"),
-            (1_000_000_000, "1s"),
-            (60_500_000_000, "1m0.5s"),
-            (3_600_000_000_000, "1h0m0s"),
-        ] {
-            assert_eq!(go_duration(Duration::from_nanos(nanoseconds)), expected);
         }
     }
 }

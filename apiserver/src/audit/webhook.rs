@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use clients::egress::Route;
 use clients::{Bounds, CallFailure, Client, ClientSettings};
+use registry_core::backoff::random_fraction;
 
 use crate::options::TruncateConfig;
 
@@ -77,13 +78,6 @@ impl WebhookBackend {
         }
         Ok(())
     }
-}
-
-/// Returns a number from 0 to 1.
-fn random_fraction() -> f64 {
-    // A random uuid has enough randomness to spread the repetitions.
-    let (random, _) = uuid::Uuid::new_v4().as_u64_pair();
-    f64::from((random & 0xffff) as u16) / f64::from(u16::MAX)
 }
 
 #[async_trait]

@@ -8,9 +8,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Request};
 use registry_core::api::{Reason, StatusError};
 
-/// Maximum size of a request's body, in bytes; the same as kube-apiserver's.
-const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
-
+use crate::handlers::{BODY_LIMIT_BYTES, too_large};
 /// Maximum size of all headers of a request, in bytes. Below the limit of the protocol layer, so that a
 /// client that slightly exceeds it gets a `Status` with the reason.
 pub(super) const MAX_HEADER_BYTES: usize = 64 * 1024;
@@ -37,13 +35,10 @@ pub(super) async fn check(request: &mut Request<Body>) -> Result<(), StatusError
         return Err(failure);
     }
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
+    if length.is_some_and(|length| length > BODY_LIMIT_BYTES as u64) {
         // The response is the same whether or not the client has sent everything.
         let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(std::mem::take(request.body_mut()))).await;
-        return Err(StatusError::new(
-            Reason::RequestEntityTooLarge,
-            format!("Request entity too large: limit is {MAX_BODY_BYTES}"),
-        ));
+        return Err(too_large());
     }
     Ok(())
 }

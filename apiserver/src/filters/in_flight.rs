@@ -36,7 +36,7 @@ const RESPONSES_PER_SEAT: usize = 2;
 /// The seats for which responses are counted at least.
 const MIN_SEATS: usize = 200;
 /// Maximum size of all bodies that have not completely arrived, or whose requests wait for seats, in bytes.
-const MAX_BODY_BYTES: usize = 256 * 1024 * 1024;
+const MAX_ARRIVING_BYTES: usize = 256 * 1024 * 1024;
 /// Maximum time for which a watch keeps the seats of its initial events. It gives them back earlier if its client does not
 /// read.
 const MAX_INITIALIZATION: Duration = Duration::from_secs(10);
@@ -276,7 +276,7 @@ impl Class {
             users: Holders::default(),
             long_running: Arc::new(Shares::new(MAX_LONG_RUNNING)),
             responses: Arc::new(Shares::new(seats.saturating_mul(RESPONSES_PER_SEAT))),
-            body_bytes: Arc::new(Shares::new(MAX_BODY_BYTES)),
+            body_bytes: Arc::new(Shares::new(MAX_ARRIVING_BYTES)),
         }
     }
 }
@@ -415,7 +415,7 @@ mod tests {
             }
             bodies.push(body);
         }
-        assert_eq!(bodies.len(), (MAX_BODY_BYTES / 2).div_ceil(3 * 1024 * 1024));
+        assert_eq!(bodies.len(), (MAX_ARRIVING_BYTES / 2).div_ceil(3 * 1024 * 1024));
         let mut other = in_flight.share_of(&user("other")).body();
         other.add(3 * 1024 * 1024).unwrap();
         drop((bodies, other));

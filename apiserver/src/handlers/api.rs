@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use crate::admission::AdmissionChain;
 use crate::authorization::Authorizer;
 use crate::metrics::RequestMetrics;
+use crate::options::DEFAULT_MIN_REQUEST_TIMEOUT_SECONDS;
 use crate::proxy::Proxy;
 
 use super::served::Served;
@@ -91,7 +92,11 @@ impl Default for ApiConfig {
 
 impl Default for WatchTimes {
     fn default() -> Self {
-        Self { minimum: Duration::from_mins(30), grace_period: Duration::ZERO, running: TaskTracker::new() }
+        Self {
+            minimum: Duration::from_secs(DEFAULT_MIN_REQUEST_TIMEOUT_SECONDS.into()),
+            grace_period: Duration::ZERO,
+            running: TaskTracker::new(),
+        }
     }
 }
 

@@ -42,10 +42,7 @@ pub(super) fn request_object(call: &Call<'_>, object: &Object) {
 /// Records a patch, as it was sent. One that is no JSON (server-side apply is in YAML) is recorded as the JSON that it
 /// means, or else as text.
 pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -> Option<Value>) {
-    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::Request))
-    else {
-        return;
-    };
+    let Some(record) = call.context.audit_at(AuditLevel::Request) else { return };
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(patch).is_ok();
     let recorded = if is_json {
         patch.clone()
@@ -59,10 +56,7 @@ pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -
 
 /// Records the options in the body of a deletion. They have an internal version, as in Kubernetes.
 pub(super) fn delete_options(call: &Call<'_>, options: &Value) {
-    let Some(record) = call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::Request))
-    else {
-        return;
-    };
+    let Some(record) = call.context.audit_at(AuditLevel::Request) else { return };
     let mut shown = json!({ "kind": "DeleteOptions", "apiVersion": "meta.k8s.io/__internal" });
     for field in [
         "gracePeriodSeconds",
@@ -115,11 +109,7 @@ fn shaped(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Option<Bytes> {
 /// Records a list. One that is too large, alone or with what is recorded of other requests, is not recorded, and annotated as
 /// truncated.
 pub(super) async fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<(), StatusError> {
-    let Some(record) =
-        call.context.audit.as_ref().filter(|_| call.context.audits(AuditLevel::RequestResponse))
-    else {
-        return Ok(());
-    };
+    let Some(record) = call.context.audit_at(AuditLevel::RequestResponse) else { return Ok(()) };
     let mut body = json_list(call, output, page.clone())?;
     let mut frames = futures::stream::poll_fn(move |task| std::pin::Pin::new(&mut body).poll_frame(task));
     let mut list = record.begin_list();

@@ -44,12 +44,15 @@ pub(super) async fn read_body(body: Body) -> Result<Bytes, StatusError> {
 /// Returns the error for a body that cannot be read: 413 if it is too large, else 400.
 pub(crate) fn unreadable(fault: &(dyn std::error::Error + Send + Sync + 'static)) -> StatusError {
     if fault.is::<http_body_util::LengthLimitError>() {
-        return StatusError::new(
-            Reason::RequestEntityTooLarge,
-            format!("Request entity too large: limit is {BODY_LIMIT_BYTES}"),
-        );
+        return too_large();
     }
     StatusError::bad_request(format!("the body could not be read: {fault}"))
+}
+
+/// Returns the error for a body that is too large.
+pub(crate) fn too_large() -> StatusError {
+    let message = format!("Request entity too large: limit is {BODY_LIMIT_BYTES}");
+    StatusError::new(Reason::RequestEntityTooLarge, message)
 }
 
 /// Decodes a body of this format, whose values take from the budget. Of protobuf, only the kinds that all servers know are

@@ -45,18 +45,18 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
     let kind = patch_type(call)?;
     let output = call.negotiate(Endpoint::Object)?;
     let bytes = read_body(body).await?;
-    let patch_options = patch_options(call.query, matches!(kind, Kind::Apply(_)))?;
+    let patch_options = patch_options(call.query, matches!(kind, PatchRequest::Apply(_)))?;
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
     let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
     audit::patch(call, &bytes, |patch| match kind {
-        Kind::Apply(format) => {
+        PatchRequest::Apply(format) => {
             content::decode(patch, format, &Budget::default()).ok().map(|decoded| decoded.value)
         }
-        Kind::Patch(_) => None,
+        PatchRequest::Patch(_) => None,
     });
     let mut update = match kind {
-        Kind::Apply(format) => Update::Apply(Applied::parse(call, &bytes, format, &patch_options)?),
-        Kind::Patch(kind) => Update::Patch(Patched {
+        PatchRequest::Apply(format) => Update::Apply(Applied::parse(call, &bytes, format, &patch_options)?),
+        PatchRequest::Patch(kind) => Update::Patch(Patched {
             call,
             document: PatchDocument::parse(kind, &bytes, &call.context.budget)?,
             options: &patch_options,
@@ -86,7 +86,7 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
 
 /// The type of a patch request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PatchRequest {
     /// A change of the current object.
     Patch(PatchType),
     /// A configuration to apply, in YAML or CBOR.
@@ -140,18 +140,18 @@ pub(super) fn is_apply(headers: &HeaderMap) -> bool {
     body_media_type(headers).starts_with("application/apply-patch+")
 }
 
-fn patch_type(call: &Call<'_>) -> Result<Kind, StatusError> {
+fn patch_type(call: &Call<'_>) -> Result<PatchRequest, StatusError> {
     const CUSTOM: &str =
         "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
     let cbor = call.api.config.cbor;
     match body_media_type(call.headers) {
-        "application/json-patch+json" => Ok(Kind::Patch(PatchType::Json)),
-        "application/merge-patch+json" => Ok(Kind::Patch(PatchType::Merge)),
-        "application/apply-patch+yaml" => Ok(Kind::Apply(Format::Yaml)),
-        "application/apply-patch+cbor" if cbor => Ok(Kind::Apply(Format::Cbor)),
+        "application/json-patch+json" => Ok(PatchRequest::Patch(PatchType::Json)),
+        "application/merge-patch+json" => Ok(PatchRequest::Patch(PatchType::Merge)),
+        "application/apply-patch+yaml" => Ok(PatchRequest::Apply(Format::Yaml)),
+        "application/apply-patch+cbor" if cbor => Ok(PatchRequest::Apply(Format::Cbor)),
         // Only kinds whose fields have patch strategies support strategic merge patches.
         "application/strategic-merge-patch+json" if call.route.path.resource.is_builtin => {
-            Ok(Kind::Patch(PatchType::Strategic))
+            Ok(PatchRequest::Patch(PatchType::Strategic))
         }
         other if call.route.is_custom() || other == "application/strategic-merge-patch+json" => {
             let cbor = if cbor { ", application/apply-patch+cbor" } else { "" };

@@ -41,6 +41,6 @@ impl HealthMetrics {
                 self.checks.with_label_values(&[name, endpoint.name(), status]).inc();
             }
         }
-        page(&self.families)
+        page(&self.families.gather())
     }
 }

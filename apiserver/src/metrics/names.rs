@@ -402,3 +402,15 @@ pub(super) const VERSION: Definition = Definition::new(
     "Provides the compatibility version info of the component. The component label is the name of the component, usually kube, but is relevant for aggregated-apiservers.",
     &["component", "binary", "emulation", "min_compat"],
 );
+
+pub(super) const DISABLED_METRICS: Definition =
+    Definition::new("disabled_metrics_total", "The count of disabled metrics.", &[]);
+
+pub(super) const HIDDEN_METRICS: Definition =
+    Definition::new("hidden_metrics_total", "The count of hidden metrics.", &[]);
+
+pub(super) const UNEXPECTED_LABELS: Definition = Definition::new(
+    "cardinality_enforcement_unexpected_categorizations_total",
+    "The count of unexpected categorizations during cardinality enforcement.",
+    &[],
+);

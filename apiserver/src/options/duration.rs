@@ -2,15 +2,7 @@
 
 use std::time::Duration;
 
-const UNITS: [(&str, u64); 7] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-];
+use registry_core::go_duration;
 
 /// Error of a text that is no duration, or a negative one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,36 +14,6 @@ pub struct DurationError(String);
 /// # Errors
 /// Fails if the text is not a duration, or is negative.
 pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let invalid = || DurationError(text.to_owned());
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let number_end = rest.find(|c: char| c != '.' && !c.is_ascii_digit()).ok_or_else(invalid)?;
-        let (number, after) = rest.split_at(number_end);
-        let unit_end = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, next) = after.split_at(unit_end);
-        let nanoseconds = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(invalid)?.1;
-        total = part(number, nanoseconds).and_then(|part| total.checked_add(part)).ok_or_else(invalid)?;
-        rest = next;
-    }
-    if text.is_empty() { Err(invalid()) } else { Ok(total) }
-}
-
-/// Returns `number` times a unit in nanoseconds.
-fn part(number: &str, unit_nanoseconds: u64) -> Option<Duration> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let mut nanoseconds = whole.checked_mul(unit_nanoseconds)?;
-    let mut place = unit_nanoseconds;
-    for digit in fraction.bytes() {
-        place /= 10;
-        nanoseconds = nanoseconds.checked_add(place.checked_mul(u64::from(digit - b'0'))?)?;
-    }
-    Some(Duration::from_nanos(nanoseconds))
+    let nanoseconds = go_duration::parse(text).ok().and_then(|nanoseconds| u64::try_from(nanoseconds).ok());
+    nanoseconds.map(Duration::from_nanos).ok_or_else(|| DurationError(text.to_owned()))
 }

@@ -6,6 +6,9 @@ use clap::Args;
 
 use super::{Options, OptionsError, StorageBackend};
 
+/// The name of the administrator's kubeconfig.
+pub(crate) const ADMIN_KUBECONFIG: &str = "admin.kubeconfig";
+
 /// The data directory of a server that is not told otherwise.
 const DEFAULT_DATA_DIRECTORY: &str = "./apiserver-data";
 
@@ -92,7 +95,7 @@ impl Options {
 
     /// Returns the path of the administrator's kubeconfig.
     pub fn kubeconfig_path(&self) -> PathBuf {
-        self.data_directory().join("admin.kubeconfig")
+        self.data_directory().join(ADMIN_KUBECONFIG)
     }
 
     /// Returns the directory of the embedded store.

@@ -8,6 +8,9 @@ use clap::{Args, ValueEnum};
 
 use super::{NodePortRange, OptionsError, ServiceAllocation, ServiceRanges};
 
+/// Maximum number of open requests of an HTTP/2 connection.
+pub(crate) const DEFAULT_MAX_STREAMS: u32 = 1000;
+
 /// Addresses and certificates to serve with.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Serving")]
@@ -47,7 +50,7 @@ pub struct ServingOptions {
     pub tls_private_key_file: Option<PathBuf>,
 
     /// Maximum number of open requests of an HTTP/2 connection, watches included; 0 is the default
-    #[arg(long, value_name = "COUNT", default_value_t = 1000)]
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_MAX_STREAMS)]
     pub http2_max_streams_per_connection: u32,
 
     /// Range of service addresses, or one of each family separated by a comma; the first address of the first range is the

@@ -2,8 +2,78 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
-use super::{EtcdOverride, OptionsError, StorageOptions, ValueError};
+use clap::{ArgAction, Args};
+
+use super::{CacheSize, EtcdOverride, OptionsError, ValueError, parse_duration};
+
+/// Storage of objects.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Storage")]
+pub struct StorageOptions {
+    /// `embedded` (in this process, durable), `etcd3`, or `memory` (in this process, not durable, for tests)
+    /// [default: etcd3 with --etcd-servers, else embedded]
+    #[arg(long, value_name = "BACKEND")]
+    pub storage_backend: Option<StorageBackend>,
+
+    /// Endpoints of etcd, separated by commas: `https://HOST:PORT`, `http://HOST:PORT` or `unix:///PATH`
+    #[arg(long, value_name = "URL,…", value_delimiter = ',')]
+    pub etcd_servers: Vec<String>,
+
+    /// Resources that are in an etcd of their own, separated by commas: `group/resource#servers`, with semicolons between
+    /// the servers. The group is empty for the core group; the resource `*` is all of the group. Custom resources,
+    /// their definitions and APIServices stay in the etcd of `--etcd-servers`
+    #[arg(long, value_name = "RESOURCE#URL;…,…", value_delimiter = ',')]
+    pub etcd_servers_overrides: Vec<EtcdOverride>,
+
+    /// Prefix of all keys
+    #[arg(long, value_name = "PREFIX", default_value = "/registry")]
+    pub etcd_prefix: String,
+
+    /// Certificate authority (PEM) of etcd's certificates
+    #[arg(long, value_name = "FILE")]
+    pub etcd_cafile: Option<PathBuf>,
+
+    /// Client certificate (PEM) for etcd
+    #[arg(long, value_name = "FILE", requires = "etcd_keyfile")]
+    pub etcd_certfile: Option<PathBuf>,
+
+    /// Private key of --etcd-certfile
+    #[arg(long, value_name = "FILE", requires = "etcd_certfile")]
+    pub etcd_keyfile: Option<PathBuf>,
+
+    /// Interval between compactions of the store's history; 0 disables them
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
+    pub etcd_compaction_interval: Duration,
+
+    /// Whether a garbage collector runs beside the server; if not, deletions do not wait for it
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
+          require_equals = true, action = ArgAction::Set)]
+    pub enable_garbage_collector: bool,
+
+    /// Time after which events are deleted
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    pub event_ttl: Duration,
+
+    /// Serve reads and watches from a cache in memory
+    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
+          require_equals = true, action = ArgAction::Set)]
+    pub watch_cache: bool,
+
+    /// Number of events that each resource's cache keeps: `resource[.group]#size`, separated by commas; size
+    /// 0 turns the resource's cache off
+    #[arg(long, value_name = "RESOURCE#SIZE,…", value_delimiter = ',')]
+    pub watch_cache_sizes: Vec<CacheSize>,
+
+    /// Maximum memory of all watch caches in MiB, a quarter of it for their history. Beyond it the oldest
+    /// history is dropped first, and watchers that still need it list again; then the largest resources are
+    /// no longer cached, and their reads go to the store. 8 MiB of history are kept in any case. Cached
+    /// encodings of objects take up to an eighth of it in addition
+    /// [default: half of the memory of the machine or the container]
+    #[arg(long, value_name = "MIB")]
+    pub watch_cache_memory: Option<usize>,
+}
 
 /// A storage backend by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

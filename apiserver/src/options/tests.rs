@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::CommandFactory;
 use registry_core::registry::InstalledApi;

@@ -15,6 +15,17 @@ pub enum ValueError {
     /// A flag of extension servers
     #[error("--{0} is a flag of extension servers, and this program is none")]
     NoExtension(String),
+    /// `--allow-metric-labels`
+    #[error("{0} must be formatted as key=value")]
+    NoKeyValue(String),
+    /// `--allow-metric-labels`
+    #[error("bare or missing \" in quoted-field")]
+    NoClosingQuote,
+    /// `--allow-metric-labels`
+    #[error(
+        "--allow-metric-labels must have a list of kv pair with format `metricName,labelName=labelValue, labelValue,...`"
+    )]
+    NoMetricLabel,
     /// `--cors-allowed-origins`
     #[error("empty value in --cors-allowed-origins")]
     EmptyOrigin,

@@ -4,10 +4,11 @@ use std::fs;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use clients::WrittenKubeconfig;
 use registry_core::codec::{DecodeError, Limits, yaml};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::options::{KubeconfigCommand, Options};
+use crate::options::{ADMIN_KUBECONFIG, KubeconfigCommand, Options};
 use crate::pki::{issue_client, now};
 
 use super::error::CommandError;
@@ -21,6 +22,8 @@ pub(crate) enum KubeconfigError {
     Syntax(#[from] DecodeError),
     #[error("it has no {0}")]
     NoField(&'static str),
+    #[error("its certificate-authority-data is no certificate in base64")]
+    NoAuthority,
 }
 
 /// Prints a kubeconfig.
@@ -46,7 +49,7 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
     let mut path = options.kubeconfig_path();
     // A server over etcd or in memory writes it beside the certificates if they are its only directory.
     if let Some(directory) = options.serving.cert_dir.as_ref().filter(|_| !path.exists()) {
-        path = directory.join("admin.kubeconfig");
+        path = directory.join(ADMIN_KUBECONFIG);
     }
     let failed = |source| CommandError::Kubeconfig { path: path.clone(), source };
     let present = fs::read(&path).map_err(|error| failed(error.into()))?;
@@ -60,24 +63,21 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
         None => cluster("server")?,
     };
     let made = issue_client(options, &command.user, &command.group, command.expires, now())?;
-    let kubeconfig = json!({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "orlop",
-        "clusters": [{"name": "orlop", "cluster": {
-            "server": server, "certificate-authority-data": cluster("certificate-authority-data")?,
-        }}],
-        "contexts": [{"name": "orlop", "context": {"cluster": "orlop", "user": command.user}}],
-        "users": [{"name": command.user, "user": {
-            "client-certificate-data": BASE64_STANDARD.encode(made.certificate_pem),
-            "client-key-data": BASE64_STANDARD.encode(made.key_pem),
-        }}],
-    });
-    Ok(serde_json::to_string_pretty(&kubeconfig)? + "\n")
+    let authority = BASE64_STANDARD.decode(cluster("certificate-authority-data")?);
+    let authority = authority.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let kubeconfig = WrittenKubeconfig {
+        server: &server,
+        authority_pem: &authority.ok_or_else(|| failed(KubeconfigError::NoAuthority))?,
+        user: &command.user,
+        certificate_pem: &made.certificate_pem,
+        key_pem: &made.key_pem,
+    };
+    Ok(kubeconfig.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
 
     use super::*;
     use crate::options::Command;
@@ -91,7 +91,7 @@ mod tests {
             return Err("another command".to_owned());
         };
         let printed = kubeconfig(&options, command).map_err(|error| error.to_string());
-        printed.map(|text| serde_json::from_str(&text).unwrap())
+        printed.map(|text| yaml::decode(text.as_bytes(), &Limits::default()).unwrap().value)
     }
 
     #[tokio::test]

@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use registry_core::backoff::random_fraction;
 use responses::{Delivery, Pieces, Response, ResponseBody};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -24,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::authentication::PeerCertificates;
 use crate::filters::{Dispatch, Filters, Peer};
 use crate::metrics::ServerMetrics;
+use crate::options::DEFAULT_MAX_STREAMS;
 
 use super::coalesced::Coalesced;
 use super::long_work::{LongProgress, LongWork};
@@ -56,9 +58,6 @@ const MEMORY_END_TIMEOUT: Duration = Duration::from_millis(50);
 const MAX_HEADER_BYTES: u32 = 128 * 1024;
 /// Maximum number of headers of an HTTP/1.1 request.
 const MAX_HEADERS: usize = 200;
-/// Default maximum number of open requests of an HTTP/2 connection, to which kube-apiserver's clients are
-/// used.
-const MAX_STREAMS: u32 = 1000;
 /// Maximum number of streams that a client may open and reset before the connection is closed
 /// (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 50;
@@ -343,7 +342,7 @@ impl ConnectionLimits {
     /// end with it, its end waits for no client that does not respond.
     pub(super) fn new(max_streams: u32, goaway_chance: f64, keeps_objects: bool) -> Self {
         Self {
-            max_streams: if max_streams == 0 { MAX_STREAMS } else { max_streams },
+            max_streams: if max_streams == 0 { DEFAULT_MAX_STREAMS } else { max_streams },
             goaway_chance,
             stop_timeout: if keeps_objects { END_TIMEOUT } else { MEMORY_END_TIMEOUT },
         }
@@ -351,11 +350,7 @@ impl ConnectionLimits {
 
     /// Whether the client is asked to connect again after this request.
     fn sends_away(self) -> bool {
-        const STEPS: f64 = 4_294_967_296.0;
-        self.goaway_chance > 0.0 && {
-            let (random, _, _, _) = uuid::Uuid::new_v4().as_fields();
-            f64::from(random) / STEPS < self.goaway_chance
-        }
+        self.goaway_chance > 0.0 && random_fraction() < self.goaway_chance
     }
 }
 

@@ -17,7 +17,7 @@ use crate::authentication::{AuthenticationError, ExternalSignerError};
 use crate::authorization::AuthorizationError;
 use crate::encryption::EncryptionError;
 use crate::main_server::source::SourceError;
-use crate::options::{OptionsError, RuntimeConfigError, TracingError};
+use crate::options::{ManifestError, OptionsError, RuntimeConfigError, TracingError};
 use crate::pki::PkiError;
 use crate::server::address::advice;
 use crate::storage::EngineError;
@@ -31,6 +31,9 @@ pub enum ServerError {
     /// `--runtime-config` names an API that the server does not have. Not retryable.
     #[error("--runtime-config: {0}")]
     RuntimeConfig(#[from] RuntimeConfigError),
+    /// The file of `--allow-metric-labels-manifest` cannot be used. Not retryable.
+    #[error("--allow-metric-labels-manifest: {0}")]
+    MetricLabels(#[from] ManifestError),
     /// Two storage maps use the same path, name or keys. Not retryable.
     #[error(transparent)]
     Maps(#[from] MapConflict),

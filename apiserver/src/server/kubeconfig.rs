@@ -3,8 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use clients::WrittenKubeconfig;
 
 use crate::options::Options;
 use crate::pki::{Identities, PkiError, write_private};
@@ -24,33 +23,14 @@ pub(super) fn write_all(
 
 /// Writes a self-contained kubeconfig that only its owner can read.
 fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {
-    let url = url(address);
-    let authority = STANDARD.encode(&identities.server_ca_pem);
-    let certificate = STANDARD.encode(&identities.admin.certificate_pem);
-    let key = STANDARD.encode(&identities.admin.key_pem);
-    let text = format!(
-        "\
-apiVersion: v1
-kind: Config
-current-context: orlop
-clusters:
-- name: orlop
-  cluster:
-    server: {url}
-    certificate-authority-data: {authority}
-contexts:
-- name: orlop
-  context:
-    cluster: orlop
-    user: admin
-users:
-- name: admin
-  user:
-    client-certificate-data: {certificate}
-    client-key-data: {key}
-"
-    );
-    write_private(path, &text)
+    let kubeconfig = WrittenKubeconfig {
+        server: &url(address),
+        authority_pem: &identities.server_ca_pem,
+        user: "admin",
+        certificate_pem: &identities.admin.certificate_pem,
+        key_pem: &identities.admin.key_pem,
+    };
+    write_private(path, &kubeconfig.to_string())
 }
 
 /// Returns the URL of an address, for clients on this machine.

@@ -86,6 +86,7 @@ impl Checked {
             Some(host_name) => ServerMetrics::for_server(&server_identity(&host_name))?,
             None => ServerMetrics::new()?,
         };
+        metrics.show(&options.metrics)?;
         metrics.note_release(options.emulation.releases(), &options.feature_gates());
         let authorization = if is_extension {
             options.validate_delegation()?;

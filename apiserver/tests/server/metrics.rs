@@ -151,6 +151,45 @@ async fn without_a_cache_everything_comes_from_the_store() {
     }
 }
 
+#[tokio::test]
+async fn only_allowed_labels_and_metrics_are_shown() {
+    let manifest = tempfile::NamedTempFile::new().unwrap();
+    let entry = "allowListMapping:\n  \"apiserver_request_total,code\": \"201,500\"\n";
+    std::fs::write(manifest.path(), entry).unwrap();
+    for flag in [
+        "--allow-metric-labels=\"apiserver_request_total,code=201,500\"".to_owned(),
+        format!("--allow-metric-labels-manifest={}", manifest.path().display()),
+    ] {
+        let builder = TestServer::builder().memory().without_controllers().flag(&flag);
+        let disabled = "--disabled-metrics=apiserver_response_sizes,apiserver_watch_events_total";
+        let server = builder.flag(disabled).start().await.unwrap();
+        let mut connection = Connection::open(&server, Protocol::Http2).await;
+        for name in ["one", "two"] {
+            assert_eq!(create(&mut connection, name, "text", "").await.status, 201);
+        }
+        let missing = "/api/v1/namespaces/default/configmaps/missing";
+        assert_eq!(connection.get(missing, Some(server.admin_token())).await.status, 404);
+        let page = Page::scrape(&server).await;
+        let of_configmaps = r#"resource="configmaps""#;
+        let total = |code| page.sum("apiserver_request_total", &[of_configmaps, code]);
+        assert_eq!(total(r#"code="201""#), 2.0, "{flag}");
+        assert!(total(r#"code="unexpected""#) >= 1.0, "{flag}");
+        assert!(!page.has("apiserver_request_total", &[r#"code="404""#]), "{flag}");
+        assert!(page.sum("cardinality_enforcement_unexpected_categorizations_total", &[]) >= 1.0);
+        assert!(!page.has("apiserver_response_sizes_count", &[of_configmaps]), "it is disabled");
+        assert_eq!(page.sum("disabled_metrics_total", &[]), 2.0);
+    }
+}
+
+#[tokio::test]
+async fn a_manifest_of_labels_that_cannot_be_read_is_an_error_at_the_start() {
+    let manifest = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(manifest.path(), "allowListMapping:\n  \"apiserver_request_total\": \"201\"\n").unwrap();
+    let flag = format!("--allow-metric-labels-manifest={}", manifest.path().display());
+    let error = TestServer::builder().memory().flag(&flag).start().await.err().unwrap().to_string();
+    assert!(error.contains("--allow-metric-labels-manifest: --allow-metric-labels must have"), "{error}");
+}
+
 /// Run with `UPDATE_REFERENCE=1` to write it.
 #[tokio::test]
 async fn the_reference_has_every_metric() {

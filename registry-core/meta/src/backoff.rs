@@ -26,7 +26,7 @@ impl Backoff {
     pub fn next_pause(&mut self) -> Duration {
         let pause = self.next;
         self.next = pause.saturating_mul(2).min(self.longest);
-        pause.saturating_sub(fraction(pause, 333))
+        pause.saturating_sub(pause.mul_f64(random_fraction() / 3.0))
     }
 
     /// Begins with the shortest pause again, after a success.
@@ -37,14 +37,15 @@ impl Backoff {
 
 /// Adds up to a tenth to a period, so that servers that started together do not all act together.
 pub fn jittered_period(period: Duration) -> Duration {
-    period.saturating_add(fraction(period, 100))
+    period.saturating_add(period.mul_f64(random_fraction() / 10.0))
 }
 
-/// Returns a random part of a duration: less than this many thousandths.
-fn fraction(duration: Duration, thousandths: u32) -> Duration {
+/// Returns a random number: at least 0, and less than 1. It is no secret.
+pub fn random_fraction() -> f64 {
+    const STEPS: f64 = 4_294_967_296.0;
     // The keys of a `RandomState` differ each time.
-    let random = RandomState::new().hash_one(()) % u64::from(thousandths);
-    duration / 1_000 * u32::try_from(random).unwrap_or_default()
+    let [first, second, third, fourth, ..] = RandomState::new().hash_one(()).to_ne_bytes();
+    f64::from(u32::from_ne_bytes([first, second, third, fourth])) / STEPS
 }
 
 #[cfg(test)]

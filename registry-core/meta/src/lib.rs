@@ -15,7 +15,7 @@
 //! | [`clock`] | the time of day, which tests can advance |
 //! | [`time`] | times as Kubernetes writes them |
 //! | [`json_fields`] | fields of JSON documents: set, and null |
-//! | [`go_text`] | values as Go prints them |
+//! | [`go_text`], [`go_duration`] | values as Go prints them; durations as Go reads and prints them |
 //! | [`budget`] | the limits of the work that one request causes |
 //! | [`backoff`] | pauses between attempts that fail |
 //! | [`features`] | the features that an operator can enable or disable |
@@ -27,6 +27,7 @@ pub mod backoff;
 pub mod budget;
 pub mod clock;
 pub mod features;
+pub mod go_duration;
 pub mod go_text;
 pub mod identity;
 pub mod json_fields;

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use futures::{FutureExt as _, StreamExt, stream};
 use http_body_util::BodyExt;
-use registry_core::storage::{Attributes, Entry, StoredObject, WatchStream};
+use registry_core::storage::{Attributes, Entry, StoredObject, WatchError, WatchEvent, WatchStream};
 use responses::negotiation::MetaVersion;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -10,6 +10,9 @@ use tokio_util::task::TaskTracker;
 
 use super::super::ending::Ending;
 use super::*;
+use crate::handlers::representation::ItemForm;
+use crate::handlers::watch::frames::Wire;
+use crate::metrics::WatchMetrics;
 
 fn entry(name: &str) -> StoredObject {
     let json = format!(

@@ -10,8 +10,6 @@ const fn refused(name: &'static str, why: &'static str, instead: &'static str) -
     Flag { name, effect: Effect::Refused { why, instead } }
 }
 
-const DROP_LABELS: &str = "drop labels where the metrics are collected";
-const FIXED_LABELS: &str = "metrics have fixed labels with bounded values";
 const LOG_AT_ONCE: &str = "every line of the log is written at once";
 const NO_LEADERS: &str = "leaders are not elected by the server; the feature is off in Kubernetes too";
 const NO_PEERS: &str = "servers do not pass requests on to each other";
@@ -31,8 +29,6 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Only(&["true"]),
         "redirects of extension servers are answered with 502",
     ),
-    refused("allow-metric-labels", FIXED_LABELS, DROP_LABELS),
-    refused("allow-metric-labels-manifest", FIXED_LABELS, DROP_LABELS),
     accepted("contention-profiling", Values::Bool, NO_PROFILES),
     accepted("coordinated-leadership-lease-duration", Values::Duration, NO_LEADERS),
     accepted("coordinated-leadership-renew-deadline", Values::Duration, NO_LEADERS),
@@ -47,7 +43,6 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Count,
         "a collection is deleted in as many steps as are useful at once",
     ),
-    refused("disabled-metrics", "metrics cannot be disabled", "drop metrics where they are collected"),
     accepted(
         "enable-logs-handler",
         Values::Only(&["false"]),

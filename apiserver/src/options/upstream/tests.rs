@@ -82,10 +82,10 @@ fn flags_without_meaning_are_accepted_with_possible_values() {
 
 #[test]
 fn refused_flags_are_told_together_with_the_way_out() {
-    let error = parse(&["--vmodule=a=1", "--disabled-metrics", "x", "--secure-port=1", "--vmodule=b=2"]);
+    let error = parse(&["--vmodule=a=1", "--debug-socket-path", "x", "--secure-port=1", "--vmodule=b=2"]);
     let error = error.expect_err("flags that are not supported");
     assert!(error.contains("--vmodule is not supported: ") && error.contains("RUST_LOG"), "{error}");
-    assert!(error.contains("--disabled-metrics is not supported: metrics"), "{error}");
+    assert!(error.contains("--debug-socket-path is not supported: there is no socket"), "{error}");
     assert_eq!(error.matches("--vmodule is").count(), 1, "{error}");
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
+use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
 use super::text;
@@ -171,9 +172,25 @@ impl Families {
         described
     }
 
+    /// Reads all values.
+    pub fn gather(&self) -> Vec<MetricFamily> {
+        self.registry.gather()
+    }
+
+    /// Encodes values in Prometheus' text format.
+    ///
+    /// # Errors
+    /// Fails if there is a metric of a type that no server has.
+    pub fn encode(families: &[MetricFamily]) -> Result<String, MetricsError> {
+        text::write(families)
+    }
+
     /// Encodes all values in Prometheus' text format.
+    ///
+    /// # Errors
+    /// Fails if there is a metric of a type that no server has.
     pub fn write(&self) -> Result<String, MetricsError> {
-        text::write(&self.registry.gather())
+        Self::encode(&self.gather())
     }
 }
 

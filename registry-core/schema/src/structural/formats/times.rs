@@ -1,21 +1,7 @@
 //! Dates, times and durations.
 
 use jiff::civil;
-
-/// Units of Go's durations with their length in nanoseconds; longer names before their beginnings.
-const GO_UNITS: [(&str, u64); 8] = [
-    ("ns", 1),
-    ("us", 1_000),
-    ("µs", 1_000),
-    ("μs", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("m", 60_000_000_000),
-    ("h", 3_600_000_000_000),
-];
-
-/// Number of digits of a fraction that matter.
-const MAX_FRACTION_DIGITS: usize = 18;
+use registry_meta::go_duration;
 
 /// Units of Scala's durations. The last name of each is also the beginning of longer ones (`seconds`).
 const LONG_UNITS: [&[&str]; 8] = [
@@ -84,53 +70,7 @@ fn is_zone(text: &str) -> bool {
 
 /// Whether the text is a duration of Go (`1h30m`), or contains one of Scala (`5 minutes`).
 pub(super) fn is_duration(text: &str) -> bool {
-    is_go_duration(text) || has_long_duration(text)
-}
-
-fn is_go_duration(text: &str) -> bool {
-    let is_negative = text.starts_with('-');
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    let most = if is_negative { 1 << 63 } else { (1 << 63) - 1 };
-    let mut total: u128 = 0;
-    while !rest.is_empty() {
-        let Some((nanoseconds, after)) = go_part(rest) else { return false };
-        total += nanoseconds;
-        if total > most {
-            return false;
-        }
-        rest = after;
-    }
-    !text.is_empty() && !matches!(text, "-" | "+")
-}
-
-/// Parses a number with a unit; returns its nanoseconds and what follows.
-fn go_part(text: &str) -> Option<(u128, &str)> {
-    let is_digit = |letter: char| letter.is_ascii_digit();
-    let after_whole = text.trim_start_matches(is_digit);
-    let whole = text.get(..text.len() - after_whole.len())?;
-    let (fraction, rest) = match after_whole.strip_prefix('.') {
-        None => ("", after_whole),
-        Some(fraction) => {
-            let rest = fraction.trim_start_matches(is_digit);
-            (fraction.get(..fraction.len() - rest.len())?, rest)
-        }
-    };
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
-    let end = rest.find(|letter: char| letter == '.' || letter.is_ascii_digit()).unwrap_or(rest.len());
-    let (unit, rest) = rest.split_at_checked(end)?;
-    let (_, scale) = GO_UNITS.iter().find(|(name, _)| *name == unit)?;
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // More digits are less than a nanosecond.
-    let fraction = fraction.get(..fraction.len().min(MAX_FRACTION_DIGITS))?;
-    let parts: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
-    let scale = u128::from(*scale);
-    let of_fraction = parts * scale / 10_u128.pow(u32::try_from(fraction.len()).ok()?);
-    Some((u128::from(whole) * scale + of_fraction, rest))
+    go_duration::parse(text).is_ok() || has_long_duration(text)
 }
 
 /// Whether the text contains a number with a unit anywhere. All numbers must be 64-bit.
