@@ -101,7 +101,7 @@ impl Workload {
         }
         let metadata = template.metadata();
         let labels = metadata.labels();
-        let label = |key: &str| labels.value()?.get(key)?.as_str();
+        let label = |key: &str| labels.entry(key).optional_text();
         if !readable.and_then(Result::ok).is_some_and(|selector| selector.matches(label)) {
             errors.push(labels.invalid("`selector` does not match template `labels`"));
         }
