@@ -147,7 +147,7 @@ impl NodeRestriction {
         }
         if uid.is_empty() {
             return Err(write.refused("node requested token with a pod binding without a uid"));
-        };
+        }
         let pod = self.pod(write, name).await?;
         if uid != pod.uid() {
             return Err(write.refused(format!(

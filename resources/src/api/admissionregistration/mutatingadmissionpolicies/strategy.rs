@@ -18,10 +18,7 @@ pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        MutatingAdmissionPolicyMut(object).spec().edit(|mut spec| {
-            spec.failure_policy().or_if_absent("Fail");
-            spec.match_constraints().edit(matching::default_constraints);
-        });
+        MutatingAdmissionPolicyMut(object).spec().edit(matching::default_policy);
     }
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {

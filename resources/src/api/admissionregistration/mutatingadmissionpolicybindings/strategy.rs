@@ -15,9 +15,7 @@ pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        MutatingAdmissionPolicyBindingMut(object)
-            .spec()
-            .edit(|mut spec| spec.match_resources().edit(matching::default_constraints));
+        MutatingAdmissionPolicyBindingMut(object).spec().edit(matching::default_binding);
     }
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {

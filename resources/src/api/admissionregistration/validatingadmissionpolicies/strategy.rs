@@ -10,7 +10,8 @@ use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 use resource_views::List;
 use resource_views::admissionregistration::v1::{
-    AuditAnnotation, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyMut, Validation,
+    AuditAnnotation, MutatingAdmissionPolicySpecMut, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyMut,
+    Validation,
 };
 
 use crate::api::admissionregistration::expressions::Expressions;
@@ -32,10 +33,8 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        ValidatingAdmissionPolicyMut(object).spec().edit(|mut spec| {
-            spec.failure_policy().or_if_absent("Fail");
-            spec.match_constraints().edit(matching::default_constraints);
-        });
+        let spec = ValidatingAdmissionPolicyMut(object).spec();
+        spec.edit(|spec| matching::default_policy(MutatingAdmissionPolicySpecMut(spec.0)));
     }
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {

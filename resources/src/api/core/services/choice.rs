@@ -26,7 +26,7 @@ const MISMATCHED: &str = "the provided network does not match the current range"
 /// The reason to refuse a service.
 pub(super) struct Refusal {
     pub(super) failure: StatusError,
-    /// What is in use according to this server's memory, if that is the reason.
+    /// The allocations in use according to this server's memory, if they are the reason.
     pub(super) in_use: Option<InUse>,
 }
 
