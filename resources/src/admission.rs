@@ -44,7 +44,7 @@ mod without_effect;
 use std::sync::Arc;
 
 use registry_core::admission::{
-    AdmissionChain, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+    AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
 };
 use registry_core::features::{Feature, Features};
 use registry_core::registry::InstalledApi;
@@ -58,6 +58,51 @@ use without_effect::WithoutEffect;
 pub use configuration::{AdmissionConfiguration, ConfigurationError};
 pub use resource_quota::{QuotaTotals, QuotaUsage};
 pub use toleration_seconds::DefaultTolerations;
+
+/// Names plug-ins that say nothing else about themselves.
+macro_rules! named {
+    ($($module:ident::$plugin:ident: $name:literal)*) => {
+        $(
+            impl AdmissionPlugin for $module::$plugin {
+                fn name(&self) -> &'static str {
+                    $name
+                }
+            }
+        )*
+    };
+}
+
+named! {
+    always::AlwaysDeny: "AlwaysDeny"
+    always_pull::AlwaysPull: "AlwaysPullImages"
+    anti_affinity::AntiAffinityLimit: "LimitPodHardAntiAffinityTopology"
+    certificate_signers::CertificateApproval: "CertificateApproval"
+    certificate_signers::CertificateSigning: "CertificateSigning"
+    certificate_signers::TrustBundleAttest: "ClusterTrustBundleAttest"
+    certificate_subject::CertificateSubject: "CertificateSubjectRestriction"
+    claim_resize::ClaimResize: "PersistentVolumeClaimResize"
+    declared_features::DeclaredFeatures: "NodeDeclaredFeatureValidator"
+    event_rate_limit::EventRateLimit: "EventRateLimit"
+    extended_toleration::ExtendedToleration: "ExtendedResourceToleration"
+    external_addresses::ExternalAddresses: "DenyServiceExternalIPs"
+    image_policy::ImagePolicy: "ImagePolicyWebhook"
+    ingress_class::DefaultIngressClass: "DefaultIngressClass"
+    namespaces::AutoProvision: "NamespaceAutoProvision"
+    namespaces::NamespaceExists: "NamespaceExists"
+    node_restriction::NodeRestriction: "NodeRestriction"
+    node_selector::NodeSelector: "PodNodeSelector"
+    not_ready_taint::NotReadyTaint: "TaintNodesByCondition"
+    owner_references::OwnerReferences: "OwnerReferencesPermissionEnforcement"
+    pod_resize::PodResize: "PodResizeValidator"
+    pod_security::PodSecurity: "PodSecurity"
+    runtime_class::RuntimeClassAdmission: "RuntimeClass"
+    service_account::ServiceAccountAdmission: "ServiceAccount"
+    storage_class::DefaultStorageClass: "DefaultStorageClass"
+    storage_protection::StorageProtection: "StorageObjectInUseProtection"
+    toleration_restriction::TolerationRestriction: "PodTolerationRestriction"
+    toleration_seconds::TolerationSeconds: "DefaultTolerationSeconds"
+    topology_labels::TopologyLabels: "PodTopologyLabels"
+}
 
 /// The settings of the plug-ins, and the services that they call.
 #[derive(Clone)]

@@ -137,7 +137,7 @@ async fn values_that_are_no_such_object_are_told() {
         let Err(StorageError::Corrupt { reason, .. }) = store.get(&key, None).await else {
             panic!("{name} is read")
         };
-        assert!(reason.contains(why), "{reason}");
+        assert!(reason.to_string().contains(why), "{reason}");
     }
 }
 

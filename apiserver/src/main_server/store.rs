@@ -20,7 +20,7 @@ use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consist
 use registry_core::storage::interface::ValidateDeletion;
 use registry_core::storage::{
     Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError, StoredObject,
-    TryUpdate, Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
+    TryUpdate, Unreadable, Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
 };
 use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
 use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
@@ -203,8 +203,10 @@ impl Source {
         let attributes = hub.attributes(&object);
         let value = stored::encode(&object, hub.schema().field_order());
         let line = stored::with_resource_version(&value, revision);
-        let (line, item_offset) =
-            line.map_err(|error| StorageError::Corrupt { key: key.clone(), reason: error.to_string() })?;
+        let (line, item_offset) = line.map_err(|error| {
+            let reason = Unreadable::Metadata(Arc::new(error));
+            StorageError::Corrupt { key: key.clone(), reason }
+        })?;
         Ok(Arc::new(Entry::new(key.into(), revision, line, item_offset, attributes)))
     }
 

@@ -61,14 +61,14 @@ impl StoreOperation<'_> {
             StorageError::NotFound { .. } => StatusError::not_found(self.resource, self.name),
             StorageError::Exists { .. } => StatusError::already_exists(self.resource, self.name),
             StorageError::Conflict => StatusError::conflict(self.resource, self.name, OPTIMISTIC_LOCK),
-            StorageError::Precondition { message } => {
-                StatusError::conflict(self.resource, self.name, invalid_object(self.key, &message))
+            error @ StorageError::Precondition { .. } => {
+                StatusError::conflict(self.resource, self.name, invalid_object(self.key, &error.to_string()))
             }
             StorageError::Compacted { requested, oldest, fresh_continue } => {
                 self.expired(requested, oldest, fresh_continue)
             }
             StorageError::FutureRevision { requested, current } => too_large_revision(requested, current),
-            StorageError::InvalidRequest(message) => StatusError::bad_request(message),
+            StorageError::InvalidRequest(reason) => StatusError::bad_request(reason.to_string()),
             StorageError::TooLarge { message } => StatusError::new(
                 Reason::RequestEntityTooLarge,
                 format!("Request entity too large: {message}"),
@@ -163,7 +163,10 @@ fn invalid_object(key: &str, message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::storage::{InvalidRequest, PreconditionField, Unreadable};
 
     const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 
@@ -174,11 +177,17 @@ mod tests {
 
     #[test]
     fn every_storage_error_has_its_code_and_reason() {
+        let reason = Unreadable::Invalid(Arc::new(std::fmt::Error));
         let table = [
             (Verb::Get, StorageError::NotFound { key: String::new() }, 404, Reason::NotFound),
             (Verb::Create, StorageError::Exists { key: String::new() }, 409, Reason::AlreadyExists),
             (Verb::Update, StorageError::Conflict, 409, Reason::Conflict),
-            (Verb::List, StorageError::InvalidRequest(String::new()), 400, Reason::BadRequest),
+            (
+                Verb::List,
+                StorageError::InvalidRequest(InvalidRequest::RevisionWithToken),
+                400,
+                Reason::BadRequest,
+            ),
             (
                 Verb::Create,
                 StorageError::TooLarge { message: String::new() },
@@ -187,12 +196,7 @@ mod tests {
             ),
             (Verb::Update, StorageError::unavailable("gone"), 500, Reason::ServerTimeout),
             (Verb::Get, StorageError::Overloaded { retry_after_seconds: 1 }, 429, Reason::TooManyRequests),
-            (
-                Verb::Get,
-                StorageError::Corrupt { key: String::new(), reason: String::new() },
-                500,
-                Reason::InternalError,
-            ),
+            (Verb::Get, StorageError::Corrupt { key: String::new(), reason }, 500, Reason::InternalError),
             (
                 Verb::Create,
                 StorageError::NotEncrypted { key: String::new(), reason: String::new() },
@@ -234,9 +238,13 @@ mod tests {
 
     #[test]
     fn a_failed_precondition_names_the_key() {
-        let message = "Precondition failed: UID in precondition: a, UID in object meta: b".to_owned();
+        let differs = StorageError::Precondition {
+            field: PreconditionField::Uid,
+            wanted: "a".to_owned(),
+            found: "b".to_owned(),
+        };
         assert_eq!(
-            status_of(Verb::Update, StorageError::Precondition { message }).message,
+            status_of(Verb::Update, differs).message,
             "Operation cannot be fulfilled on pods \"web\": StorageError: invalid object, Code: 4, Key: \
              /registry/pods/default/web, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in \
              precondition: a, UID in object meta: b"

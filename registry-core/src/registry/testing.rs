@@ -18,8 +18,8 @@ use crate::rest::{Answer, UpdatedObject};
 use crate::schema::{FieldOrder, Schema};
 use crate::storage::interface::{UpdateAction, UpdateOutcome, ValidateDeletion};
 use crate::storage::{
-    Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError, StoredObject,
-    TryUpdate, Updated, WatchRequest, WatchStream,
+    Entry, Interface, ListPage, ListRequest, NewValue, NotReady, PreconditionField, Revision, StorageError,
+    StoredObject, TryUpdate, Updated, WatchRequest, WatchStream,
 };
 
 /// An in-memory storage without history and watches.
@@ -103,10 +103,9 @@ fn check(preconditions: &Preconditions, entry: &StoredObject) -> Result<(), Stor
     let found = stored::decode(entry.json()).unwrap();
     match &preconditions.uid {
         Some(uid) if uid != found.uid() => Err(StorageError::Precondition {
-            message: format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                found.uid()
-            ),
+            field: PreconditionField::Uid,
+            wanted: uid.clone(),
+            found: found.uid().to_owned(),
         }),
         _ => Ok(()),
     }
@@ -158,7 +157,7 @@ impl Interface for MemoryStorage {
     }
 
     async fn watch(&self, _: &str, _: &WatchRequest) -> Result<WatchStream, StorageError> {
-        Err(StorageError::InvalidRequest("this storage does not watch".to_owned()))
+        Err(StorageError::unavailable("this storage does not watch"))
     }
 
     async fn guaranteed_update(

@@ -73,9 +73,14 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         ErrorList::default()
     }
 
-    /// Returns warnings about an accepted new object.
-    fn warnings_on_create(&self, _context: &RequestContext, _object: &Object) -> Vec<String> {
+    /// Returns warnings about an accepted object, new or changed.
+    fn warnings(&self, _context: &RequestContext, _object: &Object) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns warnings about an accepted new object. Defaults to [`warnings`](Self::warnings).
+    fn warnings_on_create(&self, context: &RequestContext, object: &Object) -> Vec<String> {
+        self.warnings(context, object)
     }
 
     /// Normalises a changed object.
@@ -86,9 +91,9 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         self.validate(context, new)
     }
 
-    /// Returns warnings about an accepted change.
-    fn warnings_on_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> Vec<String> {
-        Vec::new()
+    /// Returns warnings about an accepted change. Defaults to [`warnings`](Self::warnings) about the new object.
+    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
+        self.warnings(context, new)
     }
 
     /// Normalises a change through the `status` subresource.
@@ -303,7 +308,7 @@ impl<S: Strategy> ObjectStrategy for S {
         }
     }
 
-    fn warnings_on_create(&self, context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, context: &RequestContext, object: &Object) -> Vec<String> {
         object.view().map(|typed| Strategy::warnings(self, context, &typed)).unwrap_or_default()
     }
 
@@ -319,10 +324,6 @@ impl<S: Strategy> ObjectStrategy for S {
             (Err(mismatch), _) => unreadable::<S::Object>(new, &mismatch),
             (_, Err(mismatch)) => unreadable::<S::Object>(old, &mismatch),
         }
-    }
-
-    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        self.warnings_on_create(context, new)
     }
 
     fn validate_status_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use super::Revision;
-use super::error::StorageError;
+use super::error::{InvalidRequest, StorageError};
 
 const API_VERSION: &str = "meta.k8s.io/v1";
 
@@ -32,40 +32,40 @@ pub(crate) struct Position {
 /// Returns the token for a page that begins at `start`, a key below `prefix`.
 pub(crate) fn encode(start: &str, prefix: &str, revision: Option<Revision>) -> Result<String, StorageError> {
     let suffix = start.strip_prefix(prefix).ok_or_else(|| {
-        StorageError::InvalidRequest(format!(
-            "unable to encode next field: the key and key prefix do not match {prefix} {start}"
-        ))
+        StorageError::InvalidRequest(InvalidRequest::OutsidePrefix {
+            prefix: prefix.to_owned(),
+            start: start.to_owned(),
+        })
     })?;
     let revision = match revision {
         None => -1,
         Some(revision) => i64::try_from(revision).unwrap_or(i64::MAX),
     };
     let token = Token { api_version: API_VERSION.to_owned(), revision, start: suffix.to_owned() };
-    let json = serde_json::to_vec(&token).map_err(|error| StorageError::InvalidRequest(error.to_string()))?;
+    let json = serde_json::to_vec(&token)
+        .map_err(|error| StorageError::InvalidRequest(InvalidRequest::TokenEncoding(error.to_string())))?;
     Ok(URL_SAFE_NO_PAD.encode(json))
 }
 
 /// Decodes a token. Errors use kube-apiserver's wording.
 pub(crate) fn decode(token: &str, prefix: &str) -> Result<Position, StorageError> {
-    let json =
-        URL_SAFE_NO_PAD.decode(token).map_err(|error| not_valid(&format!(": {}", base64_text(&error))))?;
-    let token: Token = serde_json::from_slice(&json)
-        .map_err(|error| not_valid(&format!(": {}", json_text(&json, &error))))?;
+    let json = URL_SAFE_NO_PAD.decode(token).map_err(|error| not_valid(base64_text(&error)))?;
+    let token: Token = serde_json::from_slice(&json).map_err(|error| not_valid(json_text(&json, &error)))?;
     if token.api_version != API_VERSION {
         let version = token.api_version;
-        return Err(not_valid(&format!(": server does not recognize this encoded version {version}")));
+        return Err(not_valid(format!("server does not recognize this encoded version {version}")));
     }
     let revision = match token.revision {
-        0 => return Err(not_valid(": incorrect encoded start resourceVersion (version meta.k8s.io/v1)")),
+        0 => return Err(not_valid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")),
         revision => Revision::try_from(revision).ok(),
     };
     if token.start.is_empty() {
-        return Err(not_valid(": encoded start key empty (version meta.k8s.io/v1)"));
+        return Err(not_valid("encoded start key empty (version meta.k8s.io/v1)"));
     }
     // A start like `../secrets/` would escape the prefix that the caller may read.
     let start = token.start.strip_prefix('/').unwrap_or(&token.start);
     if !is_clean(start) {
-        return Err(not_valid(&format!(": {}", token.start)));
+        return Err(not_valid(token.start));
     }
     Ok(Position { start: format!("{prefix}{start}"), revision })
 }
@@ -75,8 +75,8 @@ fn is_clean(path: &str) -> bool {
     !path.is_empty() && path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }
 
-fn not_valid(why: &str) -> StorageError {
-    StorageError::InvalidRequest(format!("invalid continue token: continue key is not valid{why}"))
+fn not_valid(why: impl Into<String>) -> StorageError {
+    StorageError::InvalidRequest(InvalidRequest::ContinueToken(why.into()))
 }
 
 fn base64_text(error: &base64::DecodeError) -> String {

@@ -22,10 +22,14 @@ pub enum StorageError {
         key: String,
     },
     /// The stored object does not meet a precondition. Read it again before retrying.
-    #[error("{message}")]
+    #[error("Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {found}")]
     Precondition {
-        /// Describes the precondition, for the client.
-        message: String,
+        /// The field that differs.
+        field: PreconditionField,
+        /// Its value in the precondition.
+        wanted: String,
+        /// Its value in the stored object; empty if there is none.
+        found: String,
     },
     /// The object was modified concurrently more often than the store retries. Retryable.
     #[error("the object was modified concurrently")]
@@ -52,15 +56,15 @@ pub enum StorageError {
         current: Revision,
     },
     /// An invalid continue token or an invalid option. Not retryable.
-    #[error("{0}")]
-    InvalidRequest(String),
-    /// The value under the key is not an object of this resource, or cannot be decrypted. Not retryable.
+    #[error(transparent)]
+    InvalidRequest(InvalidRequest),
+    /// The value under the key cannot be read. Not retryable.
     #[error("the stored value of {key} cannot be read: {reason}")]
     Corrupt {
         /// The key.
         key: String,
         /// The reason.
-        reason: String,
+        reason: Unreadable,
     },
     /// The value cannot be encrypted, and was not written. Retryable.
     #[error("the value of {key} cannot be encrypted: {reason}")]
@@ -111,8 +115,68 @@ pub enum WatchError {
         /// The key.
         key: String,
         /// The reason.
-        reason: String,
+        reason: Unreadable,
     },
+}
+
+/// A field that a precondition names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreconditionField {
+    /// `metadata.uid`.
+    Uid,
+    /// `metadata.resourceVersion`.
+    ResourceVersion,
+}
+
+/// The reason that a list cannot be answered.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum InvalidRequest {
+    /// The continue token is none of this list.
+    #[error("invalid continue token: continue key is not valid: {0}")]
+    ContinueToken(String),
+    /// A resource version beside a continue token.
+    #[error("specifying resource version is not allowed when using continue")]
+    RevisionWithToken,
+    /// The next page begins outside of the list, so that there is no token for it.
+    #[error("unable to encode next field: the key and key prefix do not match {prefix} {start}")]
+    OutsidePrefix {
+        /// The prefix of the keys of the list.
+        prefix: String,
+        /// The first key of the page.
+        start: String,
+    },
+    /// The token of the next page cannot be written.
+    #[error("{0}")]
+    TokenEncoding(String),
+}
+
+/// The error that a value was found unreadable with.
+pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
+/// The reason that a stored value cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// It cannot be decrypted.
+    #[error(transparent)]
+    Encrypted(Cause),
+    /// It is not an object of the resource.
+    #[error(transparent)]
+    Invalid(Cause),
+    /// It is not what begins as an object with metadata.
+    #[error(transparent)]
+    Metadata(Cause),
+    /// It cannot be converted between the stored version and another one.
+    #[error(transparent)]
+    Conversion(Cause),
+}
+
+impl std::fmt::Display for PreconditionField {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Uid => "UID",
+            Self::ResourceVersion => "ResourceVersion",
+        })
+    }
 }
 
 impl StorageError {

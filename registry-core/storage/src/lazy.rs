@@ -154,7 +154,7 @@ mod tests {
         let attempts = Arc::new(AtomicU32::new(0));
         let counted = attempts.clone();
         let storage = LazyStorage::new(move || match counted.fetch_add(1, Ordering::Relaxed) {
-            0 => Err(StorageError::InvalidRequest("not yet".to_owned())),
+            0 => Err(StorageError::unavailable("not yet")),
             _ => Ok(widget_store(Embedded::in_memory())),
         });
         assert!(storage.readiness().is_ok() && !storage.is_open());

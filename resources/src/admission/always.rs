@@ -2,19 +2,13 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission};
+use registry_core::admission::{Attributes, MutatingAdmission};
 use registry_core::api::{Object, StatusError};
 
 use super::refusal::forbidden;
 
 /// The plug-in.
 pub(super) struct AlwaysDeny;
-
-impl AdmissionPlugin for AlwaysDeny {
-    fn name(&self) -> &'static str {
-        "AlwaysDeny"
-    }
-}
 
 #[async_trait]
 impl MutatingAdmission for AlwaysDeny {

@@ -5,9 +5,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
 use registry_core::api::validation::FieldError;
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::{Container, ContainerMut, Pod, PodMut, PodSpec};
@@ -21,12 +19,6 @@ const ALWAYS: &str = "Always";
 
 /// The plug-in.
 pub(super) struct AlwaysPull;
-
-impl AdmissionPlugin for AlwaysPull {
-    fn name(&self) -> &'static str {
-        "AlwaysPullImages"
-    }
-}
 
 #[async_trait]
 impl MutatingAdmission for AlwaysPull {

@@ -3,26 +3,18 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
-use serde_json::Value;
+use resource_views::core::v1::Pod;
 
 use super::concerns;
 use super::refusal::forbidden;
 use crate::api::core::pods::Pods;
 
 const HOST: &str = "kubernetes.io/hostname";
-const REQUIRED: [&str; 4] =
-    ["spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
 
 /// The plug-in.
 pub(super) struct AntiAffinityLimit;
-
-impl AdmissionPlugin for AntiAffinityLimit {
-    fn name(&self) -> &'static str {
-        "LimitPodHardAntiAffinityTopology"
-    }
-}
 
 #[async_trait]
 impl ValidatingAdmission for AntiAffinityLimit {
@@ -37,8 +29,11 @@ impl ValidatingAdmission for AntiAffinityLimit {
         if !concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]) {
             return Ok(());
         }
-        let terms = pod.get(&REQUIRED).and_then(Value::as_array).into_iter().flatten();
-        let mut keys = terms.map(|term| term.get("topologyKey").and_then(Value::as_str).unwrap_or_default());
+        let spec = Pod(pod).spec();
+        let affinity = spec.affinity();
+        let affinity = affinity.pod_anti_affinity();
+        let terms = affinity.required_during_scheduling_ignored_during_execution();
+        let mut keys = terms.elements().map(|term| term.topology_key().text());
         let Some(other) = keys.find(|key| *key != HOST) else { return Ok(()) };
         let why = format!(
             "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {other} but only key {HOST} is allowed"

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use resource_views::certificates::v1::CertificateSigningRequest;
+use resource_views::certificates::v1beta1::PodCertificateRequest;
 
 use super::refusal::forbidden;
 use crate::api::certificates::certificatesigningrequests::CertificateSigningRequests;
@@ -28,12 +30,6 @@ pub(super) struct CertificateSigning(pub(super) Arc<dyn AccessReviewer>);
 /// Checks who publishes the trust anchors of a signer.
 pub(super) struct TrustBundleAttest(pub(super) Arc<dyn AccessReviewer>);
 
-impl AdmissionPlugin for CertificateApproval {
-    fn name(&self) -> &'static str {
-        "CertificateApproval"
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for CertificateApproval {
     async fn validate(
@@ -49,12 +45,6 @@ impl ValidatingAdmission for CertificateApproval {
         }
         let why = format!("user not permitted to approve requests with signerName {:?}", signer(old));
         Err(forbidden(attributes, object, why))
-    }
-}
-
-impl AdmissionPlugin for CertificateSigning {
-    fn name(&self) -> &'static str {
-        "CertificateSigning"
     }
 }
 
@@ -92,12 +82,6 @@ impl ValidatingAdmission for CertificateSigning {
     }
 }
 
-impl AdmissionPlugin for TrustBundleAttest {
-    fn name(&self) -> &'static str {
-        "ClusterTrustBundleAttest"
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for TrustBundleAttest {
     async fn validate(
@@ -126,7 +110,10 @@ impl ValidatingAdmission for TrustBundleAttest {
 fn ends_pod_request(attributes: &Attributes<'_>, new: &Object, old: &Object) -> bool {
     attributes.resource.group_resource() == PodCertificateRequests::TYPE.group_resource()
         && attributes.subresource == "status"
-        && !semantic::equal(new.get(&["status"]), old.get(&["status"]))
+        && !semantic::equal(
+            PodCertificateRequest(new).status().value(),
+            PodCertificateRequest(old).status().value(),
+        )
 }
 
 fn changes_request(attributes: &Attributes<'_>, subresource: &str) -> bool {
@@ -136,7 +123,8 @@ fn changes_request(attributes: &Attributes<'_>, subresource: &str) -> bool {
 }
 
 fn signer(object: &Object) -> &str {
-    object.get_str(&["spec", "signerName"]).unwrap_or_default()
+    // Requests for pods and bundles of trusted authorities have it at the same place.
+    CertificateSigningRequest(object).spec().signer_name().text()
 }
 
 /// Whether the user has a verb on a signer, or on all signers of its domain.

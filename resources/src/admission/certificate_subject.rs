@@ -4,9 +4,10 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::context::MASTERS;
+use resource_views::certificates::v1::CertificateSigningRequest;
 
 use super::concerns;
 use super::refusal::forbidden;
@@ -18,12 +19,6 @@ const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client";
 /// The plug-in.
 pub(super) struct CertificateSubject;
 
-impl AdmissionPlugin for CertificateSubject {
-    fn name(&self) -> &'static str {
-        "CertificateSubjectRestriction"
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for CertificateSubject {
     async fn validate(
@@ -34,7 +29,7 @@ impl ValidatingAdmission for CertificateSubject {
         _old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let Some(request) = object else { return Ok(()) };
-        let is_client = request.get_str(&["spec", "signerName"]) == Some(CLIENT_SIGNER);
+        let is_client = CertificateSigningRequest(request).spec().signer_name().text() == CLIENT_SIGNER;
         if !concerns::<CertificateSigningRequests>(attributes, &[Operation::Create]) || !is_client {
             return Ok(());
         }
@@ -50,7 +45,7 @@ impl ValidatingAdmission for CertificateSubject {
 
 /// Returns the subject that a request asks a certificate for.
 pub(super) fn requested(request: &Object) -> Result<Subject, SubjectError> {
-    let text = STANDARD.decode(request.get_str(&["spec", "request"]).unwrap_or_default());
+    let text = STANDARD.decode(CertificateSigningRequest(request).spec().request().text());
     subject::subject_of(&text.unwrap_or_default())
 }
 

@@ -2,17 +2,17 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::schema::Quantity;
-use serde_json::Value;
+use resource_views::core::v1::PersistentVolumeClaim;
+use resource_views::storage::v1::StorageClass;
 
 use super::concerns;
 use super::default_class::class_of;
 use super::refusal::forbidden;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
-use crate::api::core::pod_spec::totals;
 use crate::api::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;
 
@@ -33,14 +33,8 @@ impl ClaimResize {
             return Ok(false);
         }
         let class = self.classes.get("", name).await?;
-        let allows = |class: Object| class.get(&["allowVolumeExpansion"]) == Some(&Value::Bool(true));
+        let allows = |class: Object| StorageClass(&class).allow_volume_expansion().is_true();
         Ok(class.is_some_and(allows))
-    }
-}
-
-impl AdmissionPlugin for ClaimResize {
-    fn name(&self) -> &'static str {
-        "PersistentVolumeClaimResize"
     }
 }
 
@@ -57,7 +51,7 @@ impl ValidatingAdmission for ClaimResize {
         if !concerns::<PersistentVolumeClaims>(attributes, &[Operation::Update]) || !grows(new, old) {
             return Ok(());
         }
-        let why = if old.get_str(&["status", "phase"]) != Some("Bound") {
+        let why = if PersistentVolumeClaim(old).status().phase().text() != "Bound" {
             "Only bound persistent volume claims can be expanded"
         } else if !self.may_grow(new, old).await? {
             "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must \
@@ -71,7 +65,8 @@ impl ValidatingAdmission for ClaimResize {
 
 fn grows(new: &Object, old: &Object) -> bool {
     let wanted = |claim: &Object| {
-        let storage = claim.get(&["spec", "resources", "requests", "storage"]).and_then(totals::parse);
+        let spec = PersistentVolumeClaim(claim).spec();
+        let storage = spec.resources().requests().entry("storage").quantity();
         storage.unwrap_or_else(|| Quantity::whole(0))
     };
     wanted(new).compare(&wanted(old)).is_gt()
@@ -80,7 +75,7 @@ fn grows(new: &Object, old: &Object) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn the_class_is_that_of_the_annotation_or_of_the_field() {

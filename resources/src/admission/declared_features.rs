@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -30,12 +30,6 @@ impl DeclaredFeatures {
     /// Creates the plug-in over the installed nodes; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
         Some(Self { nodes: Lookup::for_resource::<Nodes>(installed)? })
-    }
-}
-
-impl AdmissionPlugin for DeclaredFeatures {
-    fn name(&self) -> &'static str {
-        "NodeDeclaredFeatureValidator"
     }
 }
 

@@ -1,6 +1,8 @@
 //! Selection of the class for objects that name none.
 
 use registry_core::api::Object;
+use resource_views::core::v1::PersistentVolumeClaim;
+use resource_views::storage::v1::StorageClass;
 
 /// The annotation that precedes the field for a claim's storage class.
 pub(super) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
@@ -11,7 +13,9 @@ pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Objec
         class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true")
     };
     classes.into_iter().filter(is_default).max_by(|left, right| {
-        let created = |class: &Object| class.get_str(&["metadata", "creationTimestamp"]).map(str::to_owned);
+        let created = |class: &Object| {
+            StorageClass(class).metadata().creation_timestamp().optional_text().map(str::to_owned)
+        };
         created(left).cmp(&created(right)).then_with(|| right.name().cmp(left.name()))
     })
 }
@@ -19,7 +23,9 @@ pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Objec
 /// Returns the storage class of a claim; empty if it has none.
 pub(super) fn class_of(claim: &Object) -> &str {
     let annotated = claim.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, class)| class);
-    annotated.or_else(|| claim.get_str(&["spec", "storageClassName"])).unwrap_or_default()
+    annotated
+        .or_else(|| PersistentVolumeClaim(claim).spec().storage_class_name().optional_text())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

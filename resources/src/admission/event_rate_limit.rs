@@ -8,7 +8,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, Reason, StatusError};
 use serde::Deserialize;
@@ -185,12 +185,6 @@ fn key(kind: LimitKind, context: &RequestContext, event: &Object) -> String {
                 .map(|field| text([["involvedObject", field], ["regarding", field]]));
             [source.concat(), object.concat()].concat()
         }
-    }
-}
-
-impl AdmissionPlugin for EventRateLimit {
-    fn name(&self) -> &'static str {
-        "EventRateLimit"
     }
 }
 

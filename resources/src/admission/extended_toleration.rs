@@ -5,23 +5,18 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::validation::names;
 use registry_core::api::{Object, StatusError};
-use resource_views::core::v1::Pod;
-use serde_json::{Value, json};
+use resource_views::Typed as _;
+use resource_views::core::v1::{Pod, Toleration};
+use serde_json::{Map, Value, json};
 
 use super::concerns;
 use crate::api::core::pods::Pods;
 
 /// The plug-in.
 pub(super) struct ExtendedToleration;
-
-impl AdmissionPlugin for ExtendedToleration {
-    fn name(&self) -> &'static str {
-        "ExtendedResourceToleration"
-    }
-}
 
 #[async_trait]
 impl MutatingAdmission for ExtendedToleration {
@@ -40,17 +35,14 @@ impl MutatingAdmission for ExtendedToleration {
         if resources.is_empty() {
             return Ok(());
         }
-        let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array);
-        let mut tolerations = own.cloned().unwrap_or_default();
+        let mut tolerations = Pod(pod).spec().tolerations().values().to_vec();
         for resource in resources {
             let toleration = json!({"key": resource, "operator": "Exists", "effect": "NoSchedule"});
-            let text = |of: &Value, field: &str| {
-                of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-            };
             let is_same = |other: &&mut Value| {
-                ["key", "operator", "effect", "value"]
-                    .iter()
-                    .all(|field| text(other, field) == text(&toleration, field))
+                let other = Toleration::from_value(other);
+                let (key, operator) = (other.key().text(), other.operator().text());
+                let (effect, value) = (other.effect().text(), other.value().text());
+                (key, operator, effect, value) == (resource.as_str(), "Exists", "NoSchedule", "")
             };
             let mut is_present = false;
             for present in tolerations.iter_mut().filter(is_same) {
@@ -68,12 +60,14 @@ impl MutatingAdmission for ExtendedToleration {
 
 /// Returns the extended resources that a pod's containers request.
 fn requested(pod: &Object) -> BTreeSet<String> {
-    let containers = ["containers", "initContainers"]
-        .iter()
-        .filter_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
-    let requests =
-        containers.flatten().filter_map(|container| container.pointer("/resources/requests")?.as_object());
-    requests.flat_map(|requests| requests.keys()).filter(|name| is_extended(name)).cloned().collect()
+    let spec = Pod(pod).spec();
+    let (own, initial) = (spec.containers(), spec.init_containers());
+    let containers = own.elements().chain(initial.elements());
+    let names = containers.flat_map(|container| {
+        let requests = container.resources().requests().value();
+        requests.and_then(Value::as_object).into_iter().flat_map(Map::keys)
+    });
+    names.filter(|name| is_extended(name)).cloned().collect()
 }
 
 fn is_extended(name: &str) -> bool {

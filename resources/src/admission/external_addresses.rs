@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::Service;
 use serde_json::Value;
@@ -16,12 +16,6 @@ use crate::api::core::services::Services;
 
 /// The plug-in.
 pub(super) struct ExternalAddresses;
-
-impl AdmissionPlugin for ExternalAddresses {
-    fn name(&self) -> &'static str {
-        "DenyServiceExternalIPs"
-    }
-}
 
 #[async_trait]
 impl ValidatingAdmission for ExternalAddresses {

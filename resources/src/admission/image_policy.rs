@@ -10,10 +10,12 @@ use std::time::Instant;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::resource::Resource;
 use registry_core::rest::webhook::WebhookCaller;
+use resource_views::Typed as _;
+use resource_views::core::v1::Container;
 use serde_json::{Map, Value, json};
 
 use super::refusal::forbidden;
@@ -64,12 +66,6 @@ impl ImagePolicy {
     }
 }
 
-impl AdmissionPlugin for ImagePolicy {
-    fn name(&self) -> &'static str {
-        "ImagePolicyWebhook"
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for ImagePolicy {
     async fn validate(
@@ -117,7 +113,7 @@ fn question(pod: &Object, lists: &[&str], namespace: &str) -> Value {
     let containers = lists.iter().filter_map(|list| pod.get(&["spec", list]).and_then(Value::as_array));
     let containers: Vec<Value> = containers
         .flatten()
-        .map(|container| json!({"image": container.get("image").and_then(Value::as_str).unwrap_or_default()}))
+        .map(|container| json!({"image": Container::from_value(container).image().text()}))
         .collect();
     let annotations = pod.annotations().filter(|(key, _)| key.contains(ANNOTATION_PART));
     let annotations: Map<String, Value> =

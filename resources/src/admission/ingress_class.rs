@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::networking::v1::Ingress;
 
 use super::{concerns, default_class};
 use crate::api::networking::ingressclasses::IngressClasses;
@@ -26,12 +27,6 @@ impl DefaultIngressClass {
     }
 }
 
-impl AdmissionPlugin for DefaultIngressClass {
-    fn name(&self) -> &'static str {
-        "DefaultIngressClass"
-    }
-}
-
 #[async_trait]
 impl MutatingAdmission for DefaultIngressClass {
     async fn admit(
@@ -42,7 +37,7 @@ impl MutatingAdmission for DefaultIngressClass {
         _old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let Some(ingress) = object else { return Ok(()) };
-        let says = ingress.get_str(&["spec", "ingressClassName"]).is_some()
+        let says = Ingress(ingress).spec().ingress_class_name().exists()
             || ingress.annotations().any(|(key, _)| key == CLASS_ANNOTATION);
         if !concerns::<Ingresses>(attributes, &[Operation::Create]) || says {
             return Ok(());

@@ -12,9 +12,9 @@ use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
 use registry_core::resource::Resource;
-use resource_views::core::v1::{LimitRangeItem, PersistentVolumeClaim, Pod};
+use resource_views::core::v1::{Container, LimitRangeItem, PersistentVolumeClaim, Pod};
 use resource_views::slot::Fields;
-use resource_views::{Map, Quantity, Typed as _, View};
+use resource_views::{Map, Quantity, Typed as _};
 use serde_json::{Value, json};
 
 use super::concerns;
@@ -153,7 +153,7 @@ fn as_text(complaints: Vec<String>) -> Option<String> {
 
 /// Returns the limits of a range.
 fn items(limits: &[Value]) -> impl Iterator<Item = LimitRangeItem<'_, '_>> {
-    limits.iter().map(|limit| LimitRangeItem::typed(View::root(limit)))
+    limits.iter().map(|limit| LimitRangeItem::from_value(limit))
 }
 
 fn check_containers(pod: &Object, limit: &LimitRangeItem<'_, '_>, complaints: &mut Vec<String>) {
@@ -182,7 +182,7 @@ fn fill_in(pod: &mut Object, limits: &[Value]) {
         let containers =
             pod.0.get_mut("spec").and_then(|spec| spec.get_mut(list)).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten() {
-            let name = container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let name = Container::from_value(container).name().text().to_owned();
             for (of, defaults) in &defaults {
                 let set = fill_in_container(container, of, defaults);
                 if !set.is_empty() {

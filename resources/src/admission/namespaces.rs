@@ -3,9 +3,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -47,12 +45,6 @@ fn is_namespaced(context: &RequestContext, attributes: &Attributes<'_>) -> bool 
     !context.namespace.is_empty() && attributes.resource.group_resource() != Namespaces::TYPE.group_resource()
 }
 
-impl AdmissionPlugin for AutoProvision {
-    fn name(&self) -> &'static str {
-        "NamespaceAutoProvision"
-    }
-}
-
 #[async_trait]
 impl MutatingAdmission for AutoProvision {
     async fn admit(
@@ -70,12 +62,6 @@ impl MutatingAdmission for AutoProvision {
         let namespace = Object::from_value(json!({"metadata": {"name": name}})).unwrap_or_default();
         let created = self.writer.create(namespace).await;
         created.map_err(|failure| forbidden(attributes, object.map(|object| &*object), failure.message))
-    }
-}
-
-impl AdmissionPlugin for NamespaceExists {
-    fn name(&self) -> &'static str {
-        "NamespaceExists"
     }
 }
 

@@ -17,11 +17,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::features::{Feature, Features};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::AccessReviewer;
+use resource_views::authentication::v1::TokenRequest;
+use resource_views::certificates::v1::CertificateSigningRequest;
+use resource_views::resource::v1::ResourceSlice;
 use serde_json::Value;
 
 use super::certificate_subject::requested;
@@ -135,15 +138,16 @@ impl NodeRestriction {
         }) else {
             return Ok(());
         };
-        let bound =
-            |field: &str| request.get_str(&["spec", "boundObjectRef", field]).filter(|text| !text.is_empty());
-        let is_pod = bound("apiVersion") == Some("v1") && bound("kind") == Some("Pod");
-        let Some(name) = bound("name").filter(|_| is_pod) else {
+        let spec = TokenRequest(request).spec();
+        let bound = spec.bound_object_ref();
+        let (name, uid) = (bound.name().text(), bound.uid().text());
+        let is_pod = bound.api_version().text() == "v1" && bound.kind().text() == "Pod";
+        if name.is_empty() || !is_pod {
             return Err(write.refused("node requested token not bound to a pod"));
-        };
-        let Some(uid) = bound("uid") else {
+        }
+        if uid.is_empty() {
             return Err(write.refused("node requested token with a pod binding without a uid"));
-        };
+        }
         let pod = self.pod(write, name).await?;
         if uid != pod.uid() {
             return Err(write.refused(format!(
@@ -173,12 +177,6 @@ impl<'a> Write<'a> {
             "" => self.object.or(self.old).map(Object::name).unwrap_or_default(),
             name => name,
         }
-    }
-}
-
-impl AdmissionPlugin for NodeRestriction {
-    fn name(&self) -> &'static str {
-        "NodeRestriction"
     }
 }
 
@@ -252,7 +250,7 @@ fn check_slice(write: &Write<'_>) -> Result<(), StatusError> {
         Operation::Delete => (write.old, "delete"),
         Operation::Update | Operation::Connect => return Ok(()),
     };
-    if slice.and_then(|slice| slice.get_str(&["spec", "nodeName"])) == Some(write.node) {
+    if slice.is_some_and(|slice| ResourceSlice(slice).spec().node_name().text() == write.node) {
         return Ok(());
     }
     Err(write.refused(format!("can only {verb} ResourceSlice with the same NodeName as the requesting node")))
@@ -263,7 +261,7 @@ fn check_certificate(write: &Write<'_>) -> Result<(), StatusError> {
     let Some(request) = write.object.filter(|_| write.attributes.operation == Operation::Create) else {
         return Ok(());
     };
-    let signer = request.get_str(&["spec", "signerName"]).unwrap_or_default();
+    let signer = CertificateSigningRequest(request).spec().signer_name().text();
     if !KUBELET_SIGNERS.contains(&signer) {
         return Ok(());
     }

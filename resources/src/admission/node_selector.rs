@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -102,12 +100,6 @@ impl NodeSelector {
         }
         let why = "pod node label selector labels conflict with its namespace whitelist";
         Err(forbidden(attributes, Some(pod), why))
-    }
-}
-
-impl AdmissionPlugin for NodeSelector {
-    fn name(&self) -> &'static str {
-        "PodNodeSelector"
     }
 }
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::Node;
 use serde_json::{Value, json};
@@ -12,12 +12,6 @@ use crate::api::core::nodes::Nodes;
 
 /// The plug-in.
 pub(super) struct NotReadyTaint;
-
-impl AdmissionPlugin for NotReadyTaint {
-    fn name(&self) -> &'static str {
-        "TaintNodesByCondition"
-    }
-}
 
 #[async_trait]
 impl MutatingAdmission for NotReadyTaint {

@@ -8,9 +8,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use resource_views::Typed as _;
+use resource_views::core::v1::Pod;
+use resource_views::meta::v1::OwnerReference;
 use serde_json::Value;
 
 use super::refusal::forbidden;
@@ -107,12 +110,6 @@ impl OwnerReferences {
     }
 }
 
-impl AdmissionPlugin for OwnerReferences {
-    fn name(&self) -> &'static str {
-        "OwnerReferencesPermissionEnforcement"
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for OwnerReferences {
     async fn validate(
@@ -138,24 +135,24 @@ impl ValidatingAdmission for OwnerReferences {
 }
 
 fn owners(object: &Object) -> &[Value] {
-    let owners = object.get(&["metadata", "ownerReferences"]).and_then(Value::as_array);
-    owners.map(Vec::as_slice).unwrap_or_default()
+    // Objects of all kinds have them at the same place.
+    Pod(object).metadata().owner_references().values()
 }
 
-fn text<'o>(owner: &'o Value, field: &str) -> &'o str {
-    owner.get(field).and_then(Value::as_str).unwrap_or_default()
+fn uid_of(owner: &Value) -> &str {
+    OwnerReference::from_value(owner).uid().text()
 }
 
 fn blocks(owner: &Value) -> bool {
-    owner.get("blockOwnerDeletion").and_then(Value::as_bool) == Some(true)
+    OwnerReference::from_value(owner).block_owner_deletion().is_true()
 }
 
 /// Returns the owners whose deletion did not wait for the object before.
 fn newly_blocked<'o>(new: &'o Object, old: Option<&Object>) -> Vec<&'o Value> {
     let before: HashMap<&str, bool> =
-        old.map(owners).unwrap_or_default().iter().map(|owner| (text(owner, "uid"), blocks(owner))).collect();
+        old.map(owners).unwrap_or_default().iter().map(|owner| (uid_of(owner), blocks(owner))).collect();
     let blocked = owners(new).iter().filter(|owner| blocks(owner));
-    blocked.filter(|owner| before.get(text(owner, "uid")) != Some(&true)).collect()
+    blocked.filter(|owner| before.get(uid_of(owner)) != Some(&true)).collect()
 }
 
 /// Returns the access to an owner's finalizers.
@@ -164,7 +161,8 @@ fn finalizers_of(
     attributes: &Attributes<'_>,
     owner: &Value,
 ) -> Result<ResourceAccess, NoKind> {
-    let (api_version, kind) = (text(owner, "apiVersion"), text(owner, "kind"));
+    let owner = OwnerReference::from_value(owner);
+    let (api_version, kind) = (owner.api_version().text(), owner.kind().text());
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let path = attributes.kinds.path_of_kind(group, version, kind);
     let path = path.ok_or_else(|| NoKind { api_version: api_version.to_owned(), kind: kind.to_owned() })?;
@@ -177,7 +175,7 @@ fn finalizers_of(
         resource: resource.resource.to_owned(),
         subresource: "finalizers".to_owned(),
         namespace,
-        name: text(owner, "name").to_owned(),
+        name: owner.name().text().to_owned(),
         ..ResourceAccess::default()
     })
 }

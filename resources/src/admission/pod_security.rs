@@ -15,12 +15,13 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
-use resource_views::core::v1::Pod;
+use resource_views::Typed as _;
+use resource_views::core::v1::{Container, Pod};
 use serde_json::Value;
 
 use super::concerns;
@@ -257,12 +258,6 @@ fn annotate(context: &RequestContext, name: &str, value: impl Into<Cow<'static, 
     context.annotate(format!("{PREFIX}{name}"), value);
 }
 
-impl AdmissionPlugin for PodSecurity {
-    fn name(&self) -> &'static str {
-        "PodSecurity"
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for PodSecurity {
     async fn validate(
@@ -310,7 +305,8 @@ fn is_significant(new: &Object, old: &Object) -> bool {
     let images = |pod: &Object, list: &str| {
         let containers = pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten();
         containers
-            .map(|container| (container.get("name").cloned(), container.get("image").cloned()))
+            .map(Container::from_value)
+            .map(|container| (container.name().text().to_owned(), container.image().text().to_owned()))
             .collect::<Vec<_>>()
     };
     ["containers", "initContainers", "ephemeralContainers"]

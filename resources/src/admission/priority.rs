@@ -7,7 +7,8 @@ use registry_core::admission::{
 };
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
-use resource_views::core::v1::Pod;
+use resource_views::core::v1::{Pod, PodMut};
+use resource_views::scheduling::v1::PriorityClass;
 
 use super::concerns;
 use super::refusal::forbidden;
@@ -66,7 +67,7 @@ impl PriorityAdmission {
 
 impl Class {
     fn from_object(class: &Object) -> Self {
-        let is_default = class.get(&["globalDefault"]).is_some_and(|flag| flag == true);
+        let is_default = PriorityClass(class).global_default().is_true();
         Self { given: Given::from_class(class), is_default }
     }
 }
@@ -75,8 +76,12 @@ impl Given {
     fn from_class(class: &Object) -> Self {
         Self {
             class: class.name().to_owned(),
-            priority: class.get_i64(&["value"]).unwrap_or_default(),
-            preemption: class.get_str(&["preemptionPolicy"]).unwrap_or(PREEMPT).to_owned(),
+            priority: PriorityClass(class).value().number(),
+            preemption: PriorityClass(class)
+                .preemption_policy()
+                .optional_text()
+                .unwrap_or(PREEMPT)
+                .to_owned(),
         }
     }
 }
@@ -102,7 +107,7 @@ impl ValidatingAdmission for PriorityAdmission {
     ) -> Result<(), StatusError> {
         let Some(class) = object else { return Ok(()) };
         let concerned = concerns::<PriorityClasses>(attributes, &[Operation::Create, Operation::Update]);
-        if !concerned || class.get(&["globalDefault"]).is_none_or(|flag| flag != true) {
+        if !concerned || !PriorityClass(class).global_default().is_true() {
             return Ok(());
         }
         let Some(present) = self.default_class().await? else { return Ok(()) };
@@ -129,11 +134,15 @@ impl MutatingAdmission for PriorityAdmission {
         let Some(pod) = object else { return Ok(()) };
         if let (true, Some(old)) = (concerns::<Pods>(attributes, &[Operation::Update]), old) {
             // An update by a client that does not know the priority fields keeps them.
-            for field in ["priority", "preemptionPolicy"] {
-                if pod.get(&["spec", field]).is_none() {
-                    pod.copy_field(old, &["spec", field]);
+            let old = Pod(old).spec();
+            PodMut(pod).spec().edit(|mut spec| {
+                if spec.priority().is_absent() {
+                    spec.priority().copy_from(&old.priority());
                 }
-            }
+                if spec.preemption_policy().is_absent() {
+                    spec.preemption_policy().copy_from(&old.preemption_policy());
+                }
+            });
         }
         if concerns::<Pods>(attributes, &[Operation::Create]) {
             let given = self.given(attributes, pod).await?;
@@ -145,24 +154,25 @@ impl MutatingAdmission for PriorityAdmission {
 
 fn give(attributes: &Attributes<'_>, pod: &mut Object, given: Given) -> Result<(), StatusError> {
     const COMPUTED: &str = "must not be provided in pod spec; priority admission controller computed";
-    let priority = &["spec", "priority"];
-    let preemption = &["spec", "preemptionPolicy"];
-    if let Some(own) = pod.get_i64(priority).filter(|own| *own != given.priority) {
+    let own = Pod(pod).spec().priority().integer();
+    if let Some(own) = own.filter(|own| *own != given.priority) {
         let why = format!(
             "the integer value of priority ({own}) {COMPUTED} {} from the given PriorityClass name",
             given.priority
         );
         return Err(forbidden(attributes, Some(pod), why));
     }
-    if let Some(own) = pod.get_str(preemption).filter(|own| *own != given.preemption) {
+    let own = Pod(pod).spec().preemption_policy().optional_text();
+    if let Some(own) = own.filter(|own| *own != given.preemption) {
         let why = format!(
             "the string value of PreemptionPolicy ({own}) {COMPUTED} {} from the given PriorityClass name",
             given.preemption
         );
         return Err(forbidden(attributes, Some(pod), why));
     }
-    pod.set(priority, given.priority.into());
-    pod.set(preemption, given.preemption.into());
+    let mut spec = PodMut(pod).spec().or_new();
+    spec.priority().set(given.priority);
+    spec.preemption_policy().set(&given.preemption);
     if !given.class.is_empty() {
         pod.set(&["spec", "priorityClassName"], given.class.into());
     }

@@ -2,14 +2,13 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use registry_core::schema::Quantity;
 use resource_views::core::v1::Pod;
+use resource_views::node::v1::RuntimeClass;
 use serde_json::Value;
 
 use super::concerns;
@@ -40,12 +39,6 @@ impl RuntimeClassAdmission {
             Some(class) => Ok(Some(class)),
             None => Err(rejected(pod, format!("RuntimeClass {name:?} not found"))),
         }
-    }
-}
-
-impl AdmissionPlugin for RuntimeClassAdmission {
-    fn name(&self) -> &'static str {
-        "RuntimeClass"
     }
 }
 
@@ -82,7 +75,7 @@ impl ValidatingAdmission for RuntimeClassAdmission {
             return Ok(());
         }
         let class = self.class_of(pod).await?;
-        let fixed = class.as_ref().and_then(|class| class.get(&["overhead", "podFixed"]));
+        let fixed = class.as_ref().and_then(fixed_overhead);
         match pod.get(&OVERHEAD) {
             Some(_) if fixed.is_none() => {
                 Err(rejected(pod, "Pod Overhead set without corresponding RuntimeClass defined Overhead"))
@@ -93,8 +86,12 @@ impl ValidatingAdmission for RuntimeClassAdmission {
     }
 }
 
+fn fixed_overhead(class: &Object) -> Option<&Value> {
+    RuntimeClass(class).overhead().pod_fixed().value()
+}
+
 fn set_overhead(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
-    let Some(fixed) = class.get(&["overhead", "podFixed"]) else { return Ok(()) };
+    let Some(fixed) = fixed_overhead(class) else { return Ok(()) };
     let own = totals::read(pod.get(&OVERHEAD));
     if !own.is_empty() && !are_equal(&own, &totals::read(Some(fixed))) {
         return Err(mismatch(pod));
@@ -105,7 +102,8 @@ fn set_overhead(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
 
 /// Adds the class's scheduling constraints to the pod. Fails if the two require different values of a label.
 fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
-    let selector = class.get(&["scheduling", "nodeSelector"]).and_then(Value::as_object);
+    let scheduling = RuntimeClass(class).scheduling();
+    let selector = scheduling.node_selector().value().and_then(Value::as_object);
     for (label, value) in selector.into_iter().flatten() {
         let path = ["spec", "nodeSelector", label.as_str()];
         if let Some(own) = pod.get(&path).filter(|own| *own != value) {
@@ -119,12 +117,11 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
         }
         pod.set(&path, value.clone());
     }
-    if class.get(&["scheduling"]).is_none_or(Value::is_null) {
+    if !scheduling.exists() {
         return Ok(());
     }
-    let tolerations = class.get(&["scheduling", "tolerations"]).and_then(Value::as_array);
-    let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array).cloned();
-    let all = merged(own.unwrap_or_default(), tolerations.cloned().unwrap_or_default());
+    let own = Pod(pod).spec().tolerations().values().to_vec();
+    let all = merged(own, scheduling.tolerations().values().to_vec());
     if !all.is_empty() {
         pod.set(&["spec", "tolerations"], all.into());
     }

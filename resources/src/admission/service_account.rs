@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::generate_name;
@@ -75,12 +73,6 @@ impl ServiceAccountAdmission {
             }
             tokio::time::sleep(BETWEEN_ATTEMPTS).await;
         }
-    }
-}
-
-impl AdmissionPlugin for ServiceAccountAdmission {
-    fn name(&self) -> &'static str {
-        "ServiceAccount"
     }
 }
 

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::core::v1::PersistentVolumeClaim;
 
 use super::default_class::CLASS_ANNOTATION;
 use super::{concerns, default_class};
@@ -28,12 +29,6 @@ impl DefaultStorageClass {
     }
 }
 
-impl AdmissionPlugin for DefaultStorageClass {
-    fn name(&self) -> &'static str {
-        "DefaultStorageClass"
-    }
-}
-
 #[async_trait]
 impl MutatingAdmission for DefaultStorageClass {
     async fn admit(
@@ -45,7 +40,7 @@ impl MutatingAdmission for DefaultStorageClass {
     ) -> Result<(), StatusError> {
         let Some(claim) = object else { return Ok(()) };
         let concerned = concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]);
-        let says = claim.get_str(&["spec", "storageClassName"]).is_some()
+        let says = PersistentVolumeClaim(claim).spec().storage_class_name().exists()
             || claim.annotations().any(|(key, _)| key == CLASS_ANNOTATION);
         if !concerned || says {
             return Ok(());

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 
 use super::concerns;
@@ -13,12 +13,6 @@ use crate::api::storage::volumeattributesclasses::VolumeAttributesClasses;
 
 /// The plug-in.
 pub(super) struct StorageProtection;
-
-impl AdmissionPlugin for StorageProtection {
-    fn name(&self) -> &'static str {
-        "StorageObjectInUseProtection"
-    }
-}
 
 #[async_trait]
 impl MutatingAdmission for StorageProtection {

@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
-use resource_views::core::v1::Pod;
+use resource_views::Typed as _;
+use resource_views::core::v1::{Pod, Toleration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -95,14 +94,15 @@ fn check(toleration: &Value) -> Result<(), InvalidToleration> {
             return Err(InvalidToleration::Type(name.clone()));
         }
     }
-    let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
-    if !matches!(text("operator"), "" | "Equal" | "Exists") {
-        return Err(InvalidToleration::Operator(text("operator").to_owned()));
+    let toleration = Toleration::from_value(toleration);
+    let (operator, effect) = (toleration.operator().text(), toleration.effect().text());
+    if !matches!(operator, "" | "Equal" | "Exists") {
+        return Err(InvalidToleration::Operator(operator.to_owned()));
     }
-    if !matches!(text("effect"), "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
-        return Err(InvalidToleration::Effect(text("effect").to_owned()));
+    if !matches!(effect, "" | "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
+        return Err(InvalidToleration::Effect(effect.to_owned()));
     }
-    if text("key").is_empty() && text("operator") != "Exists" {
+    if toleration.key().text().is_empty() && operator != "Exists" {
         return Err(InvalidToleration::NoKey);
     }
     Ok(())
@@ -141,12 +141,6 @@ fn annotated(namespace: &Object, annotation: &str) -> Result<Option<Vec<Value>>,
         None => Ok(None),
         Some("") => Ok(Some(Vec::new())),
         Some(text) => serde_json::from_str(text).map(Some).map_err(|error| failed(error.to_string())),
-    }
-}
-
-impl AdmissionPlugin for TolerationRestriction {
-    fn name(&self) -> &'static str {
-        "PodTolerationRestriction"
     }
 }
 

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
-use resource_views::core::v1::Pod;
+use resource_views::Typed as _;
+use resource_views::core::v1::{Pod, Toleration};
 use serde_json::{Value, json};
 
 use super::concerns;
@@ -27,12 +28,6 @@ pub struct DefaultTolerations {
 impl Default for DefaultTolerations {
     fn default() -> Self {
         Self { not_ready: 300, unreachable: 300 }
-    }
-}
-
-impl AdmissionPlugin for TolerationSeconds {
-    fn name(&self) -> &'static str {
-        "DefaultTolerationSeconds"
     }
 }
 
@@ -71,8 +66,9 @@ fn tolerate(pod: &mut Object, seconds: DefaultTolerations) {
 
 /// An empty key tolerates every taint, an empty effect every effect.
 fn tolerates(toleration: &Value, taint: &str) -> bool {
-    let text = |field: &str| toleration.get(field).and_then(Value::as_str).unwrap_or_default();
-    matches!(text("effect"), "" | "NoExecute") && (text("key").is_empty() || text("key") == taint)
+    let toleration = Toleration::from_value(toleration);
+    matches!(toleration.effect().text(), "" | "NoExecute")
+        && (toleration.key().text().is_empty() || toleration.key().text() == taint)
 }
 
 #[cfg(test)]

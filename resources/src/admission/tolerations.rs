@@ -4,6 +4,8 @@
 
 use std::collections::HashSet;
 
+use resource_views::Typed as _;
+use resource_views::core::v1::Toleration;
 use serde_json::Value;
 
 /// Returns the tolerations of both lists without those that others include. A list is bounded by what fits in an object;
@@ -41,26 +43,25 @@ fn includes(wide: &Value, narrow: &Value) -> bool {
     if wide == narrow {
         return true;
     }
-    let text = |of: &Value, field: &str| of.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let seconds = |of: &Value| of.get("tolerationSeconds").and_then(Value::as_i64);
-    let operator = text(wide, "operator");
-    let tolerates_every_key = text(wide, "key").is_empty() && operator == "Exists";
-    if text(narrow, "key") != text(wide, "key") && !tolerates_every_key {
+    let (wide, narrow) = (Toleration::from_value(wide), Toleration::from_value(narrow));
+    let operator = wide.operator().text();
+    let tolerates_every_key = wide.key().text().is_empty() && operator == "Exists";
+    if narrow.key().text() != wide.key().text() && !tolerates_every_key {
         return false;
     }
-    let effect = text(wide, "effect");
-    if !effect.is_empty() && effect != text(narrow, "effect") {
+    let effect = wide.effect().text();
+    if !effect.is_empty() && effect != narrow.effect().text() {
         return false;
     }
     if effect == "NoExecute"
-        && let Some(most) = seconds(wide)
-        && seconds(narrow).is_none_or(|seconds| seconds > most)
+        && let Some(most) = wide.toleration_seconds().integer()
+        && narrow.toleration_seconds().integer().is_none_or(|seconds| seconds > most)
     {
         return false;
     }
-    match operator.as_str() {
+    match operator {
         "Exists" => true,
-        "" | "Equal" => text(narrow, "operator") == "Equal" && text(narrow, "value") == text(wide, "value"),
+        "" | "Equal" => narrow.operator().text() == "Equal" && narrow.value().text() == wide.value().text(),
         _ => false,
     }
 }

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::core::v1::{Binding, Pod};
 
 use crate::api::core::nodes::Nodes;
 use crate::api::core::pods::Pods;
@@ -26,20 +27,13 @@ impl TopologyLabels {
 
     /// Returns the name of the node in a pod, or in a binding of a pod.
     fn node_of<'o>(attributes: &Attributes<'_>, object: &'o Object) -> Option<&'o str> {
+        let target = Binding(object).target();
         let name = match attributes.subresource {
-            "" => object.get_str(&["spec", "nodeName"]),
-            "binding" if object.get_str(&["target", "kind"]) == Some("Node") => {
-                object.get_str(&["target", "name"])
-            }
-            _ => None,
+            "" => Pod(object).spec().node_name().text(),
+            "binding" if target.kind().text() == "Node" => target.name().text(),
+            _ => "",
         };
-        name.filter(|name| !name.is_empty())
-    }
-}
-
-impl AdmissionPlugin for TopologyLabels {
-    fn name(&self) -> &'static str {
-        "PodTopologyLabels"
+        Some(name).filter(|name| !name.is_empty())
     }
 }
 

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use futures::future::try_join_all;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::apiregistration::v1::APIService;
 
 use super::PostStartHook;
 use crate::api::apiregistration::apiservices::APIServices;
@@ -67,7 +68,8 @@ impl PostStartHook for ApiServices {
         self.system_writer
             .ensure(wanted, |present, wanted| {
                 let is_managed = local::automanaged(present).is_some();
-                let differs = is_managed && present.get(&["spec"]) != wanted.get(&["spec"]);
+                let differs =
+                    is_managed && APIService(present).spec().value() != APIService(wanted).spec().value();
                 differs.then(|| {
                     let mut object = present.clone();
                     object.copy_field(wanted, &["spec"]);

@@ -8,6 +8,8 @@ use parking_lot::Mutex;
 use registry_core::api::{Object, StatusError, time};
 use registry_core::backoff::jittered_period;
 use registry_core::registry::InstalledApi;
+use resource_views::Typed as _;
+use resource_views::flowcontrol::v1::{FlowSchema, FlowSchemaCondition};
 use serde_json::{Value, json};
 
 use crate::api::flowcontrol::flowschemas::FlowSchemas;
@@ -85,16 +87,16 @@ impl RecentWrites {
 }
 
 fn conditions(schema: &Object) -> Vec<Value> {
-    schema.get(&["status", "conditions"]).and_then(Value::as_array).cloned().unwrap_or_default()
+    FlowSchema(schema).status().conditions().values().to_vec()
 }
 
 fn is_dangling(condition: &Value) -> bool {
-    condition.get("type").is_some_and(|kind| kind == "Dangling")
+    FlowSchemaCondition::from_value(condition).r#type().text() == "Dangling"
 }
 
 /// Returns status, reason and message of the condition.
 fn wanted(schema: &Object, found: bool) -> (&'static str, &'static str, String) {
-    let level = schema.get_str(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
+    let level = FlowSchema(schema).spec().priority_level_configuration().name().text();
     let about = format!("This FlowSchema references the PriorityLevelConfiguration object named \"{level}\"");
     if found {
         ("False", "Found", format!("{about} and it exists"))

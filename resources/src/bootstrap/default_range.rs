@@ -8,10 +8,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
-use serde_json::{Value, json};
+use resource_views::networking::v1::ServiceCIDR;
+use serde_json::json;
 
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
 use crate::api::networking::servicecidrs::ServiceCIDRs;
+use crate::support::printers;
 use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kubernetes";
@@ -29,7 +31,7 @@ impl DefaultRange {
     /// Returns the present object with the range of the second family, if that is the only difference.
     fn with_second_family(&self, present: &Object) -> Option<Object> {
         let first = self.ranges.first().filter(|_| self.ranges.len() == 2)?;
-        if present.get(&["spec", "cidrs"]) != Some(&json!([first])) {
+        if !ServiceCIDR(present).spec().cidrs().texts().eq([first]) {
             return None;
         }
         let mut range = present.clone();
@@ -66,9 +68,9 @@ impl PostStartHook for DefaultRange {
         if present.deletion_timestamp().is_some() {
             return Ok(());
         }
-        if present.get(&["spec", "cidrs"]) != Some(&json!(self.ranges)) {
+        let found = ServiceCIDR(&present).spec().cidrs().value();
+        if found != Some(&json!(self.ranges)) {
             if !self.is_mismatch_reported.swap(true, Ordering::Relaxed) {
-                let found = present.get(&["spec", "cidrs"]);
                 tracing::warn!(?found, wanted = ?self.ranges, "the default ServiceCIDR does not match the flag");
             }
             return Ok(());
@@ -96,11 +98,6 @@ impl PostStartHook for DefaultRange {
 
 /// Whether no condition says whether a range is ready.
 fn lacks_readiness(range: &Object) -> bool {
-    let conditions = range.get(&["status", "conditions"]).and_then(Value::as_array);
-    let mut conditions = conditions.into_iter().flatten();
-    let is = |condition: &Value, field: &str, text: &str| {
-        condition.get(field).and_then(Value::as_str) == Some(text)
-    };
-    let ready = conditions.find(|condition| is(condition, "type", "Ready"));
-    ready.is_none_or(|condition| is(condition, "status", "Unknown"))
+    let ready = printers::condition(range, "Ready");
+    ready.is_none_or(|condition| condition.status().text() == "Unknown")
 }

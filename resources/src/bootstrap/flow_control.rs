@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use futures::future::try_join;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::flowcontrol::v1::FlowSchema;
 
 use super::{CONTROLLER_PERIOD, PostStartHook};
 use crate::api::flowcontrol::flowschemas::FlowSchemas;
@@ -60,7 +61,8 @@ impl PostStartHook for FlowControl {
 
 /// Returns the object with the server's spec, if the server manages it.
 fn mended(present: &Object, wanted: &Object) -> Option<Object> {
-    if present.get(&["spec"]) == wanted.get(&["spec"]) {
+    // The kinds of both have a spec.
+    if FlowSchema(present).spec().value() == FlowSchema(wanted).spec().value() {
         return None;
     }
     let annotation = present.annotations().find(|(name, _)| *name == AUTOUPDATE).map(|(_, value)| value);

@@ -5,6 +5,7 @@
 use registry_core::api::Object;
 use registry_core::features::Feature;
 use registry_core::resource::Resource;
+use resource_views::rbac::v1::ClusterRole;
 use serde_json::{Value, json};
 
 use super::withheld;
@@ -142,7 +143,7 @@ pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
     roles.extend(enabled(features).map(|role| named::<ClusterRoles>(role.name)));
     for rule in rules().into_iter().filter(|rule| features.contains(&rule.feature)) {
         let Some(role) = roles.iter_mut().find(|role| role.name() == rule.role) else { continue };
-        let mut all = role.get(&["rules"]).and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut all = ClusterRole(&role).rules().values().to_vec();
         all.push(rule.value());
         role.set(&["rules"], all.into());
     }

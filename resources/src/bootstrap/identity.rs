@@ -13,6 +13,7 @@ use registry_core::api::{ListOptions, Object, StatusError, time};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::Resource as _;
 use registry_core::rest::Lister as _;
+use resource_views::coordination::v1::Lease;
 use serde_json::json;
 
 use super::{PostStartHook, ServerFacts};
@@ -158,8 +159,9 @@ fn is_expired(lease: &Object, now: Timestamp) -> bool {
     if !lease.labels().any(|label| label == LABEL) {
         return false;
     }
-    let renewed = lease.get_str(&RENEW_TIME).and_then(|time| time.parse::<Timestamp>().ok());
-    let (Some(renewed), Some(seconds)) = (renewed, lease.get_i64(&["spec", "leaseDurationSeconds"])) else {
+    let spec = Lease(lease).spec();
+    let renewed = spec.renew_time().text().parse::<Timestamp>().ok();
+    let (Some(renewed), Some(seconds)) = (renewed, spec.lease_duration_seconds().integer()) else {
         return true;
     };
     now.duration_since(renewed) > SignedDuration::from_secs(seconds)

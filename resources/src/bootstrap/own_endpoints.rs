@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::core::v1 as views;
 use serde_json::{Value, json};
 
 use super::ServerFacts;
@@ -193,11 +194,12 @@ struct Subset {
 impl Subset {
     /// Returns the only subset of Endpoints; `None` if they have another form.
     fn from_endpoints(endpoints: &Object) -> Option<Self> {
-        let [subset] = endpoints.get(&SUBSETS)?.as_array()?.as_slice() else { return None };
-        let addresses = subset.get("addresses")?.as_array()?;
-        let addresses: Option<BTreeSet<IpAddr>> =
-            addresses.iter().map(|address| address.get("ip")?.as_str()?.parse().ok()).collect();
-        Some(Self { addresses: addresses?, ports: subset.get("ports")?.clone() })
+        let subsets = views::Endpoints(endpoints).subsets();
+        let subset = subsets.only_element()?;
+        let addresses = subset.addresses();
+        let parsed = addresses.elements().map(|address| address.ip().text().parse().ok());
+        let addresses = parsed.collect::<Option<BTreeSet<IpAddr>>>().filter(|_| addresses.exists());
+        Some(Self { addresses: addresses?, ports: subset.ports().value()?.clone() })
     }
 
     fn endpoints(&self) -> Object {

@@ -10,6 +10,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
+use resource_views::rbac::v1::{ClusterRole, RoleBinding};
 use serde_json::Value;
 
 use super::{PostStartHook, gated};
@@ -104,7 +105,7 @@ async fn ensure_bindings(system_writer: &SystemWriter, wanted: Vec<Object>) -> R
     for object in &wanted {
         let Some(entry) = present.get(object.namespace(), object.name()) else { continue };
         let stored = system_writer.read(entry)?;
-        if !is_protected(&stored) && stored.get(&["roleRef"]) != object.get(&["roleRef"]) {
+        if !is_protected(&stored) && role_of(&stored) != role_of(object) {
             system_writer.remove(object.namespace(), object.name()).await?;
             system_writer.create(object.clone()).await?;
         }
@@ -149,7 +150,7 @@ fn mended_role(present: &Object, wanted: &Object) -> Option<Object> {
     }
     let mut role = present.clone();
     add_metadata(&mut role, wanted);
-    if wanted.get(&["aggregationRule"]).is_some() {
+    if ClusterRole(wanted).aggregation_rule().exists() {
         add_elements(&mut role, wanted, &["aggregationRule", "clusterRoleSelectors"]);
     } else {
         let missing = missing_rules(rules(present), rules(wanted));
@@ -161,14 +162,18 @@ fn mended_role(present: &Object, wanted: &Object) -> Option<Object> {
     (role != *present).then_some(role)
 }
 
+fn role_of(binding: &Object) -> Option<&Value> {
+    RoleBinding(binding).role_ref().value()
+}
+
 fn rules(role: &Object) -> &[Value] {
-    role.get(&["rules"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    ClusterRole(role).rules().values()
 }
 
 /// Returns the binding with its missing subjects.
 fn mended_binding(present: &Object, wanted: &Object) -> Option<Object> {
     // A binding to another role was recreated before, or has just been created by another client.
-    if is_protected(present) || present.get(&["roleRef"]) != wanted.get(&["roleRef"]) {
+    if is_protected(present) || role_of(present) != role_of(wanted) {
         return None;
     }
     let mut binding = present.clone();

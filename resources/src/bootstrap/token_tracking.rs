@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::core::v1::ConfigMap;
 use serde_json::json;
 
 use super::{CONTROLLER_PERIOD, PostStartHook};
@@ -51,7 +52,7 @@ impl PostStartHook for TokenTracking {
         let wanted = Object::from_value(wanted).unwrap_or_default();
         self.config_maps
             .ensure_one(wanted, |present, _| {
-                let since = present.get_str(&SINCE).unwrap_or_default();
+                let since = ConfigMap(present).data().entry("since").text();
                 since.parse::<Date>().is_err().then(|| {
                     let mut object = present.clone();
                     object.set(&SINCE, today.as_str().into());

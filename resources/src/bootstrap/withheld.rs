@@ -5,6 +5,8 @@
 
 use registry_core::api::Object;
 use registry_core::features::Feature;
+use resource_views::rbac::v1::PolicyRule;
+use resource_views::{List, Text, Typed as _};
 use serde_json::Value;
 
 const CLAIM_CONTROLLER: &str = "system:controller:resource-claim-controller";
@@ -109,14 +111,11 @@ pub(super) fn withhold(role: &mut Object, features: &[Feature]) {
 
 impl WithheldRule {
     fn covers(&self, rule: &Value) -> bool {
-        let has = |field: &str, word: &str| {
-            rule.get(field)
-                .and_then(Value::as_array)
-                .is_some_and(|words| words.iter().any(|found| found == word))
-        };
-        has("apiGroups", self.group)
-            && (self.resource.is_empty() || has("resources", self.resource))
-            && has("verbs", self.verb)
+        let rule = PolicyRule::from_value(rule);
+        let has = |words: List<Text<'_, '_>>, word: &str| words.texts().any(|found| found == word);
+        has(rule.api_groups(), self.group)
+            && (self.resource.is_empty() || has(rule.resources(), self.resource))
+            && has(rule.verbs(), self.verb)
     }
 }
 

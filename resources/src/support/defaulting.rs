@@ -39,13 +39,6 @@ pub(crate) fn fill_at(object: &mut Object, path: &[&str], default: impl Into<Val
     }
 }
 
-/// Edits the object under a field, if there is one.
-pub(crate) fn with(fields: &mut Fields, name: &str, edit: impl FnOnce(&mut Fields)) {
-    if let Some(child) = fields.get_mut(name).and_then(Value::as_object_mut) {
-        edit(child);
-    }
-}
-
 /// Edits the object at a path, if there is one.
 pub(crate) fn with_at(object: &mut Object, path: &[&str], edit: impl FnOnce(&mut Fields)) {
     let found = path.iter().try_fold(&mut object.0, |fields, step| fields.get_mut(*step)?.as_object_mut());

@@ -4,8 +4,9 @@
 
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
-use resource_views::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use resource_views::{Typed as _, View};
+use resource_views::Typed as _;
+use resource_views::core::v1::{Container, PodSpec};
+use resource_views::meta::v1::{Condition, LabelSelector, LabelSelectorRequirement};
 use serde_json::Value;
 
 pub(crate) mod volume;
@@ -104,28 +105,39 @@ pub(crate) fn some_of(all: &[String], shown: usize) -> Value {
     }
 }
 
-/// The status of a condition in `status.conditions`.
-pub(crate) fn condition<'a>(object: &'a Object, wanted: &str) -> Option<&'a str> {
-    elements(object, &["status", "conditions"])
-        .find(|condition| condition.get("type").and_then(Value::as_str) == Some(wanted))?
-        .get("status")?
-        .as_str()
+/// Returns the conditions in `status.conditions`, with the fields that those of all kinds have.
+pub(crate) fn conditions(object: &Object) -> impl Iterator<Item = Condition<'_, '_>> {
+    elements(object, &["status", "conditions"]).map(Condition::from_value)
+}
+
+/// Whether the condition of a type is true.
+pub(crate) fn is_true(object: &Object, wanted: &str) -> bool {
+    condition(object, wanted).is_some_and(|condition| condition.status().text() == "True")
+}
+
+/// Returns the condition of a type.
+pub(crate) fn condition<'a>(object: &'a Object, wanted: &str) -> Option<Condition<'a, 'a>> {
+    conditions(object).find(|condition| condition.r#type().text() == wanted)
 }
 
 /// The names of a pod spec's containers.
 pub(crate) fn container_names(object: &Object, pod_spec: &[&str]) -> Value {
-    containers(object, pod_spec, "name")
+    containers(object, pod_spec, |container| container.name().text())
 }
 
 /// The images of a pod spec's containers.
 pub(crate) fn container_images(object: &Object, pod_spec: &[&str]) -> Value {
-    containers(object, pod_spec, "image")
+    containers(object, pod_spec, |container| container.image().text())
 }
 
-fn containers(object: &Object, pod_spec: &[&str], field: &str) -> Value {
-    let path = [pod_spec, &["containers"]].concat();
-    let texts = elements(object, &path).filter_map(|container| container.get(field)?.as_str());
-    texts.collect::<Vec<_>>().join(",").into()
+fn containers<'o>(
+    object: &'o Object,
+    pod_spec: &[&str],
+    text: impl Fn(&Container<'o, '_>) -> &'o str,
+) -> Value {
+    let Some(spec) = object.get(pod_spec).map(PodSpec::from_value) else { return "".into() };
+    let containers = spec.containers();
+    containers.elements().map(|container| text(&container)).collect::<Vec<_>>().join(",").into()
 }
 
 /// A map of labels as `a=b,c=d`; `<none>` when empty.
@@ -142,7 +154,7 @@ pub(crate) fn label_selector(object: &Object, path: &[&str]) -> Value {
 /// A `metav1.LabelSelector` as text.
 pub(crate) fn selector_text(selector: Option<&Value>) -> String {
     let Some(selector) = selector else { return String::new() };
-    let selector = LabelSelector::typed(View::root(selector));
+    let selector = LabelSelector::from_value(selector);
     let labels = selector.match_labels();
     let mut parts: Vec<String> = labels.texts().map(|(key, value)| format!("{key}={value}")).collect();
     parts.extend(selector.match_expressions().elements().map(|expression| expression_text(&expression)));

@@ -77,6 +77,11 @@ impl<'v: 'p, 'p, T: Typed<'v, 'p> + Deref<Target = View<'v, 'p>>> List<T> {
         (**self).all_elements().map(T::typed)
     }
 
+    /// Returns the elements as JSON; none if it is absent.
+    pub fn values(&self) -> &'v [Value] {
+        self.value().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// Returns the element of a list that has no other.
     pub fn only_element(&'p self) -> Option<T> {
         self.elements().next().filter(|_| self.count() == 1)

@@ -24,6 +24,15 @@ pub trait Typed<'v, 'p> {
     /// Returns the view of a field of this type.
     fn typed(view: View<'v, 'p>) -> Self;
 
+    /// Returns the view of a value that is no part of an object, whose path is empty.
+    fn from_value(value: &'v Value) -> Self
+    where
+        Self: Sized,
+        'v: 'p,
+    {
+        Self::typed(View::root(value))
+    }
+
     /// Returns this field under another name in errors.
     fn shown_as(self, name: &'p str) -> Self
     where
@@ -96,6 +105,11 @@ impl<'v, 'p> View<'v, 'p> {
     /// Returns this field under another name in errors.
     pub(crate) fn renamed(self, name: &'p str) -> Self {
         Self { step: PathStep::Name(name), ..self }
+    }
+
+    /// Returns this field without the path to it, which a view that is kept longer than those above it cannot have.
+    pub fn detached<'q>(&self) -> View<'v, 'q> {
+        View { value: self.value, parent: None, step: PathStep::Name("") }
     }
 
     /// Returns this field with another value.

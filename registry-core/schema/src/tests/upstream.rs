@@ -3,13 +3,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{Schema, TypeTable, conformed};
 use crate::openapi::{Descriptions, components};
-use registry_meta::budget::Budget;
 
 fn generated(file: &str) -> Vec<u8> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../resources/src/generated");
@@ -118,35 +116,4 @@ fn sorted(list: &[Value]) -> Vec<String> {
     let mut texts: Vec<String> = list.iter().map(Value::to_string).collect();
     texts.sort();
     texts
-}
-
-/// Prints the time of the hot path. Depends on the machine, so it asserts nothing.
-#[test]
-#[ignore = "a measurement, for release builds"]
-fn how_long_it_takes() {
-    let started = Instant::now();
-    let table = table();
-    println!("parsing the table: {:?}", started.elapsed());
-    let text = "x".repeat(1100);
-    let config_map = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "a", "namespace": "b", "labels": {"app": "x"}, "uid": "u", "creationTimestamp": "2026-01-02T03:04:05Z"},
-        "data": {"k": text, "l": "v"},
-    });
-    time("a ConfigMap of 1.4 KB", &table, &config_map);
-    let Some(directory) = upstream("how_long_it_takes") else { return };
-    time("a Pod with every field", &table, &read_json(directory.join("testdata/core.v1.Pod.json")));
-}
-
-fn time(what: &str, table: &Arc<TypeTable>, object: &Value) {
-    const ROUNDS: u32 = 2_000;
-    let schema = schema_of(table, object).unwrap();
-    let mut copies = vec![object.clone(); ROUNDS as usize];
-    let started = Instant::now();
-    for copy in &mut copies {
-        schema.conform(copy, &mut Vec::new()).unwrap();
-        schema.apply_defaults(copy, &Budget::unlimited()).unwrap();
-    }
-    let bytes = object.to_string().len();
-    println!("{what} ({bytes} bytes): conform and defaults take {:?}", started.elapsed() / ROUNDS);
 }

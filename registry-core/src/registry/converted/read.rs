@@ -10,7 +10,9 @@ use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
 use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
-use crate::storage::{Entry, ListPage, Rest, Revision, StoredObject, WatchError, WatchEvent, WatchStream};
+use crate::storage::{
+    Entry, ListPage, Rest, Revision, StoredObject, Unreadable, WatchError, WatchEvent, WatchStream,
+};
 
 use super::selection::Selection;
 use super::{Converted, VersionAdapter};
@@ -265,7 +267,8 @@ fn batch_len(entries: &[&mut StoredObject]) -> usize {
 }
 
 fn corrupt(entry: &StoredObject, error: &ConversionError) -> WatchError {
-    WatchError::Corrupt { key: entry.key.to_string(), reason: error.to_string() }
+    let reason = Unreadable::Conversion(Arc::new(error.clone()));
+    WatchError::Corrupt { key: entry.key.to_string(), reason }
 }
 
 fn decoded(entry: &StoredObject) -> Result<Object, ConversionError> {

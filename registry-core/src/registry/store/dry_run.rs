@@ -3,7 +3,7 @@
 //! Kubernetes concept: `registry.DryRunnableStorage`.
 
 use crate::api::{Object, Preconditions};
-use crate::storage::{StorageError, StoredObject};
+use crate::storage::{PreconditionField, StorageError, StoredObject};
 
 use super::Store;
 
@@ -33,19 +33,17 @@ impl Store {
         let object = current.as_ref().map(|entry| self.read(entry)).transpose()?;
         let (uid, revision) =
             object.as_ref().map_or(("", ""), |object| (object.uid(), object.resource_version()));
-        check(preconditions.uid.as_deref(), "UID", uid)?;
-        check(preconditions.resource_version.as_deref(), "ResourceVersion", revision)?;
+        check(preconditions.uid.as_deref(), PreconditionField::Uid, uid)?;
+        check(preconditions.resource_version.as_deref(), PreconditionField::ResourceVersion, revision)?;
         Ok(current)
     }
 }
 
-fn check(wanted: Option<&str>, what: &str, found: &str) -> Result<(), StorageError> {
+fn check(wanted: Option<&str>, field: PreconditionField, found: &str) -> Result<(), StorageError> {
     match wanted {
-        Some(wanted) if wanted != found => Err(StorageError::Precondition {
-            message: format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-            ),
-        }),
+        Some(wanted) if wanted != found => {
+            Err(StorageError::Precondition { field, wanted: wanted.to_owned(), found: found.to_owned() })
+        }
         _ => Ok(()),
     }
 }

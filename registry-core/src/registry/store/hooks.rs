@@ -96,6 +96,15 @@ pub struct PreparedWrite<'a> {
     pub is_status: bool,
 }
 
+/// The moment at which hooks check a write.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum CheckMoment {
+    /// With the rules of the kind.
+    WithRules,
+    /// After them, if all are met.
+    AfterRules,
+}
+
 /// Commits or releases the reservations of a `begin` hook.
 pub trait FinishHook: Send {
     /// Called exactly once: with `true` after the write was committed, with `false` if it was not, because it was
@@ -170,28 +179,20 @@ impl Store {
         Ok(pending)
     }
 
-    /// Returns the errors that the hooks have for a write.
+    /// Returns the errors that the hooks have for a write at a moment.
     pub(super) async fn check_by_hooks(
         &self,
         context: &RequestContext,
         write: PreparedWrite<'_>,
+        moment: CheckMoment,
     ) -> Result<ErrorList, StatusError> {
         let mut errors = ErrorList::default();
         for hooks in self.hooks.load_full().iter() {
-            errors.append(hooks.check(context, write).await?);
-        }
-        Ok(errors)
-    }
-
-    /// Returns the errors that the hooks have for a write that is valid by all other rules.
-    pub(super) async fn check_valid_by_hooks(
-        &self,
-        context: &RequestContext,
-        write: PreparedWrite<'_>,
-    ) -> Result<ErrorList, StatusError> {
-        let mut errors = ErrorList::default();
-        for hooks in self.hooks.load_full().iter() {
-            errors.append(hooks.check_valid(context, write).await?);
+            let found = match moment {
+                CheckMoment::WithRules => hooks.check(context, write),
+                CheckMoment::AfterRules => hooks.check_valid(context, write),
+            };
+            errors.append(found.await?);
         }
         Ok(errors)
     }

@@ -9,7 +9,7 @@ use crate::context::RequestContext;
 use crate::resource::{ResourceType, WrittenValue};
 use crate::schema::EmptyFields;
 
-use super::hooks::PreparedWrite;
+use super::hooks::{CheckMoment, PreparedWrite};
 use super::{Store, UpdateRules};
 
 /// An object that is about to be written.
@@ -134,7 +134,7 @@ impl Store {
         }
         let (old, is_status) = (write.old.as_deref(), write.is_status());
         let prepared = PreparedWrite { new: write.new, old, is_status };
-        errors.append(self.check_by_hooks(context, prepared).await?);
+        errors.append(self.check_by_hooks(context, prepared, CheckMoment::WithRules).await?);
         let sent = write.as_sent(empty_fields);
         let before = errors.0.len();
         loop {
@@ -147,7 +147,7 @@ impl Store {
         context.budget.check_complete()?;
         if errors.0.is_empty() {
             let prepared = PreparedWrite { new: write.new, old: write.old.as_deref(), is_status };
-            errors.append(self.check_valid_by_hooks(context, prepared).await?);
+            errors.append(self.check_by_hooks(context, prepared, CheckMoment::AfterRules).await?);
         }
         write.refuse(&errors)?;
         write.warn(sent.as_ref());

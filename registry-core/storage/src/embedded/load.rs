@@ -14,7 +14,7 @@ use super::state::{EMPTY_REVISION, Expiry};
 
 /// Returns the commit that turns an empty log into an empty store.
 pub(super) fn empty_store() -> Commit {
-    Commit { records: vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())], removals: Vec::new() }
+    Commit { records: vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())], ..Commit::default() }
 }
 
 /// The state rebuilt from the records read so far.

@@ -66,6 +66,13 @@ pub(super) trait Log: Send + Sync + 'static {
     fn close(&self);
 }
 
+/// A change of a key: its new value, or `None` for a deletion.
+#[derive(Debug)]
+pub(super) struct KeyChange {
+    pub(super) key: Arc<str>,
+    pub(super) value: Option<Bytes>,
+}
+
 /// The changes of one commit.
 #[derive(Debug, Default)]
 pub(super) struct Commit {
@@ -73,6 +80,8 @@ pub(super) struct Commit {
     pub(super) records: Vec<(Revision, Bytes)>,
     /// Revisions whose records are removed.
     pub(super) removals: Vec<Revision>,
+    /// The changes of keys that the records are about, in their order, for logs that keep values rather than records.
+    pub(super) changes: Vec<KeyChange>,
 }
 
 /// A failed access to the log.

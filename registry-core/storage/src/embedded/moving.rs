@@ -212,7 +212,7 @@ impl NewStore {
             directory: directory.to_owned(),
             revision,
             renumbering,
-            pending: Commit { records, removals: Vec::new() },
+            pending: Commit { records, ..Commit::default() },
             pending_bytes: 0,
             _lock: lock,
         })

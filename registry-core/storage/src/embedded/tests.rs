@@ -224,7 +224,7 @@ fn a_gap_in_the_history_is_refused() {
     let log = MemoryLog::default();
     let mut records = vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())];
     records.extend([2, 3, 6].map(|revision| (revision, put(revision).encode())));
-    log.commit(&Commit { records, removals: Vec::new() }).unwrap();
+    log.commit(&Commit { records, ..Commit::default() }).unwrap();
     let Err(LogError::Damaged(problem)) = Loaded::from_log(&log) else { panic!("a gap goes unnoticed") };
     assert!(problem.contains("the records of the revisions 4 to 5 are missing"), "{problem}");
 }

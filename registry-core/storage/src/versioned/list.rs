@@ -4,7 +4,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::Revision;
 use crate::entry::{Attributes, StoredObject};
-use crate::error::StorageError;
+use crate::error::{InvalidRequest, StorageError};
 use crate::interface::{ListPage, ListRequest};
 use crate::mvcc::{KeyValue, MvccError, RangeRequest, Ranged};
 use registry_meta::ResourceVersionMatch;
@@ -82,9 +82,7 @@ fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, Storage
     if let (Some(token), false) = (&request.continue_token, range.exact) {
         let position = continue_token::decode(token, &range.start)?;
         if asked.is_some() {
-            return Err(StorageError::InvalidRequest(
-                "specifying resource version is not allowed when using continue".to_owned(),
-            ));
+            return Err(StorageError::InvalidRequest(InvalidRequest::RevisionWithToken));
         }
         return Ok(position);
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::Revision;
 use crate::entry::{Attributes, CanonicalForm, Entry, InvalidValue, StoredObject};
-use crate::error::StorageError;
+use crate::error::{StorageError, Unreadable};
 use crate::interface::NewValue;
 use crate::mvcc::{Got, KeyValue};
 use crate::transform::Plain;
@@ -67,7 +67,7 @@ impl Seen {
         revision: Revision,
     ) -> Result<StoredObject, StorageError> {
         let line = metadata::replace_resource_version(object.line(), revision)
-            .map_err(|error| corrupt(&object.key, error))?;
+            .map_err(|error| corrupt(&object.key, Unreadable::Metadata(Arc::new(error))))?;
         Ok(Arc::new(object.at_revision(revision, line)))
     }
 }
@@ -94,13 +94,14 @@ impl VersionedStore {
     }
 
     async fn decrypted(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
-        self.transformer.from_storage(stored, key).await.map_err(|error| corrupt(key, error))
+        let plain = self.transformer.from_storage(stored, key).await;
+        plain.map_err(|error| corrupt(key, Unreadable::Encrypted(Arc::new(error))))
     }
 
     /// Returns the canonical form of a decrypted value. A write that would store another form than the value is not
     /// skipped, even if nothing else changes.
     async fn canonical(&self, key: &str, value: &Bytes) -> Result<Bytes, StorageError> {
-        let unreadable = |error: InvalidValue| corrupt(key, error);
+        let unreadable = |error: InvalidValue| corrupt(key, Unreadable::Invalid(Arc::new(error)));
         match self.attributes.canonical(value).map_err(unreadable)? {
             CanonicalForm::Same => Ok(value.clone()),
             CanonicalForm::Other(other) => Ok(other),
@@ -110,7 +111,8 @@ impl VersionedStore {
 
     /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
-        let written = self.attributes.at_rest(&plain).map_err(|reason| corrupt(key, reason))?;
+        let written = self.attributes.at_rest(&plain);
+        let written = written.map_err(|error| corrupt(key, Unreadable::Conversion(Arc::new(error))))?;
         let plain = written.unwrap_or(plain);
         let stored = self.transformer.to_storage(plain, key).await;
         stored.map_err(|error| StorageError::NotEncrypted { key: key.to_owned(), reason: error.to_string() })
@@ -128,7 +130,8 @@ impl VersionedStore {
             return entry(key, written.shown(), revision, written.attributes.clone());
         }
         let shown = self.canonical(&key, &stored.value).await?;
-        let attributes = self.attributes.attributes_of(&shown).map_err(|reason| corrupt(&key, reason))?;
+        let attributes = self.attributes.attributes_of(&shown);
+        let attributes = attributes.map_err(|error| corrupt(&key, Unreadable::Invalid(Arc::new(error))))?;
         entry(key, &shown, revision, attributes)
     }
 }
@@ -140,11 +143,12 @@ pub(super) fn entry(
     revision: Revision,
     attributes: Attributes,
 ) -> Result<StoredObject, StorageError> {
-    let (line, item_offset) = with_resource_version(value, revision).map_err(|error| corrupt(&key, error))?;
+    let (line, item_offset) = with_resource_version(value, revision)
+        .map_err(|error| corrupt(&key, Unreadable::Metadata(Arc::new(error))))?;
     Ok(Arc::new(Entry::new(key, revision, line, item_offset, attributes)))
 }
 
 /// Creates the error for an unreadable value.
-pub(super) fn corrupt(key: &str, reason: impl std::fmt::Display) -> StorageError {
-    StorageError::Corrupt { key: key.to_owned(), reason: reason.to_string() }
+pub(super) fn corrupt(key: &str, reason: Unreadable) -> StorageError {
+    StorageError::Corrupt { key: key.to_owned(), reason }
 }

@@ -1,9 +1,10 @@
 //! Read-modify-write: writes only if the object has not changed in between, otherwise retries.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::entry::StoredObject;
-use crate::error::StorageError;
+use crate::error::{PreconditionField, StorageError, Unreadable};
 use crate::interface::{NewValue, TryUpdate, UpdateAction, UpdateOutcome, Updated, ValidateDeletion};
 use crate::mvcc::Committed;
 use registry_meta::Preconditions;
@@ -180,29 +181,25 @@ fn check(
 ) -> Result<(), StorageError> {
     if let Some(wanted) = &preconditions.uid {
         let found = match object {
-            Some(object) => metadata::uid(object.json()).map_err(|error| corrupt(key, error))?,
+            Some(object) => metadata::uid(object.json())
+                .map_err(|error| corrupt(key, Unreadable::Metadata(Arc::new(error))))?,
             None => Cow::Borrowed(""),
         };
         if *wanted != found {
-            return Err(StorageError::Precondition {
-                message: format!(
-                    "Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-                ),
-            });
+            return Err(failed(PreconditionField::Uid, wanted, &found));
         }
     }
     if let Some(wanted) = &preconditions.resource_version {
         let found = object.map_or_else(String::new, |object| object.revision.to_string());
         if *wanted != found {
-            return Err(StorageError::Precondition {
-                message: format!(
-                    "Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in \
-                     object meta: {found}"
-                ),
-            });
+            return Err(failed(PreconditionField::ResourceVersion, wanted, &found));
         }
     }
     Ok(())
+}
+
+fn failed(field: PreconditionField, wanted: &str, found: &str) -> StorageError {
+    StorageError::Precondition { field, wanted: wanted.to_owned(), found: found.to_owned() }
 }
 
 fn not_found(key: &str) -> StorageError {

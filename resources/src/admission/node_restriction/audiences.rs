@@ -8,7 +8,9 @@ use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
-use resource_views::core::v1::Pod;
+use resource_views::authentication::v1::TokenRequest;
+use resource_views::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume};
+use resource_views::storage::v1::CSIDriver;
 use serde_json::Value;
 
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
@@ -79,12 +81,12 @@ impl Audiences {
         request: &Object,
         pod: &Object,
     ) -> Result<(), AudienceError> {
-        let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
-        let audience = match audiences.map(Vec::as_slice).unwrap_or_default() {
-            [] => "",
-            [audience] => audience.as_str().unwrap_or_default(),
-            _ => return Err(AudienceError::TooMany),
-        };
+        let spec = TokenRequest(request).spec();
+        let audiences = spec.audiences();
+        if audiences.len() > 1 {
+            return Err(AudienceError::TooMany);
+        }
+        let audience = audiences.texts().next().unwrap_or_default();
         if self.is_named(context, pod, audience).await? {
             return Ok(());
         }
@@ -111,11 +113,12 @@ impl Audiences {
         audience: &str,
     ) -> Result<bool, AudienceError> {
         let mut errors = Vec::new();
-        for volume in Pod(pod).spec().volumes().value().and_then(Value::as_array).into_iter().flatten() {
-            if projects(volume, audience) {
+        let spec = Pod(pod).spec();
+        for volume in spec.volumes().elements() {
+            if projects(&volume, audience) {
                 return Ok(true);
             }
-            match self.driver_has(&context.namespace, pod, volume, audience).await {
+            match self.driver_has(&context.namespace, pod, &volume, audience).await {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
                 Err(error) => errors.push(error),
@@ -131,41 +134,40 @@ impl Audiences {
         &self,
         namespace: &str,
         pod: &Object,
-        volume: &Value,
+        volume: &Volume<'_, '_>,
         audience: &str,
     ) -> Result<bool, LookupError> {
-        let text = |pointer: &str| volume.pointer(pointer).and_then(Value::as_str);
-        let driver = if volume.pointer("/ephemeral/volumeClaimTemplate").is_some() {
-            let claim = format!("{}-{}", pod.name(), text("/name").unwrap_or_default());
+        let claim = volume.persistent_volume_claim().claim_name().optional_text();
+        let driver = if volume.ephemeral().volume_claim_template().exists() {
+            let claim = format!("{}-{}", pod.name(), volume.name().text());
             self.driver_of_claim(namespace, &claim).await?
-        } else if let Some(claim) = text("/persistentVolumeClaim/claimName") {
+        } else if let Some(claim) = claim {
             self.driver_of_claim(namespace, claim).await?
         } else {
-            text("/csi/driver").or_else(|| replaced(volume)).map(str::to_owned)
+            let driver = volume.csi().driver().optional_text();
+            driver.or_else(|| replaced(volume.value()?)).map(str::to_owned)
         };
         let Some(driver) = driver.filter(|driver| !driver.is_empty()) else { return Ok(false) };
         let driver = found(self.drivers.as_ref(), "", &driver, "csidriver.storage.k8s.io").await?;
-        let requests = driver.get(&["spec", "tokenRequests"]).and_then(Value::as_array);
-        let own =
-            |request: &Value| request.get("audience").and_then(Value::as_str).unwrap_or_default() == audience;
-        Ok(requests.is_some_and(|requests| requests.iter().any(own)))
+        let spec = CSIDriver(&driver).spec();
+        Ok(spec.token_requests().elements().any(|request| request.audience().text() == audience))
     }
 
     async fn driver_of_claim(&self, namespace: &str, claim: &str) -> Result<Option<String>, LookupError> {
         let claim = found(self.claims.as_ref(), namespace, claim, "persistentvolumeclaim").await?;
-        let volume = claim.get_str(&["spec", "volumeName"]).unwrap_or_default();
+        let volume = PersistentVolumeClaim(&claim).spec().volume_name().text();
         let volume = found(self.volumes.as_ref(), "", volume, "persistentvolume").await?;
-        let driver = volume.get_str(&["spec", "csi", "driver"]);
-        Ok(driver.or_else(|| replaced(volume.get(&["spec"])?)).map(str::to_owned))
+        let spec = PersistentVolume(&volume).spec();
+        let driver = spec.csi().driver().optional_text();
+        Ok(driver.or_else(|| replaced(spec.value()?)).map(str::to_owned))
     }
 }
 
 /// Whether a projected volume has a token for this audience.
-fn projects(volume: &Value, audience: &str) -> bool {
-    let sources = volume.pointer("/projected/sources").and_then(Value::as_array);
-    let mut tokens = sources.into_iter().flatten().filter_map(|source| source.get("serviceAccountToken"));
-    tokens.any(|token| {
-        token.is_object() && token.get("audience").and_then(Value::as_str).unwrap_or_default() == audience
+fn projects(volume: &Volume<'_, '_>, audience: &str) -> bool {
+    volume.projected().sources().elements().any(|source| {
+        let token = source.service_account_token();
+        token.exists() && token.audience().text() == audience
     })
 }
 

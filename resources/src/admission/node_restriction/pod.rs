@@ -2,7 +2,9 @@
 
 use registry_core::admission::Operation;
 use registry_core::api::{Object, StatusError};
+use resource_views::Typed as _;
 use resource_views::core::v1::Pod;
+use resource_views::meta::v1::OwnerReference;
 use serde_json::Value;
 
 use super::super::references;
@@ -62,9 +64,8 @@ impl NodeRestriction {
     /// Checks that a pod belongs to the node, and to nothing else: it is deleted with it.
     async fn check_owner(&self, write: &Write<'_>, pod: &Object) -> Result<(), StatusError> {
         let node = write.node;
-        let owners = Pod(pod).metadata().owner_references().value().and_then(Value::as_array);
-        let owner = match owners.map(Vec::as_slice).unwrap_or_default() {
-            [owner] => owner,
+        let owner = match Pod(pod).metadata().owner_references().values() {
+            [owner] => OwnerReference::from_value(owner),
             [] => {
                 return Err(write.refused(format!(
                     "node {node:?} can only create pods with an owner reference set to itself"
@@ -76,18 +77,17 @@ impl NodeRestriction {
                 )));
             }
         };
-        let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
-        let flag = |field: &str| owner.get(field).and_then(Value::as_bool).unwrap_or_default();
-        let why = if (text("apiVersion"), text("kind"), text("name")) != ("v1", "Node", node) {
+        let named = (owner.api_version().text(), owner.kind().text(), owner.name().text());
+        let why = if named != ("v1", "Node", node) {
             format!("node {node:?} can only create pods with an owner reference set to itself")
-        } else if !flag("controller") {
+        } else if !owner.controller().is_true() {
             format!("node {node:?} can only create pods with a controller owner reference set to itself")
-        } else if flag("blockOwnerDeletion") {
+        } else if owner.block_owner_deletion().is_true() {
             format!("node {node:?} must not set blockOwnerDeletion on an owner reference")
         } else {
             let present = self.nodes.get("", node).await?;
             let present = present.ok_or_else(|| StatusError::not_found(NODE, node))?;
-            let uid = text("uid");
+            let uid = owner.uid().text();
             if uid == present.uid() {
                 return Ok(());
             }

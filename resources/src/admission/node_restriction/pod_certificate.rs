@@ -2,6 +2,7 @@
 
 use registry_core::admission::Operation;
 use registry_core::api::{Object, Reason, StatusError};
+use resource_views::certificates::v1beta1::PodCertificateRequest;
 use resource_views::core::v1::Pod;
 
 use super::pod::{is_mirror, node_of};
@@ -24,8 +25,8 @@ impl NodeRestriction {
                 return Err(write.refused(format!("unexpected operation {}", operation.as_str())));
             }
         };
-        let named = |field: &str| request.get_str(&["spec", field]).unwrap_or_default();
-        let node_name = named("nodeName");
+        let spec = PodCertificateRequest(request).spec();
+        let node_name = spec.node_name().text();
         if node_name != write.node {
             return Err(write.refused(format!(
                 "PodCertificateRequest.Spec.NodeName={node_name:?}, which is not the requesting node {:?}",
@@ -33,8 +34,8 @@ impl NodeRestriction {
             )));
         }
         let node = present(&self.nodes, "", "node", node_name).await?;
-        let pod_name = format!("{}/{}", write.context.namespace, named("podName"));
-        let node_uid = named("nodeUID");
+        let pod_name = format!("{}/{}", write.context.namespace, spec.pod_name().text());
+        let node_uid = spec.node_uid().text();
         if node.uid() != node_uid {
             return Err(retryable(format!(
                 "PodCertificateRequest for pod {pod_name:?} names node UID {node_uid:?}, inconsistent with the running node \
@@ -53,9 +54,9 @@ impl NodeRestriction {
         request: &Object,
         pod_name: &str,
     ) -> Result<(), StatusError> {
-        let named = |field: &str| request.get_str(&["spec", field]).unwrap_or_default();
-        let pod = present(&self.pods, &write.context.namespace, "pod", named("podName")).await?;
-        let pod_uid = named("podUID");
+        let spec = PodCertificateRequest(request).spec();
+        let pod = present(&self.pods, &write.context.namespace, "pod", spec.pod_name().text()).await?;
+        let pod_uid = spec.pod_uid().text();
         if pod.uid() != pod_uid {
             return Err(retryable(format!(
                 "PodCertificateRequest for pod {pod_name:?} contains pod UID ({pod_uid:?}) which differs from running pod \
@@ -72,7 +73,7 @@ impl NodeRestriction {
         if is_mirror(&pod) {
             return Err(write.refused(format!("pod {pod_name:?} is a mirror pod")));
         }
-        let account = named("serviceAccountName");
+        let account = spec.service_account_name().text();
         let own = Pod(&pod).spec().service_account_name().text();
         if account == own {
             return Ok(());
@@ -91,10 +92,10 @@ async fn check_account(
     request: &Object,
     pod_name: &str,
 ) -> Result<(), StatusError> {
-    let named = |field: &str| request.get_str(&["spec", field]).unwrap_or_default();
+    let spec = PodCertificateRequest(request).spec();
     let namespace = &write.context.namespace;
-    let account = present(accounts, namespace, "service account", named("serviceAccountName")).await?;
-    let uid = named("serviceAccountUID");
+    let account = present(accounts, namespace, "service account", spec.service_account_name().text()).await?;
+    let uid = spec.service_account_uid().text();
     if account.uid() == uid {
         return Ok(());
     }

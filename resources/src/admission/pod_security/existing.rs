@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use registry_core::api::Object;
 use resource_views::core::v1::Pod;
-use serde_json::Value;
 
 use super::pod_violations;
 use super::policy::Bar;
@@ -20,10 +19,10 @@ pub(super) const TIME: Duration = Duration::from_secs(1);
 pub(super) fn prioritized(pods: Vec<&Object>) -> Vec<&Object> {
     let mut known = HashSet::new();
     let mut is_first = |pod: &&Object| {
-        let owners = Pod(pod).metadata().owner_references().value().and_then(Value::as_array);
-        let is_controller = |owner: &&Value| owner.get("controller").and_then(Value::as_bool) == Some(true);
-        let controller = owners.into_iter().flatten().find(is_controller);
-        controller.is_none_or(|owner| known.insert(owner.get("uid").map(Value::to_string)))
+        let metadata = Pod(pod).metadata();
+        let owners = metadata.owner_references();
+        let controller = owners.elements().find(|owner| owner.controller().is_true());
+        controller.is_none_or(|owner| known.insert(owner.uid().text().to_owned()))
     };
     let (mut first, others): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| is_first(pod));
     first.extend(others);

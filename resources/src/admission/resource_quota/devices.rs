@@ -83,7 +83,12 @@ impl DeviceLookup {
         }
         // Of several, only the first.
         let order = |claim: &Object| {
-            let created = claim.get_str(&["metadata", "creationTimestamp"]).unwrap_or("9").to_owned();
+            let created = ResourceClaim(claim)
+                .metadata()
+                .creation_timestamp()
+                .optional_text()
+                .unwrap_or("9")
+                .to_owned();
             (created, claim.name().to_owned())
         };
         let claims = self.claims.all_in(namespace).await?;

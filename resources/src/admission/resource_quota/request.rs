@@ -7,6 +7,8 @@ use std::collections::BTreeSet;
 use registry_core::admission::{Attributes, Operation};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::schema::Quantity;
+use resource_views::Typed as _;
+use resource_views::core::v1::ScopedResourceSelectorRequirement;
 use serde_json::Value;
 
 use super::super::refusal::{failed, forbidden};
@@ -197,7 +199,7 @@ impl<'a> Request<'a> {
 }
 
 fn scope_name(requirement: &Value) -> Option<&str> {
-    requirement.get("scopeName").and_then(Value::as_str)
+    ScopedResourceSelectorRequirement::from_value(requirement).scope_name().optional_text()
 }
 
 /// Whether a write may change the usage of its namespace.

@@ -1,10 +1,11 @@
 //! Scopes of quotas.
 
 use registry_core::api::{GroupResource, Object};
+use resource_views::Typed as _;
 use resource_views::core::v1::{
-    PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm, ScopedResourceSelectorRequirement,
+    PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm, ResourceQuota,
+    ScopedResourceSelectorRequirement,
 };
-use resource_views::{Typed as _, View};
 use serde_json::{Value, json};
 
 use super::usage::{CLAIMS, PODS, has_deadline};
@@ -12,10 +13,9 @@ use crate::api::core::pods::quality_of_service;
 
 /// Returns the scopes of a quota and the expressions of its scope selector.
 pub(super) fn scopes(quota: &Object) -> Vec<Value> {
-    let named = quota.get(&["spec", "scopes"]).and_then(Value::as_array).into_iter().flatten();
-    let named = named.map(|scope| json!({"scopeName": scope, "operator": "Exists"}));
-    let selected = quota.get(&["spec", "scopeSelector", "matchExpressions"]).and_then(Value::as_array);
-    named.chain(selected.into_iter().flatten().cloned()).collect()
+    let spec = ResourceQuota(quota).spec();
+    let named = spec.scopes().texts().map(|scope| json!({"scopeName": scope, "operator": "Exists"}));
+    named.chain(spec.scope_selector().match_expressions().values().iter().cloned()).collect()
 }
 
 /// Whether an object is in all scopes.
@@ -99,5 +99,5 @@ fn looks_elsewhere(pod: &Object) -> bool {
 }
 
 fn typed(requirement: &Value) -> ScopedResourceSelectorRequirement<'_, '_> {
-    ScopedResourceSelectorRequirement::typed(View::root(requirement))
+    ScopedResourceSelectorRequirement::from_value(requirement)
 }

@@ -9,6 +9,7 @@ use registry_core::RequestContext;
 use registry_core::api::{GroupResource, ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
+use resource_views::core::v1::ResourceQuota;
 use serde_json::Value;
 
 use super::devices::{self, DeviceLookup, Devices};
@@ -44,7 +45,7 @@ impl QuotaUsage {
     /// # Errors
     /// Fails if objects cannot be read.
     pub async fn totals(&self, quota: &Object, stores: &[Arc<Store>]) -> Result<QuotaTotals, StatusError> {
-        let hard = totals::read(quota.get(&["spec", "hard"]));
+        let hard = totals::read(ResourceQuota(quota).spec().hard().value());
         let said = totals::read(quota.get(&USED));
         let mut used = said.clone();
         used.retain(|name, _| hard.contains_key(name));
@@ -54,7 +55,8 @@ impl QuotaUsage {
         let is_said = are_equal(&said, &used) && are_equal(&totals::read(quota.get(&HARD)), &hard);
         let has_status = quota.get(&HARD).is_some() && quota.get(&USED).is_some();
         // The texts stay as they were written.
-        let hard = quota.get(&["spec", "hard"]).and_then(Value::as_object).into_iter().flatten();
+        let hard =
+            ResourceQuota(quota).spec().hard().value().and_then(Value::as_object).into_iter().flatten();
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         Ok(QuotaTotals {
             hard: hard.map(|(name, value)| (name.clone(), text(value))).collect(),

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use registry_core::api::{GroupResource, Object, time};
 use registry_core::schema::Quantity;
-use resource_views::core::v1::{Pod, Service};
+use resource_views::core::v1::{PersistentVolumeClaim, Pod, Service};
 
 use super::super::default_class::class_of;
 use super::devices::{self, Devices};
@@ -240,8 +240,8 @@ fn claim_usage(claim: &Object) -> Amounts {
 
 /// Returns the storage that a claim requests, or what is allocated for it if that is more.
 fn storage_of(claim: &Object) -> Option<Quantity> {
-    let requested = claim.get(&["spec", "resources", "requests", "storage"]).and_then(totals::parse)?;
-    let allocated = claim.get(&["status", "allocatedResources", "storage"]).and_then(totals::parse);
+    let requested = PersistentVolumeClaim(claim).spec().resources().requests().entry("storage").quantity()?;
+    let allocated = PersistentVolumeClaim(claim).status().allocated_resources().entry("storage").quantity();
     Some(match allocated {
         Some(allocated) if allocated.compare(&requested).is_gt() => allocated,
         _ => requested,

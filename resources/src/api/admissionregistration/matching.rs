@@ -6,7 +6,8 @@ use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::context::Budget;
 use resource_views::admissionregistration::v1::{
-    MatchResources, MatchResourcesMut, MutatingAdmissionPolicyBindingSpec, MutatingWebhook, ParamKind,
+    MatchResources, MatchResourcesMut, MutatingAdmissionPolicyBindingSpec,
+    MutatingAdmissionPolicyBindingSpecMut, MutatingAdmissionPolicySpecMut, MutatingWebhook, ParamKind,
     ParamRef, RuleWithOperations, ValidatingWebhookMut, WebhookClientConfig,
 };
 use resource_views::alike::AnyAdmissionPolicySpec;
@@ -35,8 +36,18 @@ pub(super) fn default_webhook(mut webhook: ValidatingWebhookMut<'_>) {
     webhook.rules().elements().for_each(|mut rule| rule.scope().or_if_absent("*"));
 }
 
-/// Sets the defaults of a policy's match constraints.
-pub(super) fn default_constraints(mut constraints: MatchResourcesMut<'_>) {
+/// Sets the defaults of a policy. A validating one has the same fields.
+pub(super) fn default_policy(mut spec: MutatingAdmissionPolicySpecMut<'_>) {
+    spec.failure_policy().or_if_absent("Fail");
+    spec.match_constraints().edit(default_constraints);
+}
+
+/// Sets the defaults of a binding. A validating one has the same fields.
+pub(super) fn default_binding(mut spec: MutatingAdmissionPolicyBindingSpecMut<'_>) {
+    spec.match_resources().edit(default_constraints);
+}
+
+fn default_constraints(mut constraints: MatchResourcesMut<'_>) {
     constraints.match_policy().or_if_absent("Equivalent");
     constraints.namespace_selector().or_value(|| json!({}));
     constraints.object_selector().or_value(|| json!({}));

@@ -17,6 +17,11 @@ use registry_core::context::UserInfo;
 use registry_core::registry::{InstalledApi, PreparedWrite, Services, StoreHooks};
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
+use resource_views::admissionregistration::v1::{
+    MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingSpec, ParamRef,
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
+use resource_views::alike::AnyAdmissionPolicySpec;
 
 use super::mutatingadmissionpolicies::MutatingAdmissionPolicies;
 use super::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
@@ -39,6 +44,7 @@ pub trait ResourceResolver: Send + Sync + 'static {
 struct PolicyCheck {
     access: Arc<dyn AccessReviewer>,
     resolver: Arc<dyn ResourceResolver>,
+    is_mutating: bool,
 }
 
 /// Checks the writes of one kind of bindings.
@@ -74,15 +80,19 @@ pub fn protect_parameters(
             store.attach_hooks(&check);
         }
     };
-    let policy = || PolicyCheck { access: services.access.clone(), resolver: resolver.clone() };
+    let policy = |is_mutating: bool| PolicyCheck {
+        access: services.access.clone(),
+        resolver: resolver.clone(),
+        is_mutating,
+    };
     let binding = |policies: Lookup, is_mutating: bool| BindingCheck {
         access: services.access.clone(),
         resolver: resolver.clone(),
         policies,
         is_mutating,
     };
-    attach(ValidatingAdmissionPolicies::TYPE, Arc::new(policy()));
-    attach(MutatingAdmissionPolicies::TYPE, Arc::new(policy()));
+    attach(ValidatingAdmissionPolicies::TYPE, Arc::new(policy(false)));
+    attach(MutatingAdmissionPolicies::TYPE, Arc::new(policy(true)));
     if let Some(policies) = Lookup::for_resource::<ValidatingAdmissionPolicies>(installed) {
         attach(ValidatingAdmissionPolicyBindings::TYPE, Arc::new(binding(policies, false)));
     }
@@ -98,8 +108,9 @@ impl StoreHooks for PolicyCheck {
         context: &RequestContext,
         write: PreparedWrite<'_>,
     ) -> Result<ErrorList, StatusError> {
-        let Some(kind) = ParameterKind::read(write.new) else { return Ok(ErrorList::default()) };
-        let is_unchanged = write.old.and_then(ParameterKind::read).is_some_and(|old| old == kind);
+        let read = |policy| ParameterKind::read(policy, self.is_mutating);
+        let Some(kind) = read(write.new) else { return Ok(ErrorList::default()) };
+        let is_unchanged = write.old.and_then(read).is_some_and(|old| old == kind);
         if is_unchanged || context.user.may_do_everything() {
             return Ok(ErrorList::default());
         }
@@ -127,15 +138,15 @@ impl StoreHooks for BindingCheck {
         context: &RequestContext,
         write: PreparedWrite<'_>,
     ) -> Result<ErrorList, StatusError> {
-        let has_reference = write.new.get(&["spec", "paramRef"]).is_some();
-        let is_unchanged = write.old.is_some_and(|old| refers_alike(old, write.new));
-        if !has_reference || is_unchanged || context.user.may_do_everything() {
+        let spec = self.spec_of(write.new);
+        let reference = spec.param_ref();
+        let is_unchanged = write.old.is_some_and(|old| refer_alike(&self.spec_of(old), &spec));
+        if !reference.exists() || is_unchanged || context.user.may_do_everything() {
             return Ok(ErrorList::default());
         }
-        let text = |field| write.new.get_str(&["spec", "paramRef", field]).unwrap_or_default();
-        let (name, namespace) = (text("name"), text("namespace"));
+        let (name, namespace) = (reference.name().text(), reference.namespace().text());
         let verb = if name.is_empty() { "list" } else { "get" };
-        let (parameters, doubt) = self.parameters(write.new).await;
+        let (parameters, doubt) = self.parameters(spec.policy_name().text()).await;
         let wanted = parameters.access(verb, namespace, name);
         if self.access.decide(&context.user, &wanted).await.allowed {
             return Ok(ErrorList::default());
@@ -163,13 +174,22 @@ impl StoreHooks for BindingCheck {
 // === impl BindingCheck ===
 
 impl BindingCheck {
-    /// Returns the resource of the parameters by the binding's policy, and the reason if it is not known exactly.
-    async fn parameters(&self, binding: &Object) -> (ParameterResource, Option<String>) {
-        let name = binding.get_str(&["spec", "policyName"]).unwrap_or_default();
+    fn spec_of<'o>(&self, binding: &'o Object) -> MutatingAdmissionPolicyBindingSpec<'o, 'o> {
+        if self.is_mutating {
+            MutatingAdmissionPolicyBinding(binding).spec()
+        } else {
+            ValidatingAdmissionPolicyBinding(binding).spec().into()
+        }
+    }
+
+    /// Returns the resource of the parameters by a policy, and the reason if it is not known exactly.
+    async fn parameters(&self, name: &str) -> (ParameterResource, Option<String>) {
         let Ok(policy) = self.policies.newest("", name).await else {
             return (ParameterResource::all(), Some(format!("unable to get policy {name}")));
         };
-        let Some(kind) = ParameterKind::read(&policy) else { return (ParameterResource::all(), None) };
+        let Some(kind) = ParameterKind::read(&policy, self.is_mutating) else {
+            return (ParameterResource::all(), None);
+        };
         let Some((group, version)) = kind.parsed() else {
             return (ParameterResource::all(), Some(format!("unable to parse paramKind {}", kind.shown())));
         };
@@ -213,10 +233,14 @@ impl ParameterResource {
 
 impl<'o> ParameterKind<'o> {
     /// Returns the kind of a policy's parameters; `None` if it has none.
-    fn read(policy: &'o Object) -> Option<Self> {
-        policy.get(&["spec", "paramKind"])?;
-        let text = |field| policy.get_str(&["spec", "paramKind", field]).unwrap_or_default();
-        Some(Self { api_version: text("apiVersion"), kind: text("kind") })
+    fn read(policy: &'o Object, is_mutating: bool) -> Option<Self> {
+        let spec: AnyAdmissionPolicySpec<'_, '_> = if is_mutating {
+            MutatingAdmissionPolicy(policy).spec().into()
+        } else {
+            ValidatingAdmissionPolicy(policy).spec().into()
+        };
+        let kind = spec.param_kind();
+        kind.exists().then(|| Self { api_version: kind.api_version().text(), kind: kind.kind().text() })
     }
 
     /// Returns the group and the version; `None` if `apiVersion` has more parts.
@@ -235,13 +259,18 @@ impl<'o> ParameterKind<'o> {
 
 /// Whether two states of a binding refer to the same parameters of the same policy. References with a selector or a
 /// `parameterNotFoundAction` never do: Kubernetes compares the pointers to these.
-fn refers_alike(old: &Object, new: &Object) -> bool {
-    let has = |field| [old, new].iter().any(|object| object.get(&["spec", "paramRef", field]).is_some());
-    let is_same = |path: &[&str]| old.get(path) == new.get(path);
-    is_same(&["spec", "policyName"])
-        && is_same(&["spec", "paramRef"])
-        && !has("selector")
-        && !has("parameterNotFoundAction")
+fn refer_alike(
+    old: &MutatingAdmissionPolicyBindingSpec<'_, '_>,
+    new: &MutatingAdmissionPolicyBindingSpec<'_, '_>,
+) -> bool {
+    let (old_reference, new_reference) = (old.param_ref(), new.param_ref());
+    let has_pointer = |reference: &ParamRef<'_, '_>| {
+        reference.selector().exists() || reference.parameter_not_found_action().exists()
+    };
+    old.policy_name().text() == new.policy_name().text()
+        && old_reference.value() == new_reference.value()
+        && !has_pointer(&old_reference)
+        && !has_pointer(&new_reference)
 }
 
 fn forbidden(field: &str, detail: String) -> ErrorList {

@@ -1,14 +1,16 @@
 //! Table cells that mutating and validating policies and bindings share.
 
 use registry_core::api::Object;
+use resource_views::admissionregistration::v1::{MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding};
+use resource_views::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::Value;
-
-use crate::support::printers;
 
 /// Returns the kind of the parameters, as `apiVersion/kind`.
 pub(super) fn parameter_kind(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "paramKind", field]);
-    match (part("apiVersion"), part("kind")) {
+    // Validating policies have it at the same place.
+    let spec = MutatingAdmissionPolicy(object).spec();
+    let kind = spec.param_kind();
+    match (kind.api_version().optional_text(), kind.kind().optional_text()) {
         (Some(version), Some(kind)) => format!("{version}/{kind}").into(),
         _ => "<unset>".into(),
     }
@@ -16,24 +18,24 @@ pub(super) fn parameter_kind(object: &Object) -> Value {
 
 /// Returns the bound parameters, as `namespace/name` or the selector in the form of its Go struct.
 pub(super) fn parameters(object: &Object) -> Value {
-    let Some(reference) = object.get(&["spec", "paramRef"]) else { return "<unset>".into() };
-    let part = |field: &str| reference.get(field).and_then(Value::as_str);
-    match (part("namespace"), part("name")) {
+    // Validating bindings have it at the same place.
+    let spec = MutatingAdmissionPolicyBinding(object).spec();
+    let reference = spec.param_ref();
+    let selector = reference.selector();
+    match (reference.namespace().optional_text(), reference.name().optional_text()) {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
         (None, Some(name)) => format!("*/{name}").into(),
-        (_, None) => match reference.get("selector") {
-            Some(selector) => go_selector(selector).into(),
-            None => "<unset>".into(),
-        },
+        (_, None) if selector.exists() => go_selector(&selector).into(),
+        (_, None) => "<unset>".into(),
     }
 }
 
 /// Returns a selector in the form of Go's `LabelSelector.String`.
-fn go_selector(selector: &Value) -> String {
-    let labels = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
-    let labels: Vec<_> = labels.map(|(key, value)| format!("{key}: {},", printers::plain(value))).collect();
-    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
-    let expressions: Vec<_> = expressions.map(go_requirement).collect();
+fn go_selector(selector: &LabelSelector<'_, '_>) -> String {
+    let labels: Vec<_> =
+        selector.match_labels().texts().map(|(key, value)| format!("{key}: {value},")).collect();
+    let expressions = selector.match_expressions();
+    let expressions: Vec<_> = expressions.elements().map(|expression| go_requirement(&expression)).collect();
     format!(
         "&LabelSelector{{MatchLabels:map[string]string{{{}}},MatchExpressions:[]LabelSelectorRequirement{{{}}},}}",
         labels.concat(),
@@ -41,10 +43,8 @@ fn go_selector(selector: &Value) -> String {
     )
 }
 
-fn go_requirement(expression: &Value) -> String {
-    let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
-    let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
-    let values: Vec<_> = values.map(printers::plain).collect();
-    let (key, operator) = (text("key"), text("operator"));
+fn go_requirement(expression: &LabelSelectorRequirement<'_, '_>) -> String {
+    let values: Vec<_> = expression.values().texts().collect();
+    let (key, operator) = (expression.key().text(), expression.operator().text());
     format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{}],}},", values.join(" "))
 }

@@ -2,6 +2,7 @@
 
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
+use resource_views::admissionregistration::v1::ValidatingAdmissionPolicy;
 use serde_json::{Value, json};
 
 use crate::support::system_writer::SystemWriter;
@@ -21,7 +22,7 @@ impl PolicyStatus {
 
     /// Returns whether the types of a policy's expressions are still to be checked, in its present generation.
     pub fn is_outdated(policy: &Object) -> bool {
-        policy.generation() > policy.get_i64(&["status", "observedGeneration"]).unwrap_or(0)
+        policy.generation() > ValidatingAdmissionPolicy(policy).status().observed_generation().number()
     }
 
     /// Writes the warnings about the expressions of a policy, unless they are about an older generation of it, or someone

@@ -7,6 +7,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::apiregistration::v1::APIService;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -39,8 +40,9 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the service that implements the API, or `Local`.
 fn service(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "service", field]);
-    match (part("namespace"), part("name")) {
+    let spec = APIService(object).spec();
+    let service = spec.service();
+    match (service.namespace().optional_text(), service.name().optional_text()) {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
         _ => "Local".into(),
     }
@@ -48,14 +50,9 @@ fn service(object: &Object) -> Value {
 
 /// Returns whether the service is available, and the reason if not.
 fn available(object: &Object) -> Value {
-    let mut conditions = printers::elements(object, &["status", "conditions"]);
-    let found =
-        conditions.find(|condition| condition.get("type").and_then(Value::as_str) == Some("Available"));
-    let Some(condition) = found else { return "Unknown".into() };
-    let part = |field: &str| condition.get(field).and_then(Value::as_str).unwrap_or_default();
-    if part("status") == "True" {
-        "True".into()
-    } else {
-        format!("{} ({})", part("status"), part("reason")).into()
+    let Some(condition) = printers::condition(object, "Available") else { return "Unknown".into() };
+    match condition.status().text() {
+        "True" => "True".into(),
+        status => format!("{status} ({})", condition.reason().text()).into(),
     }
 }

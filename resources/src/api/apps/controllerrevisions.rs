@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::apps::v1::ControllerRevision;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -31,13 +32,14 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the controlling owner, as `kind.group/name`.
 fn controller(object: &Object) -> Value {
-    let owners = printers::elements(object, &["metadata", "ownerReferences"]);
-    let mut controllers = owners.filter(|owner| owner.get("controller") == Some(&Value::Bool(true)));
-    let Some(owner) = controllers.next() else { return "<none>".into() };
-    let part = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
-    let kind = part("kind").to_lowercase();
-    match part("apiVersion").split_once('/') {
-        Some((group, _)) => format!("{kind}.{group}/{}", part("name")).into(),
-        None => format!("{kind}/{}", part("name")).into(),
+    let metadata = ControllerRevision(object).metadata();
+    let owners = metadata.owner_references();
+    let Some(owner) = owners.elements().find(|owner| owner.controller().is_true()) else {
+        return "<none>".into();
+    };
+    let kind = owner.kind().text().to_lowercase();
+    match owner.api_version().text().split_once('/') {
+        Some((group, _)) => format!("{kind}.{group}/{}", owner.name().text()).into(),
+        None => format!("{kind}/{}", owner.name().text()).into(),
     }
 }

@@ -4,11 +4,13 @@ use registry_core::RequestContext;
 use registry_core::api::FieldError;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
+use registry_core::features::Feature;
+use registry_core::resource::GatedField;
 use resource_views::core::v1::PodTemplateSpec;
 use resource_views::meta::v1::LabelSelector as Selector;
 use resource_views::{IntOrString, Integer};
 
-use crate::api::core::pod_spec::validation;
+use crate::api::core::pod_spec::{gated, validation};
 use crate::support::field::ShownAsGo as _;
 use crate::support::label_selector;
 
@@ -59,6 +61,13 @@ impl Workload {
     };
 }
 
+/// Returns the fields of deployments and replica sets that exist only while a feature is enabled.
+pub(crate) fn gated_fields() -> Vec<GatedField> {
+    let terminating =
+        GatedField::new(Feature::DeploymentReplicaSetTerminatingReplicas, "status.terminatingReplicas");
+    gated::spec("spec.template.spec").into_iter().chain([terminating]).collect()
+}
+
 /// The internal type of selectors.
 pub(crate) const SELECTOR: &str = "*<metav1.LabelSelector>";
 
@@ -101,7 +110,7 @@ impl Workload {
         }
         let metadata = template.metadata();
         let labels = metadata.labels();
-        let label = |key: &str| labels.value()?.get(key)?.as_str();
+        let label = |key: &str| labels.entry(key).optional_text();
         if !readable.and_then(Result::ok).is_some_and(|selector| selector.matches(label)) {
             errors.push(labels.invalid("`selector` does not match template `labels`"));
         }

@@ -10,6 +10,7 @@ use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 use registry_core::rest::access::{AccessReviewer, InvalidToken};
 use registry_derive::Resource;
+use resource_views::authentication::v1::TokenReview;
 use serde_json::{Value, json};
 
 use crate::support::review::{Review, ReviewStorage, user_info};
@@ -41,13 +42,13 @@ impl Review for TokenOwner {
         _context: &RequestContext,
         question: &Object,
     ) -> Result<Value, StatusError> {
-        let token = question.get_str(&["spec", "token"]).unwrap_or_default();
+        let token = TokenReview(question).spec().token().text();
         if token.is_empty() {
             return Err(StatusError::bad_request("token is required for TokenReview in authentication"));
         }
-        let wanted = question.get(&["spec", "audiences"]).and_then(Value::as_array);
-        let wanted = wanted.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
-        Ok(match access.user_of_token(token, &wanted.collect::<Vec<_>>()).await {
+        let wanted: Vec<String> =
+            TokenReview(question).spec().audiences().texts().map(str::to_owned).collect();
+        Ok(match access.user_of_token(token, &wanted).await {
             Ok(known) => {
                 let mut answer = json!({ "authenticated": true, "user": user_info(&known.user) });
                 if let (Some(fields), false) = (answer.as_object_mut(), known.audiences.is_empty()) {

@@ -11,6 +11,7 @@ use registry_core::rest::Capabilities;
 use registry_core::rest::access::AccessReviewer;
 use registry_core::schema::Schema;
 use registry_derive::Resource;
+use resource_views::authorization::v1::SelfSubjectRulesReview;
 use serde_json::{Value, json};
 
 use crate::support::review::{Review, ReviewStorage, blank};
@@ -42,7 +43,7 @@ impl Review for SelfSubjectRules {
         context: &RequestContext,
         question: &Object,
     ) -> Result<Value, StatusError> {
-        let namespace = question.get_str(&["spec", "namespace"]).unwrap_or_default();
+        let namespace = SelfSubjectRulesReview(question).spec().namespace().text();
         if namespace.is_empty() {
             return Err(StatusError::bad_request("no namespace on request"));
         }

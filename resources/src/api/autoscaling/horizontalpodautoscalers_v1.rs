@@ -8,6 +8,7 @@ use registry_core::api::Object;
 use registry_core::resource::conversion::{ConversionError, Spoke};
 use registry_core::resource::{Column, ObjectStrategy};
 use registry_derive::Resource;
+use resource_views::autoscaling::v1::HorizontalPodAutoscaler;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -114,7 +115,8 @@ fn list(value: Option<Value>) -> Vec<Value> {
 
 /// Returns the value of an annotation; an invalid one is ignored, as in Kubernetes.
 fn annotation<T: DeserializeOwned>(object: &Object, name: &str) -> Option<T> {
-    serde_json::from_str(object.get_str(&["metadata", "annotations", name])?).ok()
+    let metadata = HorizontalPodAutoscaler(object).metadata();
+    serde_json::from_str(metadata.annotations().entry(name).optional_text()?).ok()
 }
 
 fn annotate<T: Serialize>(object: &mut Object, name: &str, value: &T) -> Result<(), ConversionError> {

@@ -6,6 +6,10 @@ mod validation;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::Text;
+use resource_views::autoscaling::v2::{
+    HorizontalPodAutoscaler, MetricSpec, MetricStatus, MetricTarget, MetricValueStatus,
+};
 use serde_json::Value;
 
 use crate::support::printers;
@@ -53,18 +57,22 @@ const REPLICAS: &str = "currentReplicas is current number of replicas of pods ma
 
 /// Returns the scaled object, as `Kind/name`.
 fn reference(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "scaleTargetRef", field]).unwrap_or_default();
-    format!("{}/{}", part("kind"), part("name")).into()
+    // Both versions have it at the same place.
+    let spec = HorizontalPodAutoscaler(object).spec();
+    let target = spec.scale_target_ref();
+    format!("{}/{}", target.kind().text(), target.name().text()).into()
 }
 
 /// Returns current and target values of the metrics: `cpu: 20%/50%`; the first two, and the number of further ones.
 pub(super) fn targets(object: &Object) -> Value {
     const SHOWN: usize = 2;
-    let current: Vec<&Value> = printers::elements(object, &["status", "currentMetrics"]).collect();
-    let shown: Vec<String> = printers::elements(object, &["spec", "metrics"])
-        .enumerate()
-        .map(|(index, metric)| target(metric, current.get(index).copied()))
-        .collect();
+    let status = HorizontalPodAutoscaler(object).status();
+    let spec = HorizontalPodAutoscaler(object).spec();
+    let measured = status.current_metrics();
+    let measured: Vec<MetricStatus<'_, '_>> = measured.elements().collect();
+    let metrics = spec.metrics();
+    let targets = metrics.elements().enumerate().map(|(index, metric)| target(&metric, measured.get(index)));
+    let shown: Vec<String> = targets.collect();
     match shown.get(..SHOWN) {
         _ if shown.is_empty() => "<none>".into(),
         Some(first) if shown.len() > SHOWN => {
@@ -75,37 +83,48 @@ pub(super) fn targets(object: &Object) -> Value {
 }
 
 /// Returns a metric's current and target value.
-fn target(metric: &Value, current: Option<&Value>) -> String {
-    let kind = metric.get("type").and_then(Value::as_str).unwrap_or_default();
-    let source = match kind {
-        "External" => "external",
-        "Pods" => "pods",
-        "Object" => "object",
-        "Resource" => "resource",
-        "ContainerResource" => "containerResource",
-        _ => return "<unknown type>".to_owned(),
-    };
-    let wanted = metric.pointer(&format!("/{source}/target"));
-    let present = current.and_then(|current| current.pointer(&format!("/{source}/current")));
-    let of = |values: Option<&Value>, field: &str| {
-        values.and_then(|values| values.get(field)).map(printers::plain)
-    };
-    let average_utilization = of(wanted, "averageUtilization");
-    let text = if let Some(wanted) = average_utilization {
-        let present =
-            of(present, "averageUtilization").map_or_else(|| "<unknown>".to_owned(), |value| value + "%");
+fn target(metric: &MetricSpec<'_, '_>, measured: Option<&MetricStatus<'_, '_>>) -> String {
+    // What was measured is of the same type, or of none.
+    macro_rules! source {
+        ($source:ident, $average:literal) => {{
+            let measured = measured.map(|measured| measured.$source());
+            let current = measured.as_ref().map(|measured| measured.current());
+            values(&metric.$source().target(), current.as_ref(), $average)
+        }};
+    }
+    match metric.r#type().text() {
+        "External" => source!(external, " (avg)"),
+        "Pods" => source!(pods, ""),
+        "Object" => source!(object, " (avg)"),
+        "Resource" => named(&metric.resource().name(), source!(resource, "")),
+        "ContainerResource" => named(&metric.container_resource().name(), source!(container_resource, "")),
+        _ => "<unknown type>".to_owned(),
+    }
+}
+
+/// Returns the values of a metric of a resource, after the name of the resource.
+fn named(resource: &Text<'_, '_>, values: String) -> String {
+    resource.optional_text().map_or_else(|| values.clone(), |resource| format!("{resource}: {values}"))
+}
+
+/// Returns a current and a target value. Averages are marked with a word.
+fn values(
+    target: &MetricTarget<'_, '_>,
+    current: Option<&MetricValueStatus<'_, '_>>,
+    average: &str,
+) -> String {
+    let unknown = || "<unknown>".to_owned();
+    if let Some(wanted) = target.average_utilization().integer() {
+        let present = current.and_then(|current| current.average_utilization().integer());
+        let present = present.map_or_else(unknown, |present| format!("{present}%"));
         format!("{present}/{wanted}%")
-    } else if let Some(wanted) = of(wanted, "averageValue") {
-        let average =
-            if kind == "Resource" || kind == "ContainerResource" || kind == "Pods" { "" } else { " (avg)" };
-        let present = of(present, "averageValue").unwrap_or_else(|| "<unknown>".to_owned());
-        format!("{present}/{wanted}{average}")
+    } else if let Some(wanted) = target.average_value().value().map(printers::plain) {
+        let present = current.and_then(|current| current.average_value().value());
+        format!("{}/{wanted}{average}", present.map_or_else(unknown, printers::plain))
     } else {
-        let present = of(present, "value").unwrap_or_else(|| "<unknown>".to_owned());
-        format!("{present}/{}", of(wanted, "value").unwrap_or_else(|| "<auto>".to_owned()))
-    };
-    match metric.pointer(&format!("/{source}/name")).and_then(Value::as_str) {
-        Some(resource) if source.ends_with("esource") => format!("{resource}: {text}"),
-        _ => text,
+        let wanted = target.value().value().map(printers::plain);
+        let present = current.and_then(|current| current.value().value());
+        let wanted = wanted.unwrap_or_else(|| "<auto>".to_owned());
+        format!("{}/{wanted}", present.map_or_else(unknown, printers::plain))
     }
 }

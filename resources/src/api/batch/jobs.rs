@@ -42,7 +42,7 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the state of the job, from its conditions.
 fn status(object: &Object) -> Value {
-    let is = |condition| printers::condition(object, condition) == Some("True");
+    let is = |condition| printers::is_true(object, condition);
     let word = if is("Complete") {
         "Complete"
     } else if is("Failed") {
@@ -75,8 +75,9 @@ fn completions(object: &Object) -> Value {
 
 /// Returns the time that the job has been running, or ran.
 fn duration(object: &Object) -> CellValue {
-    let moment = |field| time::parse(object.get_str(&["status", field])?);
-    match (moment("startTime"), moment("completionTime")) {
+    let status = Job(object).status();
+    let (start, end) = (status.start_time().optional_text(), status.completion_time().optional_text());
+    match (start.and_then(time::parse), end.and_then(time::parse)) {
         (None, _) => "".into(),
         (Some(start), Some(end)) => printers::duration_text(end.as_second() - start.as_second()).into(),
         (Some(start), None) => CellValue::age(start),

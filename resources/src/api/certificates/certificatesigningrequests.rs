@@ -57,10 +57,7 @@ fn requested_duration(object: &Object) -> Value {
 
 /// Returns the state of the request: `Approved,Issued`, `Denied`, `Pending`.
 fn conditions(object: &Object) -> Value {
-    let has = |wanted: &str| {
-        printers::elements(object, &["status", "conditions"])
-            .any(|condition| condition.get("type").and_then(Value::as_str) == Some(wanted))
-    };
+    let has = |wanted: &str| printers::condition(object, wanted).is_some();
     let mut words = Vec::new();
     if has("Denied") {
         words.push("Denied");
@@ -72,7 +69,7 @@ fn conditions(object: &Object) -> Value {
     if has("Failed") {
         words.push("Failed");
     }
-    if object.get_str(&["status", "certificate"]).is_some_and(|certificate| !certificate.is_empty()) {
+    if !CertificateSigningRequest(object).status().certificate().text().is_empty() {
         words.push("Issued");
     }
     words.join(",").into()

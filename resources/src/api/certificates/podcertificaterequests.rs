@@ -55,7 +55,6 @@ const FINAL: [&str; 3] = ["Issued", "Denied", "Failed"];
 
 /// Returns the condition that ended the request.
 fn state(object: &Object) -> Value {
-    let conditions = printers::elements(object, &["status", "conditions"]);
-    let states = conditions.filter_map(|condition| condition.get("type")?.as_str());
+    let states = printers::conditions(object).map(|condition| condition.r#type().text());
     states.filter(|state| FINAL.contains(state)).last().unwrap_or("Pending").into()
 }

@@ -16,6 +16,7 @@ use registry_core::rest::{Answer, Capabilities, Getter, Lister, Storage};
 use registry_core::schema::{FieldOrder, Schema};
 use registry_core::storage::{Attributes, Entry, ListPage, StoredObject};
 use registry_derive::Resource;
+use resource_views::core::v1::{ComponentCondition, ComponentStatus};
 use serde_json::{Value, json};
 
 /// The resource in error messages.
@@ -39,21 +40,20 @@ pub struct ComponentStatuses;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Status", |object| match healthy(object, "status").as_str() {
-        Some("True") => "Healthy".into(),
-        Some("False") => "Unhealthy".into(),
+    Column::text("Status", |object| match healthy(object, |condition| condition.status().text()) {
+        "True" => "Healthy".into(),
+        "False" => "Unhealthy".into(),
         _ => "Unknown".into(),
     }),
-    Column::text("Message", |object| healthy(object, "message")),
-    Column::text("Error", |object| healthy(object, "error")),
+    Column::text("Message", |object| healthy(object, |condition| condition.message().text()).into()),
+    Column::text("Error", |object| healthy(object, |condition| condition.error().text()).into()),
 ];
 
 /// Returns a field of the condition `Healthy`.
-fn healthy(object: &Object, field: &str) -> Value {
-    let conditions = object.0.get("conditions").and_then(Value::as_array).into_iter().flatten();
-    let mut healthy =
-        conditions.filter(|condition| condition.get("type").and_then(Value::as_str) == Some("Healthy"));
-    healthy.next().and_then(|condition| condition.get(field)).cloned().unwrap_or_else(|| "".into())
+fn healthy<'o>(object: &'o Object, field: impl Fn(&ComponentCondition<'o, '_>) -> &'o str) -> &'o str {
+    let conditions = ComponentStatus(object).conditions();
+    let healthy = conditions.elements().find(|condition| condition.r#type().text() == "Healthy");
+    healthy.map_or("", |condition| field(&condition))
 }
 
 struct Deprecated;

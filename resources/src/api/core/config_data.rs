@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::api::validation::object_meta::validate_object_meta;
 use registry_core::api::{FieldError, FieldPath, Object};
+use resource_views::core::v1::ConfigMap;
 use resource_views::{Map, Typed, View};
-use serde_json::Value;
 
 /// Maximum size of the data of an object, in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
@@ -51,9 +51,9 @@ pub(crate) fn decoded_length(base64: &str) -> usize {
     base64.trim_end_matches('=').len() * 3 / 4
 }
 
-/// Checks that an immutable object stays immutable, with the same data.
+/// Checks that an immutable ConfigMap or Secret stays immutable, with the same data: both have the field.
 pub(crate) fn check_immutable(new: &Object, old: &Object, data: &[&str], errors: &mut ErrorList) {
-    let is_immutable = |object: &Object| object.0.get("immutable") == Some(&Value::Bool(true));
+    let is_immutable = |object: &Object| ConfigMap(object).immutable().is_true();
     if !is_immutable(old) {
         return;
     }

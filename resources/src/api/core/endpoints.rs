@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1 as views;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -30,16 +31,14 @@ static COLUMNS: &[Column] =
 fn addresses(object: &Object) -> Value {
     const SHOWN: usize = 3;
     let mut all = Vec::new();
-    for subset in printers::elements(object, &["subsets"]) {
-        let list =
-            |field: &str| subset.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let ips: Vec<_> =
-            list("addresses").iter().filter_map(|address| address.get("ip")?.as_str()).collect();
-        if list("ports").is_empty() {
+    for subset in views::Endpoints(object).subsets().elements() {
+        let addresses = subset.addresses();
+        let ips: Vec<&str> = addresses.elements().map(|address| address.ip().text()).collect();
+        if subset.ports().is_empty() {
             all.extend(ips.iter().map(|ip| (*ip).to_owned()));
         }
-        for port in list("ports") {
-            let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
+        for port in subset.ports().elements() {
+            let number = port.port().number();
             all.extend(ips.iter().map(|ip| {
                 if ip.contains(':') { format!("[{ip}]:{number}") } else { format!("{ip}:{number}") }
             }));

@@ -5,7 +5,6 @@
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::rest::connect::{Destination, Exchange, Peer, Scheme};
 use resource_views::core::v1::Node;
-use serde_json::Value;
 
 /// The kubelet's port if the node does not specify one.
 const DEFAULT_PORT: u16 = 10250;
@@ -52,19 +51,16 @@ impl Kubelet {
 }
 
 fn host(node: &Object, address_types: &[String]) -> Result<String, StatusError> {
-    let empty = Vec::new();
-    let addresses = Node(node).status().addresses().value().and_then(Value::as_array).unwrap_or(&empty);
-    let text = |address: &Value, field: &str| {
-        address.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let status = Node(node).status();
+    let addresses = status.addresses();
     let found = address_types.iter().find_map(|wanted| {
-        let mut fitting = addresses.iter().filter(|address| text(address, "type") == *wanted);
-        fitting.next().map(|address| text(address, "address"))
+        let fitting = addresses.elements().find(|address| address.r#type().text() == wanted);
+        fitting.map(|address| address.address().text().to_owned())
     });
     found.filter(|host| !host.is_empty()).ok_or_else(|| {
         let known: Vec<String> = addresses
-            .iter()
-            .map(|address| format!("{{{} {}}}", text(address, "type"), text(address, "address")))
+            .elements()
+            .map(|address| format!("{{{} {}}}", address.r#type().text(), address.address().text()))
             .collect();
         let known = known.join(" ");
         StatusError::new(Reason::Unknown, format!("no preferred addresses found; known addresses: [{known}]"))

@@ -62,7 +62,7 @@ static COLUMNS: &[Column] = &[
 /// Returns whether the node is ready, and whether pods may be scheduled to it.
 fn status(object: &Object) -> Value {
     let ready = printers::condition(object, "Ready");
-    let mut words = vec![match ready {
+    let mut words = vec![match ready.map(|ready| ready.status().text()) {
         Some("True") => "Ready",
         Some(_) => "NotReady",
         None => "Unknown",
@@ -90,8 +90,8 @@ fn roles(object: &Object) -> Value {
 
 /// Returns the node's first address of a type.
 fn address(object: &Object, wanted: &str) -> Value {
-    let mut addresses = printers::elements(object, &["status", "addresses"]);
-    let found = addresses.find(|address| address.get("type").and_then(Value::as_str) == Some(wanted));
-    let text = found.and_then(|address| address.get("address")).and_then(Value::as_str).unwrap_or_default();
-    printers::or_none(text.to_owned())
+    let status = Node(object).status();
+    let addresses = status.addresses();
+    let found = addresses.elements().find(|address| address.r#type().text() == wanted);
+    printers::or_none(found.map_or("", |address| address.address().text()).to_owned())
 }

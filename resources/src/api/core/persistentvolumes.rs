@@ -7,6 +7,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::PersistentVolume;
 use serde_json::Value;
 
 use crate::support::printers::{self, volume};
@@ -54,8 +55,9 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the claim that it is bound to, as `namespace/name`.
 fn claim(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "claimRef", field]);
-    match (part("namespace"), part("name")) {
+    let spec = PersistentVolume(object).spec();
+    let claim = spec.claim_ref();
+    match (claim.namespace().optional_text(), claim.name().optional_text()) {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}").into(),
         _ => "".into(),
     }

@@ -42,12 +42,16 @@ fn is_limit(resource: &str) -> bool {
 }
 
 fn shares(object: &Object, wanted: impl Fn(&str) -> bool) -> Value {
-    let hard = ResourceQuota(object).status().hard().value().and_then(Value::as_object).into_iter().flatten();
+    let status = ResourceQuota(object).status();
+    let used = status.used();
+    let hard = status.hard();
     let shown: Vec<String> = hard
+        .entries()
         .filter(|(resource, _)| wanted(resource))
         .map(|(resource, allowed)| {
-            let used = object.get_str(&["status", "used", resource]).unwrap_or("0");
-            format!("{resource}: {used}/{}", allowed.as_str().unwrap_or_default())
+            let used = used.entry(resource);
+            let used = if used.exists() { used.text() } else { "0" };
+            format!("{resource}: {used}/{}", allowed.text())
         })
         .collect();
     shown.join(", ").into()

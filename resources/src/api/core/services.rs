@@ -36,6 +36,7 @@ pub use ranges::{RangesError, ServiceRanges};
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::core::v1::Service;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -67,7 +68,7 @@ static COLUMNS: &[Column] = &[
     Column::text("External-IP", external_addresses).documented_by(&["spec", "externalIPs"]),
     Column::text("Port(s)", ports).documented_by(&["spec", "ports"]),
     Column::AGE,
-    Column::text("Selector", |object| printers::labels_text(object.get(&["spec", "selector"])))
+    Column::text("Selector", |object| printers::labels_text(Service(object).spec().selector().value()))
         .documented_by(&["spec", "selector"])
         .wide(),
 ];
@@ -75,16 +76,20 @@ static COLUMNS: &[Column] = &[
 /// Returns the addresses at which the service is reachable from outside the cluster.
 fn external_addresses(object: &Object) -> Value {
     let mut addresses: Vec<&str> = Vec::new();
-    let kind = object.get_str(&["spec", "type"]).unwrap_or_default();
+    let (spec, status) = (Service(object).spec(), Service(object).status());
+    let kind = spec.r#type().text();
     if kind == "ExternalName" {
         return printers::text(object, &["spec", "externalName"]);
     }
     if kind == "LoadBalancer" {
-        let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
-        let own = ingress.filter_map(|entry| entry.get("ip").or_else(|| entry.get("hostname"))?.as_str());
-        addresses.extend(own);
+        let balancer = status.load_balancer();
+        let ingress = balancer.ingress();
+        let own = ingress.elements();
+        addresses.extend(
+            own.filter_map(|entry| entry.ip().optional_text().or_else(|| entry.hostname().optional_text())),
+        );
     }
-    addresses.extend(printers::elements(object, &["spec", "externalIPs"]).filter_map(Value::as_str));
+    addresses.extend(spec.external_ips().texts());
     match (addresses.is_empty(), kind) {
         (true, "LoadBalancer") => "<pending>".into(),
         _ => printers::or_none(addresses.join(",")),
@@ -93,13 +98,14 @@ fn external_addresses(object: &Object) -> Value {
 
 /// Returns the ports: `80/TCP`, `80:30080/TCP`.
 fn ports(object: &Object) -> Value {
-    let shown = printers::elements(object, &["spec", "ports"]).map(|port| {
-        let number = |field: &str| port.get(field).and_then(Value::as_i64).filter(|number| *number > 0);
-        let protocol = port.get("protocol").and_then(Value::as_str).unwrap_or("TCP");
-        let own = number("port").unwrap_or_default();
-        match number("nodePort") {
-            Some(node_port) => format!("{own}:{node_port}/{protocol}"),
-            None => format!("{own}/{protocol}"),
+    let spec = Service(object).spec();
+    let ports = spec.ports();
+    let shown = ports.elements().map(|port| {
+        let protocol = port.protocol().optional_text().unwrap_or("TCP");
+        let own = port.port().number().max(0);
+        match port.node_port().number() {
+            node_port if node_port > 0 => format!("{own}:{node_port}/{protocol}"),
+            _ => format!("{own}/{protocol}"),
         }
     });
     printers::or_none(shown.collect::<Vec<_>>().join(","))

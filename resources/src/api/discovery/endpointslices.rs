@@ -7,6 +7,7 @@ mod topology;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::discovery::v1::EndpointSlice;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -39,23 +40,19 @@ const SHOWN: usize = 3;
 
 /// Returns the first ports.
 fn ports(object: &Object) -> Value {
-    let ports = printers::elements(object, &["ports"]);
-    let shown: Vec<String> = ports
-        .map(|port| match port.get("port").and_then(Value::as_i64) {
-            Some(number) => number.to_string(),
-            None => port.get("name").and_then(Value::as_str).unwrap_or("*").to_owned(),
-        })
-        .collect();
+    let ports = EndpointSlice(object).ports();
+    let shown = ports.elements().map(|port| match port.port().integer() {
+        Some(number) => number.to_string(),
+        None => port.name().optional_text().unwrap_or("*").to_owned(),
+    });
+    let shown: Vec<String> = shown.collect();
     if shown.is_empty() { "<unset>".into() } else { printers::some_of(&shown, SHOWN) }
 }
 
 /// Returns the first addresses.
 fn endpoints(object: &Object) -> Value {
-    let addresses = printers::elements(object, &["endpoints"])
-        .filter_map(|endpoint| endpoint.get("addresses")?.as_array())
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_owned);
-    let addresses: Vec<String> = addresses.collect();
+    let endpoints = EndpointSlice(object).endpoints();
+    let addresses = endpoints.elements().flat_map(|endpoint| endpoint.addresses().texts());
+    let addresses: Vec<String> = addresses.map(str::to_owned).collect();
     if addresses.is_empty() { "<unset>".into() } else { printers::some_of(&addresses, SHOWN) }
 }

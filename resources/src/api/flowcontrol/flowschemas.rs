@@ -46,5 +46,5 @@ static COLUMNS: &[Column] = &[
 
 /// Returns whether the priority level is missing: `True`, `False`, `?`.
 fn missing_priority_level(object: &Object) -> Value {
-    printers::condition(object, "Dangling").unwrap_or("?").into()
+    printers::condition(object, "Dangling").map_or("?", |condition| condition.status().text()).into()
 }

@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::flowcontrol::v1::PriorityLevelConfiguration;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -61,8 +62,10 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the concurrency shares, limited or exempt.
 fn shares(object: &Object) -> Value {
-    let of = |kind| object.get(&["spec", kind, "nominalConcurrencyShares"]).cloned();
-    of("limited").or_else(|| of("exempt")).unwrap_or_else(|| "<none>".into())
+    let spec = PriorityLevelConfiguration(object).spec();
+    let limited = spec.limited().nominal_concurrency_shares().value();
+    let shares = limited.or_else(|| spec.exempt().nominal_concurrency_shares().value());
+    shares.cloned().unwrap_or_else(|| "<none>".into())
 }
 
 /// Returns a number of the queuing configuration.

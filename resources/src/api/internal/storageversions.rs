@@ -6,6 +6,7 @@ mod validation;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::apiserverinternal::v1alpha1::StorageVersion;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -42,10 +43,11 @@ static COLUMNS: &[Column] = &[
 /// ones.
 fn versions(object: &Object) -> Value {
     const SHOWN: usize = 3;
-    let part =
-        |version: &Value, field| version.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let all: Vec<String> = printers::elements(object, &["status", "storageVersions"])
-        .map(|version| format!("{}={}", part(version, "apiServerID"), part(version, "encodingVersion")))
+    let status = StorageVersion(object).status();
+    let all: Vec<String> = status
+        .storage_versions()
+        .elements()
+        .map(|version| format!("{}={}", version.api_server_id().text(), version.encoding_version().text()))
         .collect();
     printers::some_of(&all, SHOWN)
 }

@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::networking::v1::IngressClass;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -34,10 +35,11 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the reference to the parameters, as `Kind.group/name`.
 fn parameters(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "parameters", field]);
-    let Some(name) = part("name") else { return "<none>".into() };
-    let kind = part("kind").unwrap_or_default();
-    match part("apiGroup") {
+    let spec = IngressClass(object).spec();
+    let parameters = spec.parameters();
+    let Some(name) = parameters.name().optional_text() else { return "<none>".into() };
+    let kind = parameters.kind().text();
+    match parameters.api_group().optional_text() {
         Some(group) => format!("{kind}.{group}/{name}").into(),
         None => format!("{kind}/{name}").into(),
     }

@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::networking::v1::Ingress;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -43,24 +44,26 @@ static COLUMNS: &[Column] = &[
 /// Returns the hosts of the rules; `*` if there are none.
 fn hosts(object: &Object) -> Value {
     const SHOWN: usize = 3;
-    let rules = printers::elements(object, &["spec", "rules"]);
-    let hosts: Vec<String> = rules
-        .filter_map(|rule| rule.get("host")?.as_str())
-        .filter(|host| !host.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let spec = Ingress(object).spec();
+    let rules = spec.rules();
+    let hosts = rules.elements().map(|rule| rule.host().text()).filter(|host| !host.is_empty());
+    let hosts: Vec<String> = hosts.map(str::to_owned).collect();
     if hosts.is_empty() { "*".into() } else { printers::some_of(&hosts, SHOWN) }
 }
 
 /// Returns the addresses of the load balancer.
 fn addresses(object: &Object) -> Value {
-    let ingress = printers::elements(object, &["status", "loadBalancer", "ingress"]);
-    let own: Vec<&str> =
-        ingress.filter_map(|entry| entry.get("ip").or_else(|| entry.get("hostname"))?.as_str()).collect();
+    let status = Ingress(object).status();
+    let balancer = status.load_balancer();
+    let ingress = balancer.ingress();
+    let own: Vec<&str> = ingress
+        .elements()
+        .filter_map(|entry| entry.ip().optional_text().or_else(|| entry.hostname().optional_text()))
+        .collect();
     own.join(",").into()
 }
 
 /// Returns 80, and 443 if the ingress terminates TLS.
 fn ports(object: &Object) -> Value {
-    if printers::length(object, &["spec", "tls"]) > 0 { "80, 443".into() } else { "80".into() }
+    if !Ingress(object).spec().tls().is_empty() { "80, 443".into() } else { "80".into() }
 }

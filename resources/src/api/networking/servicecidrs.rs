@@ -6,9 +6,8 @@ pub mod v1beta1;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::networking::v1::ServiceCIDR;
 use serde_json::Value;
-
-use crate::support::printers;
 
 /// `servicecidrs` of `networking.k8s.io/v1`.
 #[derive(Resource)]
@@ -32,9 +31,5 @@ static COLUMNS: &[Column] =
 
 /// Returns the ranges, separated by commas.
 fn cidrs(object: &Object) -> Value {
-    printers::elements(object, &["spec", "cidrs"])
-        .filter_map(Value::as_str)
-        .collect::<Vec<_>>()
-        .join(",")
-        .into()
+    ServiceCIDR(object).spec().cidrs().texts().collect::<Vec<_>>().join(",").into()
 }

@@ -13,6 +13,7 @@ use registry_core::api::selector::LabelSelector;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{Compiled, InformerTask, InstalledApi, Synced};
 use registry_core::resource::Resource;
+use resource_views::rbac::v1::ClusterRole;
 use serde_json::Value;
 
 use super::clusterroles::ClusterRoles;
@@ -66,7 +67,7 @@ impl RoleAggregation {
         let roles = self.roles.snapshot();
         let all: Vec<&Object> = roles.values().map(AsRef::as_ref).collect();
         let mut failed = Ok(());
-        for aggregated in roles.values().filter(|role| role.get(&["aggregationRule"]).is_some()) {
+        for aggregated in roles.values().filter(|role| ClusterRole(role).aggregation_rule().exists()) {
             let rules = aggregate(aggregated, &all);
             let Some(rules) = rules.filter(|rules| rules.as_slice() != rules_of(aggregated)) else {
                 continue;
@@ -87,15 +88,16 @@ impl RoleAggregation {
 
 /// Returns the rules that an aggregated role should have; `None` if a selector is invalid. `roles` are sorted by name.
 fn aggregate(aggregated: &Object, roles: &[&Object]) -> Option<Vec<Value>> {
-    let selectors = aggregated.get(&["aggregationRule", "clusterRoleSelectors"]).and_then(Value::as_array);
+    let selectors = ClusterRole(aggregated).aggregation_rule().cluster_role_selectors().values();
     let mut seen = HashSet::new();
     let mut rules = Vec::new();
-    for selector in selectors.into_iter().flatten() {
+    for selector in selectors {
         let selector = LabelSelector::from_object(selector).ok()?;
         let others = roles.iter().filter(|role| role.name() != aggregated.name());
         let selected = others.filter(|role| {
-            let labels = role.get(&["metadata", "labels"]);
-            selector.matches(|key| labels.and_then(|labels| labels.get(key)).and_then(Value::as_str))
+            let metadata = ClusterRole(role).metadata();
+            let labels = metadata.labels();
+            selector.matches(|key| labels.entry(key).optional_text())
         });
         for rule in selected.flat_map(|role| rules_of(role)) {
             if seen.insert(rule.to_string()) {
@@ -106,8 +108,9 @@ fn aggregate(aggregated: &Object, roles: &[&Object]) -> Option<Vec<Value>> {
     Some(rules)
 }
 
-fn rules_of(role: &Object) -> &[Value] {
-    role.get(&["rules"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+/// Returns the rules of a role, in a namespace or in the cluster: both have the field.
+pub(super) fn rules_of(role: &Object) -> &[Value] {
+    ClusterRole(role).rules().values()
 }
 
 #[cfg(test)]

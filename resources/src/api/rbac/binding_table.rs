@@ -2,9 +2,8 @@
 
 use registry_core::api::Object;
 use registry_core::resource::Column;
+use resource_views::rbac::v1::RoleBinding;
 use serde_json::Value;
-
-use crate::support::printers;
 
 /// The table of bindings in a namespace.
 pub(super) static NAMESPACED: &[Column] = &columns(
@@ -38,20 +37,18 @@ const fn columns(about_role: &'static str, about_subjects: [&'static str; 3]) ->
 
 /// Returns the names of the subjects of one kind.
 fn subjects(object: &Object, kind: &str) -> Value {
-    let subjects = printers::elements(object, &["subjects"]);
-    let names =
-        subjects.filter(|subject| subject.get("kind").and_then(Value::as_str) == Some(kind)).map(|subject| {
-            let name = subject.get("name").and_then(Value::as_str).unwrap_or_default();
-            match subject.get("namespace").and_then(Value::as_str) {
-                Some(namespace) if kind == "ServiceAccount" => format!("{namespace}/{name}"),
-                _ => name.to_owned(),
-            }
-        });
+    // Those of bindings in the cluster have the same fields.
+    let subjects = RoleBinding(object).subjects();
+    let wanted = subjects.elements().filter(|subject| subject.kind().text() == kind);
+    let names = wanted.map(|subject| match subject.namespace().optional_text() {
+        Some(namespace) if kind == "ServiceAccount" => format!("{namespace}/{}", subject.name().text()),
+        _ => subject.name().text().to_owned(),
+    });
     names.collect::<Vec<_>>().join(", ").into()
 }
 
 /// Returns the role, as `Kind/name`.
 fn role(object: &Object) -> Value {
-    let part = |field| object.get_str(&["roleRef", field]).unwrap_or_default();
-    format!("{}/{}", part("kind"), part("name")).into()
+    let role = RoleBinding(object).role_ref();
+    format!("{}/{}", role.kind().text(), role.name().text()).into()
 }

@@ -16,8 +16,10 @@ use registry_core::registry::{FinishHook, InstalledApi, Services, Store, StoreHo
 use registry_core::resource::{Resource, ResourceDescription};
 use registry_core::rest::access::{AccessReviewer, AccessRules, ResourceAccess, WantedAccess};
 use registry_core::rest::{Answer, Getter as _};
+use resource_views::rbac::v1::{ClusterRole, RoleBinding};
 use serde_json::{Value, json};
 
+use super::aggregation::rules_of;
 use super::clusterrolebindings::ClusterRoleBindings;
 use super::clusterroles::ClusterRoles;
 use super::held::Held;
@@ -138,15 +140,16 @@ impl EscalationCheck {
         roles: Option<&Arc<Store>>,
         cluster_roles: Option<&Arc<Store>>,
     ) -> Result<(), StatusError> {
-        let part = |field| binding.get_str(&["roleRef", field]).unwrap_or_default();
-        let (kind, name) = (part("kind"), part("name"));
+        // Those of bindings in the cluster have the same fields.
+        let role = RoleBinding(binding).role_ref();
+        let (kind, name) = (role.kind().text(), role.name().text());
         let (store, resource, namespace) = match kind {
             "ClusterRole" => (cluster_roles, "clusterroles", ""),
             "Role" => (roles, "roles", context.namespace.as_str()),
             // Neither can be bound: validation says so.
             _ => return Ok(()),
         };
-        let is_known_group = part("apiGroup") == GROUP;
+        let is_known_group = role.api_group().text() == GROUP;
         let Some(store) = store.filter(|_| is_known_group && !name.is_empty()) else { return Ok(()) };
         if self.may(context, "bind", resource, name).await {
             return Ok(());
@@ -202,13 +205,8 @@ impl EscalationCheck {
     }
 }
 
-fn rules_of(role: &Object) -> &[Value] {
-    role.get(&["rules"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
 fn has_aggregation(role: &Object) -> bool {
-    let selectors = role.get(&["aggregationRule", "clusterRoleSelectors"]).and_then(Value::as_array);
-    selectors.is_some_and(|selectors| !selectors.is_empty())
+    !ClusterRole(role).aggregation_rule().cluster_role_selectors().is_empty()
 }
 
 /// Whether an update changes only what the garbage collector changes, so that it can do so for roles of any rules.

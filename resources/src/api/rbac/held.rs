@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use registry_core::api::go_text::quoted;
 use registry_core::rest::access::AccessRules;
+use resource_views::Typed as _;
+use resource_views::rbac::v1::PolicyRule;
 use serde_json::Value;
 
 /// Maximum number of comparisons for one role. A role for which they do not suffice is refused.
@@ -166,16 +168,13 @@ struct Wanted<'r> {
 
 impl<'r> Wanted<'r> {
     fn new(rule: &'r Value) -> Self {
-        let texts = |field: &str| -> Vec<&'r str> {
-            let values = rule.get(field).and_then(Value::as_array).into_iter().flatten();
-            values.filter_map(Value::as_str).collect()
-        };
+        let rule = PolicyRule::from_value(rule);
         Self {
-            verbs: texts("verbs"),
-            groups: texts("apiGroups"),
-            resources: texts("resources"),
-            names: texts("resourceNames"),
-            paths: texts("nonResourceURLs"),
+            verbs: rule.verbs().texts().collect(),
+            groups: rule.api_groups().texts().collect(),
+            resources: rule.resources().texts().collect(),
+            names: rule.resource_names().texts().collect(),
+            paths: rule.non_resource_urls().texts().collect(),
         }
     }
 

@@ -14,6 +14,7 @@ use registry_core::features::{Feature, Features};
 use registry_core::registry::{InstalledApi, PreparedWrite, Services, StoreHooks};
 use registry_core::resource::Resource;
 use registry_core::rest::access::AccessReviewer;
+use resource_views::core::v1::Namespace;
 use resource_views::resource::v1::{DeviceRequest, ResourceClaim, ResourceClaimTemplate};
 
 use super::resourceclaims::ResourceClaims;
@@ -83,9 +84,8 @@ impl ClaimAccess {
         let mut errors = ErrorList::default();
         let Some(path) = requested else { return Ok(errors) };
         let namespace = self.namespaces.get("", &context.namespace).await?;
-        let is_allowed = namespace.is_some_and(|namespace| {
-            namespace.get_str(&["metadata", "labels", LABEL]).is_some_and(|value| value == "true")
-        });
+        let is_allowed = namespace
+            .is_some_and(|namespace| Namespace(&namespace).metadata().labels().entry(LABEL).text() == "true");
         if !is_allowed {
             let detail = format!(
                 "admin access to devices requires the `{LABEL}: true` label on the containing namespace"

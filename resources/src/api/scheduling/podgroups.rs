@@ -46,18 +46,11 @@ fn workload(object: &Object) -> Value {
 
 /// Returns whether the group is scheduled, or why it is disrupted.
 fn status(object: &Object) -> Value {
-    let find = |wanted: &str| {
-        let mut conditions = printers::elements(object, &["status", "conditions"]);
-        conditions.find(|condition| condition.get("type").and_then(Value::as_str) == Some(wanted))
-    };
-    let text = |condition: &Value, field| {
-        condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    if let Some(disrupted) = find("DisruptionTarget") {
-        return text(disrupted, "reason").into();
+    if let Some(disrupted) = printers::condition(object, "DisruptionTarget") {
+        return disrupted.reason().text().into();
     }
-    match find("PodGroupScheduled") {
-        Some(scheduled) if text(scheduled, "status") == "True" => "Scheduled".into(),
+    match printers::condition(object, "PodGroupScheduled") {
+        Some(scheduled) if scheduled.status().text() == "True" => "Scheduled".into(),
         Some(_) => "Unschedulable".into(),
         None => "Pending".into(),
     }

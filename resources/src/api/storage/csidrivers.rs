@@ -5,6 +5,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;
+use resource_views::storage::v1::CSIDriver;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -42,13 +43,14 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the audiences of the tokens that the driver receives.
 fn token_requests(object: &Object) -> Value {
-    let requests = printers::elements(object, &["spec", "tokenRequests"]);
-    let audiences: Vec<&str> = requests.filter_map(|request| request.get("audience")?.as_str()).collect();
+    let spec = CSIDriver(object).spec();
+    let requests = spec.token_requests();
+    let audiences: Vec<&str> = requests.elements().map(|request| request.audience().text()).collect();
     if audiences.is_empty() { "<unset>".into() } else { audiences.join(",").into() }
 }
 
 /// Returns the supported lifecycle modes of volumes.
 fn modes(object: &Object) -> Value {
-    let modes = printers::elements(object, &["spec", "volumeLifecycleModes"]);
-    printers::or_none(modes.filter_map(Value::as_str).collect::<Vec<_>>().join(","))
+    let spec = CSIDriver(object).spec();
+    printers::or_none(spec.volume_lifecycle_modes().texts().collect::<Vec<_>>().join(","))
 }

@@ -6,6 +6,7 @@ mod strategy;
 use registry_core::api::Object;
 use registry_core::resource::{Column, ColumnFormat};
 use registry_derive::Resource;
+use resource_views::storagemigration::v1beta1::StorageVersionMigration;
 use serde_json::Value;
 
 use crate::support::printers;
@@ -38,22 +39,18 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the resource, as `deployments.apps`.
 fn resource(object: &Object) -> Value {
-    let part = |field| object.get_str(&["spec", "resource", field]).unwrap_or_default();
-    match part("group") {
-        "" => part("resource").into(),
-        group => format!("{}.{group}", part("resource")).into(),
+    let spec = StorageVersionMigration(object).spec();
+    let resource = spec.resource();
+    match resource.group().text() {
+        "" => resource.resource().text().into(),
+        group => format!("{}.{group}", resource.resource().text()).into(),
     }
 }
 
 /// Returns the last of the conditions that are true.
 fn status(object: &Object) -> Value {
-    let text = |condition: &Value, field| {
-        condition.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let conditions = printers::elements(object, &["status", "conditions"]);
-    let states = conditions
-        .filter(|condition| text(condition, "status") == "True")
-        .map(|condition| text(condition, "type"));
-    let known = states.filter(|state| ["Running", "Failed", "Succeeded"].contains(&state.as_str()));
+    let is_true = printers::conditions(object).filter(|condition| condition.status().text() == "True");
+    let states = is_true.map(|condition| condition.r#type().text());
+    let known = states.filter(|state| ["Running", "Failed", "Succeeded"].contains(state));
     known.last().map_or_else(|| "Unknown".into(), Value::from)
 }

@@ -1,6 +1,6 @@
 //! The log of a store whose objects are kept by a [`Backend`]: the history is in memory, the newest state in the backend.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::memory::MemoryLog;
-use super::{Commit, Content, Log, LogError, Revision};
+use super::{Commit, Content, KeyChange, Log, LogError, Revision};
 use crate::embedded::backend::{Backend, BackendChange, BackendError, BackendName};
 use crate::embedded::record::{Kind, META_REVISION, Record};
 
@@ -40,32 +40,25 @@ impl BackedLog {
             records.push((revision, loaded_record(revision, key, value).encode()));
         }
         let log = MemoryLog::default();
-        log.commit(&Commit { records, removals: Vec::new() })?;
+        log.commit(&Commit { records, ..Commit::default() })?;
         Ok(Self { records: log, backend, prefix: prefix.to_owned(), known: Mutex::new(known) })
     }
 
     /// Returns the last change of each key in a commit, if the backend does not have its result yet.
     fn changes(&self, commit: &Commit) -> Result<Vec<(Arc<str>, BackendChange)>, LogError> {
-        let mut newest: BTreeMap<String, Record<String>> = BTreeMap::new();
-        for (revision, bytes) in &commit.records {
-            let record = Record::decode(*revision, bytes)?;
-            if record.kind != Kind::Meta {
-                newest.insert(record.key.clone(), record);
-            }
-        }
-        let mut newest: Vec<_> = newest.into_values().collect();
-        newest.sort_unstable_by_key(|record| record.revision);
+        let mut seen = HashSet::new();
+        let newest_first = commit.changes.iter().rev();
+        let last: Vec<_> = newest_first.filter(|change| seen.insert(&change.key)).collect();
 
         let known = self.known.lock();
         let mut changes = Vec::new();
-        for record in newest {
-            let json = (record.kind == Kind::Put).then_some(record.value);
-            if known.get(record.key.as_str()) == json.as_ref() {
+        for KeyChange { key, value } in last.into_iter().rev() {
+            if known.get(key) == value.as_ref() {
                 continue;
             }
-            let name = BackendName::from_key(&self.prefix, &record.key)
-                .ok_or_else(|| LogError::Damaged(format!("{} is no key of {}", record.key, self.prefix)))?;
-            changes.push((record.key.into(), BackendChange { name, json }));
+            let name = BackendName::from_key(&self.prefix, key)
+                .ok_or_else(|| LogError::Damaged(format!("{key} is no key of {}", self.prefix)))?;
+            changes.push((key.clone(), BackendChange { name, json: value.clone() }));
         }
         Ok(changes)
     }

@@ -380,7 +380,7 @@ mod tests {
         let log = FjallLog::open(directory, options).unwrap();
         let record = Bytes::from(vec![b'x'; 10_000]);
         for revision in 0..400 {
-            log.commit(&Commit { records: vec![(revision, record.clone())], removals: Vec::new() }).unwrap();
+            log.commit(&Commit { records: vec![(revision, record.clone())], ..Commit::default() }).unwrap();
         }
         log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
         log
@@ -393,7 +393,7 @@ mod tests {
         let used = || log.with(|open| Ok(open.keyspace.disk_space())).unwrap();
         let record = Bytes::from(vec![b'x'; 10_000]);
         for revision in 0..390 {
-            log.commit(&Commit { records: Vec::new(), removals: vec![revision] }).unwrap();
+            log.commit(&Commit { removals: vec![revision], ..Commit::default() }).unwrap();
         }
         // Records in memory, including removals, are not in the tables yet.
         log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();

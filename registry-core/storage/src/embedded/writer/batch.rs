@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use super::super::log::Commit;
+use super::super::log::{Commit, KeyChange};
 use super::super::record::{Kind, META_REVISION, Record};
 use super::super::state::{Expiry, SharedEngine};
 use super::super::{Change, Committed, Got, KeyValue, MvccError, Revision};
@@ -175,6 +175,7 @@ impl Batch {
             mod_revision: record.revision,
             create_revision: record.create_revision,
         });
+        self.commit.changes.push(KeyChange { key: key.clone(), value: change.value.clone() });
         self.overlay.insert(key, after);
         let bytes = record.encode();
         let record_bytes = bytes.len();

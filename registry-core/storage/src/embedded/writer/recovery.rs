@@ -71,7 +71,7 @@ impl Writer {
         })?;
         let compacted = found.max(compacted).max(EMPTY_REVISION);
         let records = vec![(META_REVISION, Record::meta(compacted).encode())];
-        log.commit(&Commit { records, removals })?;
+        log.commit(&Commit { records, removals, ..Commit::default() })?;
         Ok(compacted)
     }
 }

@@ -18,18 +18,11 @@ pub(super) struct MutatingPolicyStrategy;
 
 impl ObjectStrategy for MutatingPolicyStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        MutatingAdmissionPolicyMut(object).spec().edit(|mut spec| {
-            spec.failure_policy().or_if_absent("Fail");
-            spec.match_constraints().edit(matching::default_constraints);
-        });
+        MutatingAdmissionPolicyMut(object).spec().edit(matching::default_policy);
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         matching::warnings_of_name(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        matching::warnings_of_name(new)
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

@@ -15,17 +15,11 @@ pub(super) struct MutatingBindingStrategy;
 
 impl ObjectStrategy for MutatingBindingStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        MutatingAdmissionPolicyBindingMut(object)
-            .spec()
-            .edit(|mut spec| spec.match_resources().edit(matching::default_constraints));
+        MutatingAdmissionPolicyBindingMut(object).spec().edit(matching::default_binding);
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         matching::warnings_of_name(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        matching::warnings_of_name(new)
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

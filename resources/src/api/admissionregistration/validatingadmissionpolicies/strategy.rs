@@ -10,7 +10,8 @@ use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 use resource_views::List;
 use resource_views::admissionregistration::v1::{
-    AuditAnnotation, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyMut, Validation,
+    AuditAnnotation, MutatingAdmissionPolicySpecMut, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyMut,
+    Validation,
 };
 
 use crate::api::admissionregistration::expressions::Expressions;
@@ -32,18 +33,12 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
     }
 
     fn apply_defaults(&self, object: &mut Object) {
-        ValidatingAdmissionPolicyMut(object).spec().edit(|mut spec| {
-            spec.failure_policy().or_if_absent("Fail");
-            spec.match_constraints().edit(matching::default_constraints);
-        });
+        let spec = ValidatingAdmissionPolicyMut(object).spec();
+        spec.edit(|spec| matching::default_policy(MutatingAdmissionPolicySpecMut(spec.0)));
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         matching::warnings_of_name(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        matching::warnings_of_name(new)
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

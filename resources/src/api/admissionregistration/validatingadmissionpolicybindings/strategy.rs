@@ -7,7 +7,8 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 use resource_views::admissionregistration::v1::{
-    ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindingMut,
+    MutatingAdmissionPolicyBindingSpecMut, ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicyBindingMut,
 };
 use resource_views::{List, Text};
 
@@ -18,17 +19,12 @@ pub(super) struct ValidatingBindingStrategy;
 
 impl ObjectStrategy for ValidatingBindingStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        ValidatingAdmissionPolicyBindingMut(object)
-            .spec()
-            .edit(|mut spec| spec.match_resources().edit(matching::default_constraints));
+        let spec = ValidatingAdmissionPolicyBindingMut(object).spec();
+        spec.edit(|spec| matching::default_binding(MutatingAdmissionPolicyBindingSpecMut(spec.0)));
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         matching::warnings_of_name(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        matching::warnings_of_name(new)
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

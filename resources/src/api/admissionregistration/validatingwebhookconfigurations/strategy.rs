@@ -19,12 +19,8 @@ impl ObjectStrategy for ValidatingWebhookStrategy {
         ValidatingWebhookConfigurationMut(object).webhooks().elements().for_each(matching::default_webhook);
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         matching::warnings_of_name(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        matching::warnings_of_name(new)
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use imbl::OrdMap;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::Object;
-use serde_json::Value;
+use resource_views::apiextensions::v1::CustomResourceDefinition;
 use tokio::sync::watch;
 
 /// The group versions that the definitions serve, kept up to date by the controller.
@@ -52,15 +52,12 @@ impl DefinedVersions {
 
     /// Records the versions that a definition serves.
     pub(crate) fn set(&self, definition: &Object) {
-        let group: Arc<str> = definition.get_str(&["spec", "group"]).unwrap_or_default().into();
-        let versions = definition.get(&["spec", "versions"]).and_then(Value::as_array);
-        let served = versions
-            .into_iter()
-            .flatten()
-            .filter(|version| version.get("served").and_then(Value::as_bool).unwrap_or_default())
-            .filter_map(|version| version.get("name").and_then(Value::as_str));
+        let spec = CustomResourceDefinition(definition).spec();
+        let group: Arc<str> = spec.group().text().into();
+        let versions = spec.versions();
+        let served = versions.elements().filter(|version| version.served().is_true());
         let served: Vec<GroupVersionNames> = served
-            .map(|version| GroupVersionNames { group: group.clone(), version: version.into() })
+            .map(|version| GroupVersionNames { group: group.clone(), version: version.name().text().into() })
             .collect();
         let names: Vec<Arc<str>> = served.iter().map(GroupVersionNames::name).collect();
         let mut state = self.state();
@@ -137,6 +134,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use serde_json::Value;
 
     fn definition(name: &str, versions: &Value) -> Object {
         let spec = json!({ "group": "g.example.com", "versions": versions });

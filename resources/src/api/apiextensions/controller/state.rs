@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use registry_core::api::{GroupVersionResource, Object};
 use registry_core::registry::ServedChange;
 use registry_core::storage::{Revision, StoredObject};
+use resource_views::apiextensions::v1::CustomResourceDefinition;
 
 use super::super::customresourcedefinitions::conditions::{
     self, NamesInUse, StatusChange, api_approval, establish, name_conditions, non_structural_schema,
@@ -137,7 +138,7 @@ impl State {
         definition: &Object,
         recheck: &mut BTreeSet<String>,
     ) {
-        let group = definition.get_str(&["spec", "group"]).unwrap_or_default().to_owned();
+        let group = CustomResourceDefinition(definition).spec().group().text().to_owned();
         if self.names.update(definition) {
             recheck.extend(self.names.definitions_in(&group).map(str::to_owned));
         }
@@ -205,7 +206,7 @@ impl State {
         let uid = definition.uid().to_owned();
         if conditions::needs_cleanup(&definition) && !known.is_cleaning {
             known.is_cleaning = true;
-            let plural = definition.get_str(&["spec", "names", "plural"]).unwrap_or_default();
+            let plural = CustomResourceDefinition(&definition).spec().names().plural().text();
             let is_built_in = controller.is_installed(&known.group, plural);
             let instances = if is_built_in { Instances::BuiltIn } else { known.instances() };
             applied.tasks.push(Task::Cleanup { name, uid, instances });

@@ -8,6 +8,7 @@ use registry_core::codec::{DecodeError, stored};
 use registry_core::resource::SchemaRules;
 use registry_core::schema::Schema;
 use registry_core::storage::StoredObject;
+use resource_views::apiextensions::v1::CustomResourceDefinitionMut;
 use serde_json::{Map, Value};
 
 use crate::api::apiextensions::customresourcedefinitions::is_structural;
@@ -85,13 +86,15 @@ impl Compiled {
     /// Reads the schema of the version from the definition. A version without a schema has an empty one.
     fn read(&self) -> Result<Value, SchemaError> {
         let mut definition = stored::decode(self.stored.json())?;
-        let versions = definition.remove(&["spec", "versions"]);
-        let Some(Value::Array(versions)) = versions else {
+        let spec = CustomResourceDefinitionMut(&mut definition).spec().present();
+        let mut spec = spec.ok_or(SchemaError::NoVersions)?;
+        if !spec.versions().value().is_some_and(Value::is_array) {
             return Err(SchemaError::NoVersions);
-        };
-        let is_own = |version: &Value| version.get("name").and_then(Value::as_str) == Some(self.kind.version);
-        let mut version = versions.into_iter().find(is_own).ok_or(SchemaError::NoVersion)?;
-        let schema = version.pointer_mut("/schema/openAPIV3Schema").map(Value::take);
+        }
+        let mut versions = spec.versions().elements();
+        let own = versions.find_map(|mut version| version.name().is(self.kind.version).then_some(version));
+        let mut own = own.ok_or(SchemaError::NoVersion)?;
+        let schema = own.schema().present().and_then(|mut schema| schema.open_apiv3_schema().remove());
         Ok(schema.unwrap_or_else(|| Value::Object(Map::new())))
     }
 

@@ -1,9 +1,9 @@
 //! The approval of APIs in the groups of the Kubernetes community.
 
 use registry_core::api::Object;
+use resource_views::apiextensions::v1::CustomResourceDefinition;
 
 use super::findings::{Findings, Place};
-use super::view;
 
 /// The annotation that names the approval.
 pub(super) const ANNOTATION: &str = "api-approved.kubernetes.io";
@@ -51,7 +51,7 @@ pub(super) fn read(object: &Object) -> (Approval, String) {
 
 /// Checks that an API that needs approval has it. What was so before may remain.
 pub(super) fn check(new: &Object, old: Option<&Object>, findings: &mut Findings<'_>) {
-    if !is_protected(view::text(new.0.get("spec"), "group")) {
+    if !is_protected(CustomResourceDefinition(new).spec().group().text()) {
         return;
     }
     let (approval, why) = read(new);
@@ -67,7 +67,7 @@ pub(super) fn check(new: &Object, old: Option<&Object>, findings: &mut Findings<
 }
 
 fn annotation(object: &Object) -> &str {
-    object.get_str(&["metadata", "annotations", ANNOTATION]).unwrap_or_default()
+    CustomResourceDefinition(object).metadata().annotations().entry(ANNOTATION).text()
 }
 
 /// Whether a text is a URL with a scheme and a host.

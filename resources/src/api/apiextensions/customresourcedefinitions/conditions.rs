@@ -5,10 +5,16 @@
 
 use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, time};
-use serde_json::{Map, Value};
+use resource_views::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionCondition, CustomResourceDefinitionConditionMut,
+    CustomResourceDefinitionMut,
+};
+use resource_views::slot::{Fields, Slot};
+use resource_views::{Text, Typed as _};
+use serde_json::Value;
 
 use super::findings::Place;
-use super::view::{self, Spec, has_condition};
+use super::view::{Spec, condition, has_condition};
 use super::{approval, validation};
 
 mod names;
@@ -66,11 +72,10 @@ impl Condition {
 
     /// Whether a definition has the same condition, apart from times.
     pub fn is_met(&self, definition: &Object) -> bool {
-        find(definition, self.kind).is_some_and(|condition| {
-            let condition = Some(condition);
-            view::text(condition, "status") == self.status
-                && view::text(condition, "reason") == self.reason
-                && view::text(condition, "message") == self.message
+        condition(definition, self.kind).is_some_and(|condition| {
+            condition.status().text() == self.status
+                && condition.reason().text() == self.reason
+                && condition.message().text() == self.message
         })
     }
 }
@@ -85,46 +90,49 @@ impl StatusChange {
 
     /// Applies the change to a definition. The times of conditions change only with their status.
     pub fn apply(&self, definition: &mut Object) {
-        if let Some(names) = &self.accepted_names {
-            definition.set(&["status", "acceptedNames"], names.clone());
-        }
-        let mut conditions = view::list(definition.0.get("status"), "conditions").to_vec();
-        conditions.retain(|condition| !self.removed.contains(&view::text(Some(condition), "type")));
+        let mut conditions = CustomResourceDefinition(definition).status().conditions().values().to_vec();
+        conditions.retain(|condition| !self.removed.contains(&type_of(condition)));
         for condition in &self.conditions {
             set_condition(&mut conditions, condition);
         }
-        definition.set(&["status", "conditions"], conditions.into());
+        let mut status = CustomResourceDefinitionMut(definition).status().or_new();
+        if let Some(names) = &self.accepted_names {
+            status.accepted_names().set_value(names.clone());
+        }
+        status.conditions().set_value(conditions.into());
     }
 }
 
+fn type_of(condition: &Value) -> &str {
+    CustomResourceDefinitionCondition::from_value(condition).r#type().text()
+}
+
 fn set_condition(conditions: &mut Vec<Value>, condition: &Condition) {
-    let place = conditions.iter().position(|present| view::text(Some(present), "type") == condition.kind);
+    let place = conditions.iter().position(|present| type_of(present) == condition.kind);
     let mut fields = match place.and_then(|place| conditions.get(place)) {
         Some(Value::Object(fields)) => fields.clone(),
-        _ => Map::new(),
+        _ => Fields::new(),
     };
-    let changes = fields.get("status").and_then(Value::as_str) != Some(condition.status);
-    if changes || fields.get("lastTransitionTime").is_none_or(Value::is_null) {
-        fields.insert("lastTransitionTime".to_owned(), time::now().into());
+    let mut written = CustomResourceDefinitionConditionMut(&mut fields);
+    if !written.status().is(condition.status) || written.last_transition_time().is_absent() {
+        written.last_transition_time().set_value(time::now().into());
     }
-    fields.insert("type".to_owned(), condition.kind.into());
-    fields.insert("status".to_owned(), condition.status.into());
-    for (name, text) in [("reason", &condition.reason), ("message", &condition.message)] {
-        if text.is_empty() {
-            fields.remove(name);
-        } else {
-            fields.insert(name.to_owned(), text.as_str().into());
-        }
-    }
+    written.r#type().set(condition.kind);
+    written.status().set(condition.status);
+    set_or_remove(written.reason(), &condition.reason);
+    set_or_remove(written.message(), &condition.message);
     match place.and_then(|place| conditions.get_mut(place)) {
         Some(present) => *present = fields.into(),
         None => conditions.push(fields.into()),
     }
 }
 
-fn find<'a>(definition: &'a Object, kind: &str) -> Option<&'a Value> {
-    let conditions = view::list(definition.0.get("status"), "conditions");
-    conditions.iter().find(|condition| view::text(Some(condition), "type") == kind)
+fn set_or_remove(field: Slot<'_, Text<'static, 'static>>, text: &str) {
+    if text.is_empty() {
+        field.remove();
+    } else {
+        field.set(text);
+    }
 }
 
 // === the controllers ===
@@ -135,8 +143,8 @@ pub fn establish(definition: &Object) -> Option<StatusChange> {
     if !has_condition(definition, NAMES_ACCEPTED, TRUE) || has_condition(definition, ESTABLISHED, TRUE) {
         return None;
     }
-    let webhook = view::get(view::get(definition.0.get("spec"), "conversion"), "webhook");
-    let bundle = view::text(view::get(webhook, "clientConfig"), "caBundle");
+    let spec = CustomResourceDefinition(definition).spec();
+    let bundle = spec.conversion().webhook().client_config().ca_bundle().text();
     let condition = if validation::is_valid_bundle(bundle) {
         let message = "the initial names have been accepted";
         Condition::new(ESTABLISHED, TRUE, "InitialNamesAccepted", message)
@@ -152,7 +160,7 @@ pub fn non_structural_schema(definition: &Object) -> Option<StatusChange> {
     match why_not_structural(definition) {
         Some(condition) if condition.is_met(definition) => None,
         Some(condition) => Some(StatusChange::from_condition(condition)),
-        None => find(definition, NON_STRUCTURAL_SCHEMA)
+        None => condition(definition, NON_STRUCTURAL_SCHEMA)
             .map(|_| StatusChange { removed: vec![NON_STRUCTURAL_SCHEMA], ..StatusChange::default() }),
     }
 }
@@ -162,15 +170,15 @@ fn why_not_structural(definition: &Object) -> Option<Condition> {
     if Spec::from_object(definition).preserves_unknown_fields() {
         violations.push("spec.preserveUnknownFields: Invalid value: true: must be false".to_owned());
     }
-    let versions = view::list(definition.0.get("spec"), "versions");
-    for (index, version) in versions.iter().enumerate() {
-        let schema = view::get(view::get(Some(version), "schema"), "openAPIV3Schema");
+    let spec = CustomResourceDefinition(definition).spec();
+    for (index, version) in spec.versions().elements().enumerate() {
+        let schema = version.schema().open_apiv3_schema().value();
         let place = Place::new("spec").child("versions").index(index);
         let place = place.child("schema").child("openAPIV3Schema");
         match validation::why_not_structural(schema, &place) {
             Ok(errors) => violations.extend(errors.0.iter().map(ToString::to_string)),
             Err(reason) => {
-                let name = view::text(Some(version), "name");
+                let name = version.name().text();
                 let message = format!("failed to check validation schema for version {name}: {reason}");
                 return Some(Condition::new(NON_STRUCTURAL_SCHEMA, UNKNOWN, "StructuralError", message));
             }
@@ -184,7 +192,7 @@ fn why_not_structural(definition: &Object) -> Option<Condition> {
 
 /// Returns the change that says whether an API of the community is approved; `None` if nothing is to change.
 pub fn api_approval(definition: &Object) -> Option<StatusChange> {
-    if !approval::is_protected(view::text(definition.0.get("spec"), "group")) {
+    if !approval::is_protected(CustomResourceDefinition(definition).spec().group().text()) {
         return None;
     }
     let (approval, message) = approval::read(definition);

@@ -1,54 +1,45 @@
 //! Defaults of definitions.
 
 use registry_core::api::Object;
-use serde_json::{Value, json};
-
-use crate::support::defaulting::{self, Fields};
+use resource_views::apiextensions::v1::{
+    CustomResourceConversionMut, CustomResourceDefinitionMut, CustomResourceDefinitionNamesMut,
+};
+use serde_json::json;
 
 use super::view;
 
 /// Sets the defaults.
 pub(super) fn apply(object: &mut Object) {
-    defaulting::with_at(object, &["spec"], |spec| {
-        defaulting::with(spec, "names", default_names);
-        if spec.get("conversion").is_none_or(Value::is_null) {
-            spec.insert("conversion".to_owned(), json!({"strategy": "None"}));
-        }
-        defaulting::with(spec, "conversion", default_conversion);
+    CustomResourceDefinitionMut(object).spec().edit(|mut spec| {
+        spec.names().edit(default_names);
+        spec.conversion().or_value(|| json!({"strategy": "None"}));
+        spec.conversion().edit(default_conversion);
     });
-    if view::list(object.0.get("status"), "storedVersions").is_empty()
-        && object.0.get("status").is_some_and(Value::is_object)
-        && let Some(storage) = view::storage_version(object).map(str::to_owned)
-    {
-        object.set(&["status", "storedVersions"], json!([storage]));
+    if let Some(storage) = view::storage_version(object).map(str::to_owned) {
+        CustomResourceDefinitionMut(object)
+            .status()
+            .edit(|mut status| status.stored_versions().or_if_empty(|| json!([storage])));
     }
 }
 
-fn default_names(names: &mut Fields) {
-    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if kind.is_empty() {
-        return;
+fn default_names(mut names: CustomResourceDefinitionNamesMut<'_>) {
+    let kind = names.kind().text().to_owned();
+    if !kind.is_empty() {
+        names.singular().or(&kind.to_lowercase());
+        names.list_kind().or(&format!("{kind}List"));
     }
-    defaulting::fill(names, "singular", kind.to_lowercase());
-    defaulting::fill(names, "listKind", format!("{kind}List"));
 }
 
-fn default_conversion(conversion: &mut Fields) {
-    let webhook = conversion.get("webhook");
-    let says_nothing = webhook.is_some_and(|webhook| {
-        view::get(Some(webhook), "clientConfig").is_none()
-            && view::get(Some(webhook), "conversionReviewVersions").is_none()
+fn default_conversion(mut conversion: CustomResourceConversionMut<'_>) {
+    let says_something = conversion.webhook().present().is_some_and(|mut webhook| {
+        !webhook.client_config().is_absent() || !webhook.conversion_review_versions().is_absent()
     });
-    if says_nothing {
-        conversion.remove("webhook");
+    if !says_something {
+        conversion.webhook().remove();
     }
-    defaulting::with(conversion, "webhook", |webhook| {
-        defaulting::with(webhook, "clientConfig", |client| {
-            defaulting::with(client, "service", |service| {
-                if service.get("port").is_none_or(Value::is_null) {
-                    service.insert("port".to_owned(), 443.into());
-                }
-            });
+    conversion.webhook().edit(|mut webhook| {
+        webhook.client_config().edit(|mut client| {
+            client.service().edit(|mut service| service.port().or_if_absent(443));
         });
     });
 }

@@ -4,10 +4,16 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::Object;
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
+use resource_views::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition,
+    CustomResourceDefinitionNames, CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
+    ServiceReference,
+};
+use resource_views::{List, Text};
 use serde_json::Value;
 
 use super::conditions::{ESTABLISHED, NAMES_ACCEPTED, TERMINATING};
-use super::view::{self, get, has_condition, is_true, list, text};
+use super::view::has_condition;
 
 /// A definition of a custom resource.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,34 +195,35 @@ impl Definition {
     }
 
     fn read(object: &Object) -> Result<Self, DefinitionFault> {
-        let spec = object.0.get("spec");
-        let status = object.0.get("status");
-        let versions: Vec<_> = list(spec, "versions").iter().map(DefinitionVersion::parse).collect();
+        let spec = CustomResourceDefinition(object).spec();
+        let status = CustomResourceDefinition(object).status();
+        let versions: Vec<_> =
+            spec.versions().elements().map(|version| DefinitionVersion::parse(&version)).collect();
         if versions.iter().filter(|version| version.is_storage).count() != 1 {
             return Err(DefinitionFault::StorageVersions);
         }
-        let scope = match text(spec, "scope") {
+        let scope = match spec.scope().text() {
             "Cluster" => Scope::Cluster,
             "Namespaced" => Scope::Namespaced,
             other => return Err(DefinitionFault::Scope(other.to_owned())),
         };
-        let names = Names::parse(get(spec, "names"));
-        if names.plural.is_empty() || names.kind.is_empty() || text(spec, "group").is_empty() {
+        let names = Names::parse(&spec.names());
+        if names.plural.is_empty() || names.kind.is_empty() || spec.group().text().is_empty() {
             return Err(DefinitionFault::NoNames);
         }
-        let conversion = Conversion::parse(get(spec, "conversion"))?;
+        let conversion = Conversion::parse(&spec.conversion())?;
         Ok(Self {
             name: object.name().to_owned(),
             uid: object.uid().to_owned(),
             generation: object.generation(),
-            group: text(spec, "group").to_owned(),
+            group: spec.group().text().to_owned(),
             names,
-            accepted_names: Names::parse(get(status, "acceptedNames")),
+            accepted_names: Names::parse(&status.accepted_names()),
             scope,
             versions,
-            stored_versions: texts(status, "storedVersions"),
+            stored_versions: owned(&status.stored_versions()),
             conversion,
-            preserve_unknown_fields: is_true(spec, "preserveUnknownFields"),
+            preserve_unknown_fields: spec.preserve_unknown_fields().is_true(),
             is_accepted: has_condition(object, NAMES_ACCEPTED, "True"),
             is_established: has_condition(object, ESTABLISHED, "True"),
             is_terminating: has_condition(object, TERMINATING, "True"),
@@ -235,101 +242,99 @@ impl Definition {
 }
 
 impl Names {
-    fn parse(names: Option<&Value>) -> Self {
+    fn parse(names: &CustomResourceDefinitionNames<'_, '_>) -> Self {
         Self {
-            plural: text(names, "plural").to_owned(),
-            singular: text(names, "singular").to_owned(),
-            kind: text(names, "kind").to_owned(),
-            list_kind: text(names, "listKind").to_owned(),
-            short_names: texts(names, "shortNames"),
-            categories: texts(names, "categories"),
+            plural: names.plural().text().to_owned(),
+            singular: names.singular().text().to_owned(),
+            kind: names.kind().text().to_owned(),
+            list_kind: names.list_kind().text().to_owned(),
+            short_names: owned(&names.short_names()),
+            categories: owned(&names.categories()),
         }
     }
 }
 
 impl DefinitionVersion {
-    fn parse(version: &Value) -> Self {
-        let version = Some(version);
-        let subresources = get(version, "subresources");
-        let selectable = list(version, "selectableFields").iter();
+    fn parse(version: &CustomResourceDefinitionVersion<'_, '_>) -> Self {
+        let subresources = version.subresources();
+        let scale = subresources.scale();
+        let columns = version.additional_printer_columns();
+        let selectable = version.selectable_fields();
         Self {
-            name: text(version, "name").to_owned(),
-            is_served: is_true(version, "served"),
-            is_storage: is_true(version, "storage"),
-            is_deprecated: is_true(version, "deprecated"),
-            deprecation_warning: optional(version, "deprecationWarning"),
-            schema: get(get(version, "schema"), "openAPIV3Schema").cloned(),
-            has_status: get(subresources, "status").is_some(),
-            scale: get(subresources, "scale").map(Scale::parse),
-            columns: list(version, "additionalPrinterColumns").iter().map(ColumnDefinition::parse).collect(),
-            selectable_fields: selectable.map(|field| text(Some(field), "jsonPath").to_owned()).collect(),
+            name: version.name().text().to_owned(),
+            is_served: version.served().is_true(),
+            is_storage: version.storage().is_true(),
+            is_deprecated: version.deprecated().is_true(),
+            deprecation_warning: version.deprecation_warning().optional_text().map(str::to_owned),
+            schema: version.schema().open_apiv3_schema().value().cloned(),
+            has_status: subresources.status().exists(),
+            scale: scale.exists().then(|| Scale::parse(&scale)),
+            columns: columns.elements().map(|column| ColumnDefinition::parse(&column)).collect(),
+            selectable_fields: selectable
+                .elements()
+                .map(|field| field.json_path().text().to_owned())
+                .collect(),
         }
     }
 }
 
 impl Scale {
-    fn parse(scale: &Value) -> Self {
-        let scale = Some(scale);
+    fn parse(scale: &CustomResourceSubresourceScale<'_, '_>) -> Self {
+        let selector = scale.label_selector_path().optional_text();
         Self {
-            spec_replicas_path: text(scale, "specReplicasPath").to_owned(),
-            status_replicas_path: text(scale, "statusReplicasPath").to_owned(),
-            label_selector_path: optional(scale, "labelSelectorPath").filter(|path| !path.is_empty()),
+            spec_replicas_path: scale.spec_replicas_path().text().to_owned(),
+            status_replicas_path: scale.status_replicas_path().text().to_owned(),
+            label_selector_path: selector.filter(|path| !path.is_empty()).map(str::to_owned),
         }
     }
 }
 
 impl ColumnDefinition {
-    fn parse(column: &Value) -> Self {
-        let column = Some(column);
-        let priority = get(column, "priority").and_then(Value::as_i64).unwrap_or_default();
+    fn parse(column: &CustomResourceColumnDefinition<'_, '_>) -> Self {
         Self {
-            name: text(column, "name").to_owned(),
-            kind: text(column, "type").to_owned(),
-            format: text(column, "format").to_owned(),
-            description: text(column, "description").to_owned(),
-            priority: i32::try_from(priority).unwrap_or(i32::MAX),
-            json_path: text(column, "jsonPath").to_owned(),
+            name: column.name().text().to_owned(),
+            kind: column.r#type().text().to_owned(),
+            format: column.format().text().to_owned(),
+            description: column.description().text().to_owned(),
+            priority: i32::try_from(column.priority().number()).unwrap_or(i32::MAX),
+            json_path: column.json_path().text().to_owned(),
         }
     }
 }
 
 impl Conversion {
-    fn parse(conversion: Option<&Value>) -> Result<Self, DefinitionFault> {
-        match text(conversion, "strategy") {
+    fn parse(conversion: &CustomResourceConversion<'_, '_>) -> Result<Self, DefinitionFault> {
+        match conversion.strategy().text() {
             "" | "None" => return Ok(Self::None),
             "Webhook" => {}
             other => return Err(DefinitionFault::Strategy(other.to_owned())),
         }
-        let webhook = view::get(conversion, "webhook");
-        let client = get(webhook, "clientConfig");
-        let target = match (optional(client, "url"), get(client, "service")) {
-            (Some(url), None) => WebhookTarget::Url(url),
-            (None, Some(service)) => service_target(service)?,
+        let webhook = conversion.webhook();
+        let client = webhook.client_config();
+        let service = client.service();
+        let target = match client.url().optional_text() {
+            Some(url) if !service.exists() => WebhookTarget::Url(url.to_owned()),
+            None if service.exists() => service_target(&service)?,
             _ => return Err(DefinitionFault::NoTarget),
         };
-        let ca_bundle = STANDARD.decode(text(client, "caBundle"))?;
+        let ca_bundle = STANDARD.decode(client.ca_bundle().text())?;
         Ok(Self::Webhook(ConversionWebhook {
             client: WebhookClientConfig { target, ca_bundle },
-            review_versions: texts(webhook, "conversionReviewVersions"),
+            review_versions: owned(&webhook.conversion_review_versions()),
         }))
     }
 }
 
-fn service_target(service: &Value) -> Result<WebhookTarget, DefinitionFault> {
-    let service = Some(service);
-    let port = get(service, "port").and_then(Value::as_i64).unwrap_or(443);
+fn service_target(service: &ServiceReference<'_, '_>) -> Result<WebhookTarget, DefinitionFault> {
+    let port = service.port().integer().unwrap_or(443);
     Ok(WebhookTarget::Service {
-        namespace: text(service, "namespace").to_owned(),
-        name: text(service, "name").to_owned(),
-        path: text(service, "path").to_owned(),
+        namespace: service.namespace().text().to_owned(),
+        name: service.name().text().to_owned(),
+        path: service.path().text().to_owned(),
         port: u16::try_from(port).map_err(|_| DefinitionFault::Port(port))?,
     })
 }
 
-fn optional(value: Option<&Value>, name: &str) -> Option<String> {
-    get(value, name).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn texts(value: Option<&Value>, name: &str) -> Vec<String> {
-    list(value, name).iter().filter_map(Value::as_str).map(str::to_owned).collect()
+fn owned(texts: &List<Text<'_, '_>>) -> Vec<String> {
+    texts.texts().map(str::to_owned).collect()
 }

@@ -1,11 +1,16 @@
 //! Definitions that are stored as `apiextensions.k8s.io/v1beta1`. Kube-apiserver serves this version no more, but stores all
-//! definitions in it.
+//! definitions in it. What it names otherwise than `v1` has no views, and is read by name.
 //!
 //! Kubernetes concept: the conversions and defaults of `k8s.io/apiextensions-apiserver/pkg/apis/apiextensions`.
 
 use registry_core::api::Object;
 use registry_core::budget::{Budget, Exhausted, memory};
-use serde_json::{Map, Value, json};
+use resource_views::apiextensions::v1::{
+    CustomResourceConversionMut, CustomResourceDefinitionMut, CustomResourceDefinitionSpecMut,
+    WebhookConversionMut,
+};
+use resource_views::slot::Fields;
+use serde_json::{Value, json};
 
 /// The versions in which definitions may be stored although they are not served.
 pub(super) const VERSIONS: &[&str] = &["v1beta1"];
@@ -14,15 +19,9 @@ pub(super) const VERSIONS: &[&str] = &["v1beta1"];
 const SHARED: [(&str, &str); 4] = [
     ("subresources", "subresources"),
     ("validation", "schema"),
-    ("additionalPrinterColumns", COLUMNS),
+    ("additionalPrinterColumns", "additionalPrinterColumns"),
     ("selectableFields", "selectableFields"),
 ];
-
-const VERSION_LIST: &str = "versions";
-const COLUMNS: &str = "additionalPrinterColumns";
-const COLUMN_PATH: (&str, &str) = ("JSONPath", "jsonPath");
-
-type Fields = Map<String, Value>;
 
 /// Changes a definition of `v1beta1` into one of `v1`, and sets the defaults of `v1beta1`. The memory of what all versions
 /// share is taken from a budget.
@@ -30,43 +29,32 @@ type Fields = Map<String, Value>;
 /// # Errors
 /// Fails if the budget is exhausted.
 pub(super) fn renew(definition: &mut Object, budget: &Budget) -> Result<(), Exhausted> {
-    let Some(Value::Object(spec)) = definition.0.get_mut("spec") else { return Ok(()) };
-    if text_of(spec, "scope").is_empty() {
-        spec.insert("scope".to_owned(), "Namespaced".into());
+    let Some(mut spec) = CustomResourceDefinitionMut(definition).spec().present() else { return Ok(()) };
+    spec.scope().or("Namespaced");
+    spec.preserve_unknown_fields().or_if_absent(true);
+    if let Some(Value::String(name)) = spec.0.remove("version") {
+        spec.versions().or_if_empty(|| json!([{ "name": name, "served": true, "storage": true }]));
     }
-    if spec.get("preserveUnknownFields").is_none_or(Value::is_null) {
-        spec.insert("preserveUnknownFields".to_owned(), true.into());
-    }
-    let version = spec.remove("version");
-    let has_versions = spec.get(VERSION_LIST).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
-    if let Some(Value::String(name)) = version.filter(|_| !has_versions) {
-        let only = json!([{ "name": name, "served": true, "storage": true }]);
-        spec.insert(VERSION_LIST.to_owned(), only);
-    }
-    share(spec, budget)?;
-    if let Some(Value::Object(conversion)) = spec.get_mut("conversion") {
-        renew_conversion(conversion);
-    }
+    share(&mut spec, budget)?;
+    spec.conversion().edit(renew_conversion);
     Ok(())
 }
 
 /// Moves what all versions share into each of them.
-fn share(spec: &mut Fields, budget: &Budget) -> Result<(), Exhausted> {
+fn share(spec: &mut CustomResourceDefinitionSpecMut<'_>, budget: &Budget) -> Result<(), Exhausted> {
     let shared: Vec<(&str, Value)> = (SHARED.iter())
-        .filter_map(|(name, own)| Some((*own, spec.remove(*name)?)))
+        .filter_map(|(name, own)| Some((*own, spec.0.remove(*name)?)))
         .filter(|(_, value)| !value.is_null())
         .collect();
     let bytes: usize = shared.iter().map(|(_, value)| memory::value_bytes(value)).sum();
-    let Some(Value::Array(versions)) = spec.get_mut(VERSION_LIST) else { return Ok(()) };
-    for version in versions.iter_mut().filter_map(Value::as_object_mut) {
+    for mut version in spec.versions().elements() {
         budget.take_bytes(bytes)?;
         for (name, value) in &shared {
-            version.insert((*name).to_owned(), value.clone());
+            version.0.insert((*name).to_owned(), value.clone());
         }
-        let columns = version.get_mut(COLUMNS).and_then(Value::as_array_mut);
-        for column in columns.into_iter().flatten().filter_map(Value::as_object_mut) {
-            if let Some(path) = column.remove(COLUMN_PATH.0) {
-                column.insert(COLUMN_PATH.1.to_owned(), path);
+        for mut column in version.additional_printer_columns().elements() {
+            if let Some(path) = column.0.remove("JSONPath") {
+                column.json_path().set_value(path);
             }
         }
     }
@@ -74,24 +62,21 @@ fn share(spec: &mut Fields, budget: &Budget) -> Result<(), Exhausted> {
 }
 
 /// Moves the fields of a webhook into `webhook`.
-fn renew_conversion(conversion: &mut Fields) {
+fn renew_conversion(mut conversion: CustomResourceConversionMut<'_>) {
     let is_set = |value: &Value| !value.is_null();
-    let client = conversion.remove("webhookClientConfig").filter(is_set);
-    let versions = conversion.remove("conversionReviewVersions").filter(is_set);
-    let is_webhook = text_of(conversion, "strategy") == "Webhook";
+    let client = conversion.0.remove("webhookClientConfig").filter(is_set);
+    let versions = conversion.0.remove("conversionReviewVersions").filter(is_set);
+    let is_webhook = conversion.strategy().is("Webhook");
     let is_absent = versions.as_ref().and_then(Value::as_array).is_none_or(Vec::is_empty);
     let versions = if is_webhook && is_absent { Some(json!(["v1beta1"])) } else { versions };
     if client.is_none() && versions.is_none() {
         return;
     }
-    let fields = [("clientConfig", client), ("conversionReviewVersions", versions)];
-    let webhook: Fields =
-        fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
-    conversion.insert("webhook".to_owned(), webhook.into());
-}
-
-fn text_of<'a>(fields: &'a Fields, name: &str) -> &'a str {
-    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+    let mut fields = Fields::new();
+    let mut webhook = WebhookConversionMut(&mut fields);
+    client.into_iter().for_each(|client| webhook.client_config().set_value(client));
+    versions.into_iter().for_each(|versions| webhook.conversion_review_versions().set_value(versions));
+    conversion.webhook().set_value(fields.into());
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! Reads the schemas in a definition: `JSONSchemaProps` as they are written in JSON.
+//!
+//! Rules walk a schema generically, over tables of its fields, so that fields are read by name rather than through a view.
 
 use serde_json::{Map, Value};
 

@@ -5,6 +5,7 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::budget::{Budget, Exhausted};
 use registry_core::resource::ObjectStrategy;
+use resource_views::apiextensions::v1::{CustomResourceDefinition, CustomResourceDefinitionMut};
 use serde_json::Value;
 
 use crate::support::defaulting;
@@ -84,9 +85,9 @@ impl ObjectStrategy for DefinitionStrategy {
 /// Notes that objects are stored in the version that is the storage version now.
 fn add_stored_version(object: &mut Object) {
     let storage = view::storage_version(object).map(Value::from);
-    let mut stored = view::list(object.0.get("status"), "storedVersions").to_vec();
+    let mut stored = CustomResourceDefinition(object).status().stored_versions().values().to_vec();
     if let Some(storage) = storage.filter(|storage| !stored.contains(storage)) {
         stored.push(storage);
-        object.set(&["status", "storedVersions"], stored.into());
+        CustomResourceDefinitionMut(object).status().or_new().stored_versions().set_value(stored.into());
     }
 }

@@ -3,11 +3,12 @@
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::context::Budget;
+use resource_views::apiextensions::v1::CustomResourceDefinition;
 use serde_json::Value;
 
 use super::approval;
 use super::findings::{Findings, Place};
-use super::view::{self, Spec};
+use super::view::Spec;
 
 mod completeness;
 mod conversion;
@@ -84,28 +85,28 @@ fn check(new: &Object, old: Option<&Object>, options: &Options<'_>, findings: &m
 }
 
 fn check_status(new: &Object, findings: &mut Findings<'_>) {
-    let accepted = view::get(new.0.get("status"), "acceptedNames");
-    names::check(accepted, &Place::new("status").child("acceptedNames"), findings);
+    let status = CustomResourceDefinition(new).status();
+    names::check(&status.accepted_names(), &Place::new("status").child("acceptedNames"), findings);
 }
 
 /// Checks that all versions in which objects are stored are still there.
 fn check_stored_versions(new: &Object, view: &Spec<'_>, findings: &mut Findings<'_>) {
     let place = Place::new("status").child("storedVersions");
-    let stored = view::get(new.0.get("status"), "storedVersions");
-    let names = view::list(new.0.get("status"), "storedVersions");
-    if names.is_empty() {
-        findings.invalid_value(&place, stored, "must have at least one stored version");
+    let status = CustomResourceDefinition(new).status();
+    let stored = status.stored_versions();
+    if stored.is_empty() {
+        findings.invalid_value(&place, stored.value(), "must have at least one stored version");
         return;
     }
     let mut missing: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-    for (index, name) in names.iter().enumerate() {
-        missing.insert(name.as_str().unwrap_or_default(), index);
+    for (index, name) in stored.texts().enumerate() {
+        missing.insert(name, index);
     }
     for version in &view.versions {
         let was_stored = missing.remove(version.name).is_some();
         if version.storage && !was_stored {
             let detail = format!("must have the storage version {}", version.name);
-            findings.invalid_value(&place, stored, &detail);
+            findings.invalid_value(&place, stored.value(), &detail);
         }
     }
     for (name, index) in missing {
@@ -130,7 +131,7 @@ fn check_preserve_unknown_fields(
                       spec.versions[*].schema instead";
         findings.invalid_value(
             &place.child("preserveUnknownFields"),
-            view.get("preserveUnknownFields"),
+            view.written.preserve_unknown_fields().value(),
             detail,
         );
     }

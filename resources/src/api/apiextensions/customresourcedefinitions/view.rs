@@ -4,13 +4,20 @@
 //! `spec.versions[0].schema` if all versions have the same schema.
 
 use registry_core::api::Object;
+use resource_views::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionCondition,
+    CustomResourceDefinitionSpec, CustomResourceDefinitionVersion, CustomResourceSubresources,
+    CustomResourceValidation, SelectableField,
+};
+use resource_views::{Typed, View};
 use serde_json::Value;
 
 use super::schema::Schema;
 
 /// The spec of a definition.
 pub(super) struct Spec<'a> {
-    value: Option<&'a Value>,
+    /// The fields as they are written.
+    pub(super) written: CustomResourceDefinitionSpec<'a, 'a>,
     /// The parts that all versions share.
     pub(super) shared: Parts<'a>,
     /// The versions, without the shared parts.
@@ -19,7 +26,7 @@ pub(super) struct Spec<'a> {
 
 /// One version.
 pub(super) struct Version<'a> {
-    value: &'a Value,
+    written: CustomResourceDefinitionVersion<'a, 'a>,
     pub(super) name: &'a str,
     pub(super) served: bool,
     pub(super) storage: bool,
@@ -28,7 +35,7 @@ pub(super) struct Version<'a> {
     pub(super) parts: Parts<'a>,
 }
 
-/// The parts that a definition states for each version, or for all versions at once.
+/// The parts that a definition states for each version, or for all versions at once, which are compared as a whole.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Parts<'a> {
     /// The object around `openAPIV3Schema`.
@@ -38,31 +45,26 @@ pub(super) struct Parts<'a> {
     pub(super) selectable: &'a [Value],
 }
 
-/// Returns a field that is set.
-pub(super) fn get<'a>(value: Option<&'a Value>, name: &str) -> Option<&'a Value> {
-    value?.get(name).filter(|value| !value.is_null())
-}
-
-/// Returns a text; empty if unset.
-pub(super) fn text<'a>(value: Option<&'a Value>, name: &str) -> &'a str {
-    get(value, name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Returns a list; empty if unset.
-pub(super) fn list<'a>(value: Option<&'a Value>, name: &str) -> &'a [Value] {
-    get(value, name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// Whether a field is true.
-pub(super) fn is_true(value: Option<&Value>, name: &str) -> bool {
-    get(value, name) == Some(&Value::Bool(true))
+/// Returns a condition of a definition, if it has one of the type.
+pub(super) fn condition<'a>(
+    object: &'a Object,
+    kind: &str,
+) -> Option<CustomResourceDefinitionCondition<'a, 'a>> {
+    let status = CustomResourceDefinition(object).status();
+    let conditions = status.conditions();
+    let found = conditions.elements().find(|condition| condition.r#type().text() == kind)?;
+    Some(Typed::typed(found.detached()))
 }
 
 /// Whether a condition of a definition has a status.
 pub(super) fn has_condition(object: &Object, kind: &str, status: &str) -> bool {
-    let conditions = list(object.0.get("status"), "conditions");
-    let found = conditions.iter().find(|condition| text(Some(condition), "type") == kind);
-    found.is_some_and(|condition| text(Some(condition), "status") == status)
+    condition(object, kind).is_some_and(|condition| condition.status().text() == status)
+}
+
+/// Returns the view of a part.
+fn typed<'a, T: Typed<'a, 'a>>(part: Option<&'a Value>) -> T {
+    static NONE: Value = Value::Null;
+    T::typed(View::root(part.unwrap_or(&NONE)))
 }
 
 /// Takes a part from all versions if it is the same in all of them.
@@ -86,42 +88,27 @@ fn share<'a, T: Copy + Default + PartialEq>(
 impl<'a> Spec<'a> {
     /// Views the spec of a definition.
     pub(super) fn from_object(object: &'a Object) -> Self {
-        let value = object.0.get("spec");
+        let written = CustomResourceDefinition(object).spec();
         let mut versions: Vec<Version<'a>> =
-            list(value, "versions").iter().map(Version::from_value).collect();
+            written.versions().elements().map(|version| Version::new(&version)).collect();
         let shared = Parts {
             validation: share(&mut versions, |parts| &mut parts.validation),
             subresources: share(&mut versions, |parts| &mut parts.subresources),
             columns: share(&mut versions, |parts| &mut parts.columns),
             selectable: share(&mut versions, |parts| &mut parts.selectable),
         };
-        Self { value, shared, versions }
-    }
-
-    /// Returns a field that is set.
-    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
-        get(self.value, name)
+        Self { written, shared, versions }
     }
 
     /// Returns the versions without the parts that all share; none if unset.
     pub(super) fn own_parts_of_versions(&self) -> Option<Value> {
-        self.get("versions")?;
-        Some(self.versions.iter().map(Version::own_parts).collect())
-    }
-
-    /// Returns a text; empty if unset.
-    pub(super) fn text(&self, name: &str) -> &'a str {
-        text(self.value, name)
-    }
-
-    /// Returns one of the names; empty if unset.
-    pub(super) fn name(&self, which: &str) -> &'a str {
-        text(self.get("names"), which)
+        let is_set = self.written.versions().exists();
+        is_set.then(|| self.versions.iter().map(Version::own_parts).collect())
     }
 
     /// Whether unknown fields of custom resources are kept.
     pub(super) fn preserves_unknown_fields(&self) -> bool {
-        is_true(self.value, "preserveUnknownFields")
+        self.written.preserve_unknown_fields().is_true()
     }
 
     /// Returns the schemas.
@@ -152,25 +139,24 @@ impl<'a> Spec<'a> {
 }
 
 impl<'a> Version<'a> {
-    fn from_value(value: &'a Value) -> Self {
-        let this = Some(value);
+    fn new(version: &CustomResourceDefinitionVersion<'a, '_>) -> Self {
         Self {
-            value,
-            name: text(this, "name"),
-            served: is_true(this, "served"),
-            storage: is_true(this, "storage"),
-            deprecated: is_true(this, "deprecated"),
+            written: Typed::typed(version.detached()),
+            name: version.name().text(),
+            served: version.served().is_true(),
+            storage: version.storage().is_true(),
+            deprecated: version.deprecated().is_true(),
             parts: Parts {
-                validation: get(this, "schema"),
-                subresources: get(this, "subresources"),
-                columns: list(this, "additionalPrinterColumns"),
-                selectable: list(this, "selectableFields"),
+                validation: version.schema().value(),
+                subresources: version.subresources().value(),
+                columns: version.additional_printer_columns().values(),
+                selectable: version.selectable_fields().values(),
             },
         }
     }
 
     fn own_parts(&self) -> Value {
-        let fields = self.value.as_object().into_iter().flatten();
+        let fields = self.written.value().and_then(Value::as_object).into_iter().flatten();
         let own = fields.filter(|(name, _)| match name.as_str() {
             "schema" => self.parts.validation.is_some(),
             "subresources" => self.parts.subresources.is_some(),
@@ -183,25 +169,46 @@ impl<'a> Version<'a> {
 
     /// Returns the warning about its deprecation, if it has its own.
     pub(super) fn deprecation_warning(&self) -> Option<&'a str> {
-        get(Some(self.value), "deprecationWarning").and_then(Value::as_str)
+        self.written.deprecation_warning().optional_text()
     }
 }
 
 impl<'a> Parts<'a> {
+    /// Returns the schema as JSON.
+    pub(super) fn schema_value(self) -> Option<&'a Value> {
+        typed::<CustomResourceValidation<'_, '_>>(self.validation).open_apiv3_schema().value()
+    }
+
     /// Returns the schema.
     pub(super) fn schema(self) -> Option<Schema<'a>> {
-        Schema::from_value(get(self.validation, "openAPIV3Schema"))
+        Schema::from_value(self.schema_value())
+    }
+
+    /// Returns the subresources.
+    pub(super) fn subresources(self) -> CustomResourceSubresources<'a, 'a> {
+        typed(self.subresources)
     }
 
     /// Whether there is a `status` subresource.
-    pub(super) fn has_status(&self) -> bool {
-        get(self.subresources, "status").is_some()
+    pub(super) fn has_status(self) -> bool {
+        self.subresources().status().exists()
+    }
+
+    /// Returns the columns of tables.
+    pub(super) fn columns(self) -> impl Iterator<Item = CustomResourceColumnDefinition<'a, 'a>> {
+        self.columns.iter().map(|column| typed(Some(column)))
+    }
+
+    /// Returns the fields that field selectors may name.
+    pub(super) fn selectable(self) -> impl Iterator<Item = SelectableField<'a, 'a>> {
+        self.selectable.iter().map(|field| typed(Some(field)))
     }
 }
 
 /// Returns the name of the first version that is the storage version.
 pub(super) fn storage_version(object: &Object) -> Option<&str> {
-    let versions = list(object.0.get("spec"), "versions").iter().map(Some);
-    let mut stored = versions.filter(|version| is_true(*version, "storage"));
-    stored.next().map(|version| text(version, "name"))
+    let spec = CustomResourceDefinition(object).spec();
+    let versions = spec.versions();
+    let stored = versions.elements().find(|version| version.storage().is_true());
+    stored.map(|version| version.name().text())
 }

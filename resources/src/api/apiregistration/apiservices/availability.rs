@@ -2,7 +2,8 @@
 
 use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
-use resource_views::core::v1::Service;
+use resource_views::Typed as _;
+use resource_views::apiregistration::v1::{APIService, APIServiceCondition};
 use serde_json::{Value, json};
 
 use crate::support::system_writer::SystemWriter;
@@ -84,20 +85,27 @@ impl AvailabilityWriter {
 
 /// Returns whether the `Available` condition of an APIService is true.
 pub fn is_available(service: &Object) -> bool {
-    condition(service).and_then(|condition| condition.get("status")).and_then(Value::as_str) == Some("True")
+    condition(service).is_some_and(|condition| view(condition).status().text() == "True")
+}
+
+fn view(condition: &Value) -> APIServiceCondition<'_, '_> {
+    APIServiceCondition::from_value(condition)
+}
+
+fn is_own(condition: &Value) -> bool {
+    view(condition).r#type().text() == AVAILABLE
 }
 
 fn condition(service: &Object) -> Option<&Value> {
-    let mut conditions = Service(service).status().conditions().value()?.as_array()?.iter();
-    conditions.find(|condition| condition.get("type").and_then(Value::as_str) == Some(AVAILABLE))
+    APIService(service).status().conditions().values().iter().find(|condition| is_own(condition))
 }
 
 /// Sets the condition. The time of the last transition changes with the status only.
 fn set(service: &mut Object, availability: &Availability) {
     let Availability { status, reason, message } = availability;
     let before = condition(service);
-    let unchanged = before.filter(|before| before.get("status").and_then(Value::as_str) == Some(status));
-    let since = unchanged.and_then(|before| before.get("lastTransitionTime").cloned());
+    let unchanged = before.filter(|before| view(before).status().text() == *status);
+    let since = unchanged.and_then(|before| view(before).last_transition_time().value().cloned());
     let condition = json!({
         "type": AVAILABLE,
         "status": status,
@@ -105,9 +113,8 @@ fn set(service: &mut Object, availability: &Availability) {
         "reason": reason,
         "message": message,
     });
-    let present = Service(service).status().conditions().value().and_then(Value::as_array);
-    let mut conditions = present.cloned().unwrap_or_default();
-    match conditions.iter_mut().find(|entry| entry.get("type").and_then(Value::as_str) == Some(AVAILABLE)) {
+    let mut conditions = APIService(service).status().conditions().values().to_vec();
+    match conditions.iter_mut().find(|entry| is_own(entry)) {
         Some(before) => *before = condition,
         None => conditions.push(condition),
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use registry_core::api::Object;
 use resource_views::apiregistration::v1::APIService;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::APIServices;
 use crate::support::bootstrap_objects::bootstrap_objects;
@@ -89,7 +89,7 @@ pub fn priorities(group: &str, version: &str) -> Priorities {
 
 /// Returns how the server manages an APIService; `None` if it does not.
 pub(crate) fn automanaged(object: &Object) -> Option<Automanaged> {
-    match object.get_str(&["metadata", "labels", AUTOMANAGED])? {
+    match APIService(object).metadata().labels().entry(AUTOMANAGED).text() {
         "onstart" => Some(Automanaged::OnStart),
         "true" => Some(Automanaged::Always),
         _ => None,
@@ -129,17 +129,20 @@ impl LocalSpec {
     /// Reads the specification of an APIService; `None` if another server serves its group version, or if it has more than
     /// a local one can have.
     pub(crate) fn read(object: &Object) -> Option<Self> {
-        let spec = APIService(object).spec().value()?.as_object()?;
-        let number = |field: &str| spec.get(field).and_then(Value::as_i64).unwrap_or_default();
-        let text = |field: &str| spec.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let has_service = spec.get("service").is_some_and(|service| !service.is_null());
-        let is_insecure = spec.get("insecureSkipTLSVerify").and_then(Value::as_bool).unwrap_or_default();
-        if has_service || is_insecure || !text("caBundle").is_empty() {
+        let spec = APIService(object).spec();
+        let is_insecure = spec.insecure_skip_tls_verify().is_true();
+        if !spec.exists() || spec.service().exists() || is_insecure || !spec.ca_bundle().text().is_empty() {
             return None;
         }
-        let priorities =
-            Priorities { group: number("groupPriorityMinimum"), version: number("versionPriority") };
-        Some(Self { group: text("group"), version: text("version"), priorities })
+        let priorities = Priorities {
+            group: spec.group_priority_minimum().number(),
+            version: spec.version_priority().number(),
+        };
+        Some(Self {
+            group: spec.group().text().to_owned(),
+            version: spec.version().text().to_owned(),
+            priorities,
+        })
     }
 
     /// Returns the APIService.

@@ -3,14 +3,13 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{
     Deployment, DeploymentMut, DeploymentStrategy as Rollout, RollingUpdateDeployment,
 };
 
 use crate::api::apps::workload::{self, Counts, Workload};
-use crate::api::core::pod_spec::{defaults, gated, warnings};
+use crate::api::core::pod_spec::{defaults, warnings};
 use crate::support::field::ShownAsGo as _;
 
 /// Defaults and validation; the selector is immutable.
@@ -18,9 +17,7 @@ pub(super) struct DeploymentStrategy;
 
 impl ObjectStrategy for DeploymentStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        let terminating =
-            GatedField::new(Feature::DeploymentReplicaSetTerminatingReplicas, "status.terminatingReplicas");
-        gated::spec("spec.template.spec").into_iter().chain([terminating]).collect()
+        workload::gated_fields()
     }
 
     fn apply_defaults(&self, object: &mut Object) {

@@ -3,12 +3,11 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{ReplicaSet, ReplicaSetMut};
 
 use crate::api::apps::workload::{self, Counts, Workload};
-use crate::api::core::pod_spec::{defaults, gated, warnings};
+use crate::api::core::pod_spec::{defaults, warnings};
 use crate::support::field::ShownAsGo as _;
 
 /// Defaults and validation; the selector is immutable.
@@ -16,9 +15,7 @@ pub(super) struct ReplicaSetStrategy;
 
 impl ObjectStrategy for ReplicaSetStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        let terminating =
-            GatedField::new(Feature::DeploymentReplicaSetTerminatingReplicas, "status.terminatingReplicas");
-        gated::spec("spec.template.spec").into_iter().chain([terminating]).collect()
+        workload::gated_fields()
     }
 
     fn apply_defaults(&self, object: &mut Object) {

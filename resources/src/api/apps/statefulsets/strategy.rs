@@ -86,7 +86,7 @@ impl ObjectStrategy for StatefulSetStrategy {
         for field in MUTABLE {
             allowed.copy_field(old, &["spec", field]);
         }
-        if !semantic::equal(allowed.0.get("spec"), old.0.get("spec")) {
+        if !semantic::equal(StatefulSet(&allowed).spec().value(), StatefulSet(old).spec().value()) {
             errors.push(FieldError::forbidden(FieldPath::new("spec"), IMMUTABLE));
         }
         errors

@@ -4,6 +4,8 @@
 use k8s_openapi::api::autoscaling::v2;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use registry_core::resource::conversion::ConversionError;
+use resource_views::Typed as _;
+use resource_views::autoscaling::v2 as views;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -45,30 +47,38 @@ pub(super) fn cpu_current(percent: &Value) -> Value {
 
 /// Returns the target utilization, if the first CPU metric has one.
 pub(super) fn cpu_percent_wanted(metrics: &[Value]) -> Option<Value> {
-    metrics.iter().find(|metric| is_cpu(metric)).and_then(|metric| utilization(metric, "target")).cloned()
+    metrics.iter().find(|metric| is_cpu(metric)).and_then(utilization_wanted).cloned()
 }
 
 /// Returns the current utilization, if it was measured.
 pub(super) fn cpu_percent_now(metrics: &[Value]) -> Option<Value> {
     let cpu = metrics.iter().filter(|metric| is_cpu(metric));
-    cpu.filter_map(|metric| utilization(metric, "current")).next_back().cloned()
+    cpu.filter_map(utilization_now).next_back().cloned()
+}
+
+/// The view of a target metric. A measurement has the same type and name.
+fn wanted(metric: &Value) -> views::MetricSpec<'_, '_> {
+    views::MetricSpec::from_value(metric)
 }
 
 fn is_cpu(metric: &Value) -> bool {
-    let text = |path: &str| metric.pointer(path).and_then(Value::as_str);
-    text("/type") == Some("Resource") && text("/resource/name") == Some("cpu")
+    wanted(metric).r#type().text() == "Resource" && wanted(metric).resource().name().text() == "cpu"
 }
 
-fn utilization<'a>(metric: &'a Value, of: &str) -> Option<&'a Value> {
-    let value = metric.get("resource")?.get(of)?.get("averageUtilization")?;
-    (!value.is_null()).then_some(value)
+fn utilization_wanted(metric: &Value) -> Option<&Value> {
+    wanted(metric).resource().target().average_utilization().value()
+}
+
+fn utilization_now(metric: &Value) -> Option<&Value> {
+    let measured = views::MetricStatus::from_value(metric);
+    measured.resource().current().average_utilization().value()
 }
 
 // === all else, which travels in annotations ===
 
 /// Returns the target metrics that have no field, in their older form.
 pub(super) fn other_wanted(metrics: &[Value]) -> Result<Vec<MetricSpec>, ConversionError> {
-    let has_field = |metric: &&Value| is_cpu(metric) && utilization(metric, "target").is_some();
+    let has_field = |metric: &&Value| is_cpu(metric) && utilization_wanted(metric).is_some();
     metrics.iter().filter(|metric| !has_field(metric)).map(read::<v2::MetricSpec, _>).collect()
 }
 

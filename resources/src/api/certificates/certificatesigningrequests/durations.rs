@@ -16,7 +16,6 @@ use super::CertificateSigningRequests;
 use crate::api::certificates::{certificate, pem};
 use crate::metrics::ResourceMetrics;
 
-const CERTIFICATE: &[&str] = &["status", "certificate"];
 /// Seconds by which certificates are made valid earlier than they are issued.
 const BACKDATING_SECONDS: i64 = 300;
 
@@ -48,7 +47,7 @@ impl StoreHooks for DurationCount {
         _dry_run: bool,
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         let has_certificate =
-            |object: &Object| object.get_str(CERTIFICATE).is_some_and(|text| !text.is_empty());
+            |object: &Object| !CertificateSigningRequest(object).status().certificate().text().is_empty();
         let requested = CertificateSigningRequest(old).spec().expiration_seconds().integer();
         let Some(requested_seconds) = requested.filter(|_| is_status) else { return Ok(None) };
         if has_certificate(old) || !has_certificate(new) {
@@ -73,7 +72,7 @@ impl FinishHook for Issued {
 
 /// Returns for how long the first issued certificate is valid.
 fn duration_seconds(request: &Object) -> Option<i64> {
-    let encoded = request.get_str(CERTIFICATE)?;
+    let encoded = CertificateSigningRequest(request).status().certificate().text();
     let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
     let block = pem::blocks(&text).find(|block| block.kind == "CERTIFICATE" && !block.has_headers)?;
     let validity = certificate::parse(&block.bytes)?.validity().clone();

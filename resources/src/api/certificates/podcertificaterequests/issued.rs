@@ -58,7 +58,7 @@ pub(super) fn check_status(new: &Object, old: &Object) -> ErrorList {
 }
 
 fn has(request: &Object, condition: &str) -> bool {
-    printers::condition(request, condition) == Some("True")
+    printers::is_true(request, condition)
 }
 
 /// Checks that there is at most one condition, of a known type, and that it is true. The paths of errors write the index as

@@ -4,8 +4,7 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
-use resource_views::core::v1::ConfigMap;
-use serde_json::Value;
+use resource_views::core::v1::{ConfigMap, ConfigMapMut};
 
 use crate::api::core::config_data;
 
@@ -42,8 +41,8 @@ impl ObjectStrategy for ConfigMapStrategy {
 
     fn canonicalize(&self, object: &mut Object) {
         // An explicit null is the same as an absent field.
-        if object.0.get("immutable") == Some(&Value::Null) {
-            object.0.remove("immutable");
+        if ConfigMapMut(object).immutable().is_absent() {
+            ConfigMapMut(object).immutable().remove();
         }
     }
 }

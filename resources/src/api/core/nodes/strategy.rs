@@ -76,12 +76,8 @@ impl ObjectStrategy for NodeStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         warnings(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings(new)
     }
 
     fn keeps_status_on_create(&self) -> bool {

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use resource_views::core::v1::{Node, Taint};
-use resource_views::{List, Map, Quantity, Text};
+use resource_views::meta::v1::OwnerReference;
+use resource_views::{List, Map, Quantity, Text, Typed as _};
 use serde_json::Value;
 
 use crate::api::core::address::{self, Network};
@@ -123,13 +124,14 @@ fn check_avoided_pods(node: &Object, errors: &mut ErrorList) {
             return;
         }
     };
+    // The type of this annotation is none of a field, so that it has no view.
     let entries = list.get("preferAvoidPods").and_then(Value::as_array).into_iter().flatten();
     for (index, entry) in entries.enumerate() {
         let path = place.child(AVOIDED_PODS).index(index).child("PodSignature");
         let controller = entry.pointer("/podSignature/podController").filter(|value| value.is_object());
-        match controller {
+        match controller.map(OwnerReference::from_value) {
             None => errors.push(FieldError::required(path, "")),
-            Some(controller) if controller.get("controller") != Some(&Value::Bool(true)) => {
+            Some(controller) if !controller.controller().is_true() => {
                 let path = path.child("PodController").child("Controller");
                 errors.push(FieldError::invalid(path, false, "must point to a controller"));
             }

@@ -1,6 +1,8 @@
 //! The two fields that name what a claim is filled from.
 
 use registry_core::api::Object;
+use resource_views::Typed as _;
+use resource_views::core::v1::{PersistentVolumeClaim, TypedLocalObjectReference};
 use serde_json::Value;
 
 const SOURCE: [&str; 2] = ["spec", "dataSource"];
@@ -36,14 +38,13 @@ pub(super) fn complete(claim: &mut Object) {
 }
 
 fn has_namespace(claim: &Object) -> bool {
-    let namespace = claim.get(&REFERENCE).and_then(|reference| reference.get("namespace"));
-    namespace.and_then(Value::as_str).is_some_and(|namespace| !namespace.is_empty())
+    !PersistentVolumeClaim(claim).spec().data_source_ref().namespace().text().is_empty()
 }
 
 fn is_known(source: &Value) -> bool {
-    let part = |field: &str| source.get(field).and_then(Value::as_str).unwrap_or_default();
+    let source = TypedLocalObjectReference::from_value(source);
     matches!(
-        (part("apiGroup"), part("kind")),
+        (source.api_group().text(), source.kind().text()),
         ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
     )
 }

@@ -9,6 +9,7 @@ use resource_views::core::v1::{
     PersistentVolumeClaim, PersistentVolumeClaimMut, PersistentVolumeClaimStatus,
 };
 use resource_views::{Quantity as Amount, View};
+use serde_json::Value;
 use serde_json::json;
 
 use super::sources;
@@ -71,7 +72,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = Vec::new();
         if annotation(object).is_some() {
             warnings.push(format!(
@@ -80,10 +81,6 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         }
         volume_claim::warn(&PersistentVolumeClaim(object).spec(), &mut warnings);
         warnings
-    }
-
-    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        self.warnings_on_create(context, new)
     }
 }
 
@@ -130,9 +127,10 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
         }
         after.copy_field(&before, &ATTRIBUTES_CLASS);
     }
-    if !semantic::equal(after.0.get("spec"), before.0.get("spec")) {
-        let shown = |object: &Object| go_text::text(object.0.get("spec"), "<core.PersistentVolumeClaimSpec>");
-        let difference = difference::difference(&shown(&before), &shown(&after));
+    let (before, after) = (PersistentVolumeClaim(&before).spec(), PersistentVolumeClaim(&after).spec());
+    if !semantic::equal(after.value(), before.value()) {
+        let shown = |spec: Option<&Value>| go_text::text(spec, "<core.PersistentVolumeClaimSpec>");
+        let difference = difference::difference(&shown(before.value()), &shown(after.value()));
         errors.push(FieldError::forbidden(FieldPath::new("spec"), format!("{IMMUTABLE}\n{difference}")));
     }
 }

@@ -86,12 +86,8 @@ impl ObjectStrategy for PersistentVolumeStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         warnings(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings(new)
     }
 }
 

@@ -18,6 +18,7 @@ use registry_core::rest::{
     AdmitAll, Answer, Capabilities, NamedCreater, Storage, SuccessStatus, UpdatedObject, ValidateObject,
 };
 use registry_core::schema::Schema;
+use resource_views::core::v1 as views;
 use resource_views::core::v1::Pod;
 use serde_json::json;
 
@@ -104,11 +105,12 @@ pub(crate) async fn bind(
 fn validate(binding: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
     let target = FieldPath::new("target");
-    let kind = binding.get_str(&["target", "kind"]).unwrap_or_default();
+    let reference = views::Binding(binding).target();
+    let kind = reference.kind().text();
     if !matches!(kind, "" | "Node") {
         errors.push(FieldError::not_supported(target.child("kind"), kind, &["Node", "<empty>"]));
     }
-    if binding.get_str(&["target", "name"]).unwrap_or_default().is_empty() {
+    if reference.name().text().is_empty() {
         errors.push(FieldError::required(target.child("name"), ""));
     }
     errors
@@ -151,7 +153,7 @@ impl UpdatedObject for Assignment<'_> {
             return refuse(format!("pod {name} has non-empty .spec.schedulingGates"));
         }
         let mut assigned = pod.clone();
-        let node = self.binding.get_str(&["target", "name"]).unwrap_or_default();
+        let node = views::Binding(self.binding).target().name().text();
         assigned.set(&["spec", "nodeName"], node.into());
         for (key, value) in self.binding.annotations() {
             assigned.set(&["metadata", "annotations", key], value.into());

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column, RowCondition, RowConditionType};
-use resource_views::core::v1::Pod;
+use resource_views::core::v1::{Pod, PodReadinessGate};
 use serde_json::Value;
 
 use crate::support::printers;
@@ -41,38 +41,17 @@ pub(super) fn row_conditions(object: &Object) -> &'static [RowCondition] {
     }
 }
 
-/// Whether an init container is a sidecar, which keeps running.
-fn is_sidecar(container: &Value) -> bool {
-    container.get("restartPolicy").and_then(Value::as_str) == Some("Always")
-}
-
-fn statuses<'a>(object: &'a Object, field: &'static str) -> impl DoubleEndedIterator<Item = &'a Value> {
-    object.get(&["status", field]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default().iter()
-}
-
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn number(value: &Value, pointer: &str) -> i64 {
-    value.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
-}
-
-fn is_true(value: &Value, field: &str) -> bool {
-    value.get(field).and_then(Value::as_bool).unwrap_or_default()
-}
-
-/// Returns the names of the sidecars.
+/// Returns the names of the sidecars: the init containers that keep running.
 fn sidecars(object: &Object) -> HashSet<&str> {
-    printers::elements(object, &["spec", "initContainers"])
-        .filter(|container| is_sidecar(container))
-        .map(|container| text(container, "/name"))
-        .collect()
+    let spec = Pod(object).spec();
+    let containers = spec.init_containers();
+    let sidecars = containers.elements().filter(|container| container.restart_policy().text() == "Always");
+    sidecars.map(|container| container.name().text()).collect()
 }
 
 /// Returns ready and all containers that keep running: `1/2`.
 fn ready(object: &Object) -> Value {
-    let all = printers::length(object, &["spec", "containers"]) + sidecars(object).len();
+    let all = Pod(object).spec().containers().len() + sidecars(object).len();
     format!("{}/{all}", Progress::compute(object, String::new()).ready).into()
 }
 
@@ -81,8 +60,8 @@ fn status(object: &Object) -> Value {
     let mut word =
         Pod(object).status().reason().optional_text().filter(|reason| !reason.is_empty()).map(str::to_owned);
     let mut word = word.take().unwrap_or_else(|| Pod(object).status().phase().text().to_owned());
-    if printers::elements(object, &["status", "conditions"]).any(|condition| {
-        text(condition, "/type") == "PodScheduled" && text(condition, "/reason") == "SchedulingGated"
+    if printers::conditions(object).any(|condition| {
+        condition.r#type().text() == "PodScheduled" && condition.reason().text() == "SchedulingGated"
     }) {
         "SchedulingGated".clone_into(&mut word);
     }
@@ -110,19 +89,21 @@ fn restarts(object: &Object) -> CellValue {
 
 /// Returns the pod's first address.
 fn pod_ip(object: &Object) -> Value {
-    let mut addresses = printers::elements(object, &["status", "podIPs"]).map(|address| text(address, "/ip"));
-    match addresses.next() {
-        Some(address) => address.into(),
+    let status = Pod(object).status();
+    let addresses = status.pod_ips();
+    match addresses.elements().next() {
+        Some(address) => address.ip().text().into(),
         None => printers::text_or(object, &["status", "podIP"], "<none>"),
     }
 }
 
 /// Returns the readiness gates that are true, of all: `1/2`.
 fn readiness_gates(object: &Object) -> Value {
-    let gates = printers::elements(object, &["spec", "readinessGates"]);
-    let open = |gate: &Value| printers::condition(object, text(gate, "/conditionType")) == Some("True");
-    let (all, opened) = gates.fold((0, 0), |(all, opened), gate| (all + 1, opened + usize::from(open(gate))));
-    if all == 0 { "<none>".into() } else { format!("{opened}/{all}").into() }
+    let spec = Pod(object).spec();
+    let gates = spec.readiness_gates();
+    let is_open = |gate: &PodReadinessGate<'_, '_>| printers::is_true(object, gate.condition_type().text());
+    let opened = gates.elements().filter(is_open).count();
+    if gates.is_empty() { "<none>".into() } else { format!("{opened}/{}", gates.len()).into() }
 }
 
 #[cfg(test)]

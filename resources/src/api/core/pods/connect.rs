@@ -6,8 +6,8 @@ use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{Services, Store, Stores};
 use registry_core::rest::connect::{Destination, Exchange};
-use resource_views::core::v1::Pod;
-use serde_json::Value;
+use resource_views::Typed as _;
+use resource_views::core::v1::{Container, Pod};
 
 use crate::api::core::kubelet::Kubelet;
 use crate::api::core::nodes::Nodes;
@@ -98,5 +98,5 @@ fn container_of<'p>(pod: &'p Object, options: &'p Object) -> Result<&'p str, Sta
 
 fn names<'p>(pod: &'p Object, lists: &'p [&str]) -> impl Iterator<Item = &'p str> {
     let containers = lists.iter().filter_map(|list| pod.get(&["spec", list])?.as_array()).flatten();
-    containers.filter_map(|container| container.get("name").and_then(Value::as_str))
+    containers.map(|container| Container::from_value(container).name().text())
 }

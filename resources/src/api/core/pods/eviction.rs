@@ -19,7 +19,7 @@ use registry_core::rest::{
 };
 use registry_core::schema::Schema;
 use resource_views::core::v1::Pod;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Pods;
 use super::conditions::set_condition;
@@ -239,8 +239,8 @@ fn is_over(pod: &Object) -> bool {
 
 /// Whether the pod's condition `Ready` is true.
 fn is_ready(pod: &Object) -> bool {
-    let conditions = Pod(pod).status().conditions().value().and_then(Value::as_array).into_iter().flatten();
-    let mut ready =
-        conditions.filter(|condition| condition.get("type").and_then(Value::as_str) == Some("Ready"));
-    ready.next().and_then(|condition| condition.get("status")).and_then(Value::as_str) == Some("True")
+    let status = Pod(pod).status();
+    let conditions = status.conditions();
+    let ready = conditions.elements().find(|condition| condition.r#type().text() == "Ready");
+    ready.is_some_and(|ready| ready.status().text() == "True")
 }

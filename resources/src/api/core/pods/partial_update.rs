@@ -1,6 +1,7 @@
 //! Functions shared by the subresources that change a part of a pod.
 
 use registry_core::api::{FieldPath, Object};
+use resource_views::core::v1::Pod;
 
 /// Marks the mirror pod of a static pod, which a kubelet runs from a file of its node.
 const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
@@ -14,7 +15,7 @@ pub(super) fn keep_old(new: &mut Object, old: &Object) -> Object {
 
 /// Increments the generation if the spec changed.
 pub(super) fn count_change(new: &mut Object, old: &Object) {
-    if new.0.get("spec") != old.0.get("spec") {
+    if Pod(new).spec().value() != Pod(old).spec().value() {
         new.set(&["metadata", "generation"], (old.generation() + 1).into());
     }
 }

@@ -13,7 +13,7 @@ use registry_core::registry::{Services, Store, Subresource, SubresourceStore, Up
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 use resource_views::core::v1::{Container, ContainerResizePolicy, Pod, PodSpec};
-use resource_views::{List, Map, Quantity};
+use resource_views::{List, Map, Quantity, Typed as _};
 use serde_json::Value;
 
 use super::quality::quality_of_service;
@@ -94,6 +94,10 @@ impl UpdateRules for ResizeRules {
     }
 }
 
+fn name_of(container: &Value) -> &str {
+    Container::from_value(container).name().text()
+}
+
 fn containers<'o>(pod: &'o Object, list: &str) -> &'o [Value] {
     pod.get(&["spec", list]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
@@ -101,9 +105,7 @@ fn containers<'o>(pod: &'o Object, list: &str) -> &'o [Value] {
 /// Copies the fields that may change to the containers, or all containers if one has another name.
 fn resize_list(pod: &mut Object, asked: &Object, list: &str) {
     let wanted = containers(asked, list);
-    let is_same = |(left, right): (&Value, &Value)| {
-        left.get("name").unwrap_or(&Value::Null) == right.get("name").unwrap_or(&Value::Null)
-    };
+    let is_same = |(left, right): (&Value, &Value)| name_of(left) == name_of(right);
     if !wanted.iter().zip(containers(pod, list)).all(is_same) {
         pod.copy_field(asked, &["spec", list]);
         return;

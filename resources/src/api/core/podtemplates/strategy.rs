@@ -20,12 +20,8 @@ impl ObjectStrategy for PodTemplateStrategy {
         defaults::apply_to_template(PodTemplateMut(object).template());
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         warnings::template_warnings(&PodTemplate(object).template())
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings::template_warnings(&PodTemplate(new).template())
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {

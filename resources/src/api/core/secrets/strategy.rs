@@ -51,12 +51,8 @@ impl ObjectStrategy for SecretStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         warnings(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings(new)
     }
 }
 
@@ -65,7 +61,8 @@ fn warnings(object: &Object) -> Vec<String> {
     if Secret(object).r#type().optional_text() != Some("kubernetes.io/tls") {
         return Vec::new();
     }
-    let part = |key| STANDARD.decode(object.get_str(&["data", key]).unwrap_or_default()).unwrap_or_default();
+    let data = Secret(object).data();
+    let part = |key| STANDARD.decode(data.entry(key).text()).unwrap_or_default();
     key_pair::complaint(&part("tls.crt"), &part("tls.key")).into_iter().collect()
 }
 

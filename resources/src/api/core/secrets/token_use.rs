@@ -11,7 +11,7 @@ use registry_core::registry::Store;
 
 use crate::support::system_writer::SystemWriter;
 
-const LAST_USED: [&str; 3] = ["metadata", "labels", "kubernetes.io/legacy-token-last-used"];
+const LABEL: &str = "kubernetes.io/legacy-token-last-used";
 
 /// Records that the token in this Secret is used today. Writes once a day; `store` is that of Secrets.
 ///
@@ -19,7 +19,7 @@ const LAST_USED: [&str; 3] = ["metadata", "labels", "kubernetes.io/legacy-token-
 /// The store failed, or the Secret is gone.
 pub async fn note_token_use(store: &Arc<Store>, secret: &Object) -> Result<(), StatusError> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-    let noted = secret.get_str(&LAST_USED).unwrap_or_default();
+    let noted = secret.labels().find(|(key, _)| *key == LABEL).map_or("", |(_, date)| date);
     // Clocks of other servers may be ahead.
     let is_noted = noted == today.to_string() || today.tomorrow().is_ok_and(|next| noted == next.to_string());
     if is_noted {
@@ -28,7 +28,7 @@ pub async fn note_token_use(store: &Arc<Store>, secret: &Object) -> Result<(), S
     let note = |present: &Object| {
         let mut noted = present.clone();
         if present.uid() == secret.uid() {
-            noted.set(&LAST_USED, today.to_string().into());
+            noted.set(&["metadata", "labels", LABEL], today.to_string().into());
         }
         noted
     };

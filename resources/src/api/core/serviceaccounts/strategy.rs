@@ -11,15 +11,11 @@ const ENFORCE: &str = "kubernetes.io/enforce-mountable-secrets";
 pub(super) struct ServiceAccountStrategy;
 
 impl ObjectStrategy for ServiceAccountStrategy {
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let used = object.annotations().any(|(key, _)| key == ENFORCE);
         let warning = format!(
             "metadata.annotations[{ENFORCE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
         );
         used.then_some(warning).into_iter().collect()
-    }
-
-    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        self.warnings_on_create(context, new)
     }
 }

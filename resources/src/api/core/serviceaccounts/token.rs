@@ -19,6 +19,7 @@ use registry_core::resource::Resource;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenIssuer, TokenObject};
 use registry_core::rest::{Answer, Capabilities, NamedCreater, Storage, ValidateObject};
 use registry_core::schema::Schema;
+use resource_views::authentication::v1::{TokenRequest, TokenRequestMut};
 use resource_views::core::v1::Pod;
 use serde_json::{Value, json};
 
@@ -76,9 +77,7 @@ impl Storage for Token {
     }
 
     fn apply_defaults(&self, request: &mut Object) {
-        if request.get_i64(&["spec", "expirationSeconds"]).is_none() {
-            request.set(&["spec", "expirationSeconds"], DEFAULT_SECONDS.into());
-        }
+        TokenRequestMut(request).spec().or_new().expiration_seconds().or_if_absent(DEFAULT_SECONDS);
     }
 }
 
@@ -130,7 +129,7 @@ fn credential_id(token: &str) -> Option<String> {
 impl Token {
     /// Returns the lifetime of the token, and sets it in the request.
     fn granted_seconds(&self, context: &RequestContext, request: &mut Object) -> i64 {
-        let asked = request.get_i64(&["spec", "expirationSeconds"]).unwrap_or(DEFAULT_SECONDS);
+        let asked = TokenRequest(request).spec().expiration_seconds().integer().unwrap_or(DEFAULT_SECONDS);
         match self.issuer.max_lifetime_seconds() {
             Some(most) if asked > most => {
                 let text = format!("requested expiration of {asked} seconds shortened to {most} seconds");
@@ -174,14 +173,15 @@ impl Token {
         account: &str,
         request: &Object,
     ) -> Result<Option<TokenBinding>, StatusError> {
-        if request.get(&["spec", "boundObjectRef"]).is_none_or(Value::is_null) {
+        let spec = TokenRequest(request).spec();
+        let bound = spec.bound_object_ref();
+        if !bound.exists() {
             return Ok(None);
         }
-        let text = |field: &str| request.get_str(&["spec", "boundObjectRef", field]).unwrap_or_default();
-        let name = text("name");
+        let (name, api_version) = (bound.name().text(), bound.api_version().text());
         let namespace = context.namespace.as_str();
-        let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
-        let (binding, uid) = match (group, text("kind")) {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (binding, uid) = match (group, bound.kind().text()) {
             ("", "Pod") => {
                 let pod = Lookup::within::<Pods>(&self.stores)?.newest(namespace, name).await?;
                 let uid = pod.uid().to_owned();
@@ -200,7 +200,7 @@ impl Token {
                 return Err(StatusError::bad_request(message));
             }
         };
-        let wanted = text("uid");
+        let wanted = bound.uid().text();
         if !wanted.is_empty() && wanted != uid {
             // Names the kind instead of the resource, as kube-apiserver does here.
             let kind = match &binding {
@@ -268,7 +268,7 @@ fn complete(request: &mut Object, account: &Object, api_audiences: &[String], no
 
 fn validate(request: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let seconds = request.get_i64(&["spec", "expirationSeconds"]).unwrap_or_default();
+    let seconds = TokenRequest(request).spec().expiration_seconds().number();
     let field = FieldPath::new("spec").child("expirationSeconds");
     if seconds < LEAST_SECONDS {
         let detail = "may not specify a duration less than 10 minutes";
@@ -281,8 +281,7 @@ fn validate(request: &Object) -> ErrorList {
 }
 
 fn audiences(request: &Object) -> impl Iterator<Item = &str> {
-    let audiences = request.get(&["spec", "audiences"]).and_then(Value::as_array);
-    audiences.into_iter().flatten().filter_map(Value::as_str)
+    TokenRequest(request).spec().audiences().texts()
 }
 
 fn named(object: &Object) -> TokenObject {

@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::Services;
 use super::addresses::AddressObjects;
-use super::choice::{AddressChoice, Contended, Refusal};
+use super::choice::{AddressChoice, Contended, InUse, Refusal};
 use super::claim::Claim;
 use super::holder::Holder;
 use super::port_claims::{PortClaims, SharedStore};
@@ -153,11 +153,11 @@ impl Allocator {
         let mut claims =
             node_ports::Claims { taken: &mut taken, uses: &mut claim.uses, range, dry_run, contended: None };
         let outcome = node_ports::allocate(service, old, &mut claims);
-        let contended = claims.contended.map(Contended::Port);
+        let in_use = claims.contended.map(|port| InUse::One(Contended::Port(port)));
         drop(taken);
         match outcome {
             Ok(()) => Ok(claim),
-            Err(failure) => Err(Refusal { failure, contended }),
+            Err(failure) => Err(Refusal { failure, in_use }),
         }
     }
 
@@ -177,7 +177,7 @@ impl Allocator {
             let claim = match self.allocate(service, holder, old, false).await {
                 Ok(claim) => claim,
                 Err(refusal) => {
-                    if !self.was_released(refusal.contended).await? {
+                    if !self.was_released(refusal.in_use).await? {
                         return Err(refusal.failure);
                     }
                     service.clone_from(&asked);
@@ -195,7 +195,6 @@ impl Allocator {
                 }
                 // The next attempt chooses another one, or refuses the service that asks for this one.
                 Some(Contended::Port(port)) => self.taken().add_foreign_port(port),
-                Some(Contended::All) => {}
             }
             service.clone_from(&asked);
         }
@@ -203,12 +202,12 @@ impl Allocator {
     }
 
     /// Whether something that is in use according to this server's memory is not any more. Corrects the memory.
-    async fn was_released(&self, contended: Option<Contended>) -> Result<bool, StatusError> {
-        match contended {
+    async fn was_released(&self, in_use: Option<InUse>) -> Result<bool, StatusError> {
+        match in_use {
             None => Ok(false),
-            Some(Contended::Address(address)) => self.is_address_free(address).await,
-            Some(Contended::Port(port)) => self.is_port_free(port).await,
-            Some(Contended::All) => self.relearn().await,
+            Some(InUse::One(Contended::Address(address))) => self.is_address_free(address).await,
+            Some(InUse::One(Contended::Port(port))) => self.is_port_free(port).await,
+            Some(InUse::All) => self.relearn().await,
         }
     }
 
@@ -311,7 +310,7 @@ fn keep_allocated(new: &mut Object, old: &Object) {
         }
     }
     node_ports::keep(new, old);
-    let text = |object: &Object| object.get_str(&ONE).unwrap_or_default().to_owned();
+    let text = |object: &Object| Service(object).spec().cluster_ip().text().to_owned();
     let (before, now) = (text(old), text(new));
     let are_same = |new: &Object| semantic::equal(new.get(&ALL), old.get(&ALL));
     if before == now {

@@ -8,7 +8,9 @@ use std::ops::Range;
 use registry_core::api::validation::FieldPath;
 use registry_core::api::{FieldError, Object, StatusError};
 use registry_core::resource::Resource;
-use serde_json::{Value, json};
+use resource_views::core::v1::Service;
+use resource_views::{List, Text};
+use serde_json::json;
 
 use super::Services;
 use super::addresses::AddressObjects;
@@ -24,19 +26,26 @@ const MISMATCHED: &str = "the provided network does not match the current range"
 /// The reason to refuse a service.
 pub(super) struct Refusal {
     pub(super) failure: StatusError,
-    /// The allocation in use according to this server's memory, if that is the reason.
-    pub(super) contended: Option<Contended>,
+    /// The allocations in use according to this server's memory, if they are the reason.
+    pub(super) in_use: Option<InUse>,
 }
 
-/// Something that is in use.
+/// The allocations in use that a service is refused for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Contended {
-    /// A requested address.
-    Address(IpAddr),
-    /// A requested node port.
-    Port(NodePort),
+pub(super) enum InUse {
+    /// A requested one.
+    One(Contended),
     /// All addresses.
     All,
+}
+
+/// An allocation that has another owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contended {
+    /// An address.
+    Address(IpAddr),
+    /// A node port.
+    Port(NodePort),
 }
 
 /// The choice of the addresses of one write.
@@ -62,7 +71,7 @@ impl Refusal {
 
 impl From<StatusError> for Refusal {
     fn from(failure: StatusError) -> Self {
-        Self { failure, contended: None }
+        Self { failure, in_use: None }
     }
 }
 
@@ -71,7 +80,7 @@ impl From<StatusError> for Refusal {
 impl AddressChoice<'_> {
     /// Sets the addresses of the families at these places.
     pub(super) fn fill(&mut self, service: &mut Object, places: Range<usize>) -> Result<(), Refusal> {
-        let families: Vec<String> = strings(service, &["spec", "ipFamilies"]);
+        let families: Vec<String> = strings(&Service(service).spec().ip_families());
         let mut addresses = texts(service);
         addresses.resize(addresses.len().max(places.end), String::new());
         let shown = addresses.clone();
@@ -79,9 +88,9 @@ impl AddressChoice<'_> {
             if text.is_empty() {
                 let family = families.get(place).map(String::as_str).unwrap_or_default();
                 *text = self.find(service, family)?.to_string();
-            } else if let Err((why, contended)) = self.claim(text) {
+            } else if let Err((why, in_use)) = self.claim(text) {
                 let failure = not_allocated(service, &shown, &format!(" {text}"), &why);
-                return Err(Refusal { failure, contended });
+                return Err(Refusal { failure, in_use });
             }
         }
         if let Some(first) = addresses.first() {
@@ -102,14 +111,14 @@ impl AddressChoice<'_> {
             let failure = StatusError::internal(format!(
                 "failed to allocate a serviceIP for Service {name:?}: range is full"
             ));
-            return Err(Refusal { failure, contended: Some(Contended::All) });
+            return Err(Refusal { failure, in_use: Some(InUse::All) });
         };
         self.uses.addresses.insert(address);
         Ok(address)
     }
 
     /// Claims a requested address; returns the reason if it cannot be had.
-    fn claim(&mut self, wanted: &str) -> Result<(), (String, Option<Contended>)> {
+    fn claim(&mut self, wanted: &str) -> Result<(), (String, Option<InUse>)> {
         let Some(address) = address::parse_loosely(wanted) else {
             return Err((MISMATCHED.to_owned(), None));
         };
@@ -129,7 +138,7 @@ impl AddressChoice<'_> {
             return Ok(());
         }
         if !self.taken.claim_address(address) {
-            return Err((ALLOCATED.to_owned(), Some(Contended::Address(address))));
+            return Err((ALLOCATED.to_owned(), Some(InUse::One(Contended::Address(address)))));
         }
         self.uses.addresses.insert(address);
         Ok(())
@@ -146,10 +155,9 @@ pub(super) fn not_allocated(service: &Object, shown: &[String], what: &str, why:
 
 /// Returns the addresses that a service has and asks for.
 pub(super) fn texts(service: &Object) -> Vec<String> {
-    strings(service, &ADDRESSES)
+    strings(&Service(service).spec().cluster_ips())
 }
 
-fn strings(service: &Object, path: &[&str]) -> Vec<String> {
-    let list = service.get(path).and_then(Value::as_array).into_iter().flatten();
-    list.map(|element| element.as_str().unwrap_or_default().to_owned()).collect()
+fn strings(list: &List<Text<'_, '_>>) -> Vec<String> {
+    list.texts().map(str::to_owned).collect()
 }

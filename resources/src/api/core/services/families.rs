@@ -67,12 +67,11 @@ fn add_other(families: &mut Vec<String>, policy: &str) {
 }
 
 fn policy(service: &Object) -> &str {
-    service.get_str(&POLICY).unwrap_or_default()
+    Service(service).spec().ip_family_policy().text()
 }
 
 fn families_of(service: &Object) -> Vec<String> {
-    let families = service.get(&FAMILIES).and_then(Value::as_array).into_iter().flatten();
-    families.filter_map(Value::as_str).map(str::to_owned).collect()
+    Service(service).spec().ip_families().texts().map(str::to_owned).collect()
 }
 
 /// Whether a service preferred both families before and does so with the same addresses and families.

@@ -1,6 +1,7 @@
 //! The service that addresses and node ports belong to.
 
 use registry_core::api::Object;
+use resource_views::networking::v1::IPAddress;
 
 /// The service of the server itself, whose address may be taken over from an earlier attempt.
 const OWN_SERVICE: (&str, &str) = ("default", "kubernetes");
@@ -21,9 +22,13 @@ impl Holder {
 
     /// Returns the service that an IPAddress object refers to; `None` if it refers to something else.
     pub(super) fn from_address_object(object: &Object) -> Option<Self> {
-        let field = |name| object.get_str(&["spec", "parentRef", name]).unwrap_or_default();
-        let is_service = field("group").is_empty() && field("resource") == "services";
-        is_service.then(|| Self { namespace: field("namespace").to_owned(), name: field("name").to_owned() })
+        let spec = IPAddress(object).spec();
+        let parent = spec.parent_ref();
+        let is_service = parent.group().text().is_empty() && parent.resource().text() == "services";
+        is_service.then(|| Self {
+            namespace: parent.namespace().text().to_owned(),
+            name: parent.name().text().to_owned(),
+        })
     }
 
     pub(super) fn is_own_service(&self) -> bool {

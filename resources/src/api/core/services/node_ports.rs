@@ -7,13 +7,14 @@ use std::collections::{HashMap, HashSet};
 use registry_core::api::validation::FieldPath;
 use registry_core::api::{FieldError, Object, StatusError};
 use registry_core::resource::Resource;
-use resource_views::core::v1::Service;
+use resource_views::Typed as _;
+use resource_views::core::v1::{Service, ServicePort};
 use serde_json::Value;
 
 use super::Services;
 use super::port_range::NodePortRange;
 use super::service_type::{has_node_ports, kind, needs_health_check};
-use super::taken::{NodePort, Taken, Uses, node_port};
+use super::taken::{NodePort, Taken, Uses, health_check_port, node_port};
 
 const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
 
@@ -75,7 +76,7 @@ pub(super) fn allocate(
         }
     }
     if needs_health_check(service) && !old.is_some_and(needs_health_check) {
-        if let Some(number) = service.get_i64(&HEALTH_CHECK).filter(|number| *number != 0) {
+        if let Some(number) = health_check_port(service) {
             claims.claim(number).map_err(|failure| {
                 StatusError::internal(format!(
                     "failed to allocate requested HealthCheck NodePort {number}: {failure}"
@@ -101,11 +102,11 @@ fn wants_ports(service: &Object) -> bool {
 }
 
 fn ports(service: &Object) -> Vec<Value> {
-    Service(service).spec().ports().value().and_then(Value::as_array).cloned().unwrap_or_default()
+    Service(service).spec().ports().values().to_vec()
 }
 
 fn number_of(port: &Value) -> i64 {
-    port.get("port").and_then(Value::as_i64).unwrap_or_default()
+    ServicePort::from_value(port).port().number()
 }
 
 fn set_node_port(port: &mut Value, number: NodePort) {
@@ -202,14 +203,11 @@ pub(super) fn keep(new: &mut Object, old: &Object) {
         }
         set_ports(new, after);
     }
-    if needs_health_check(old)
-        && needs_health_check(new)
-        && new.get_i64(&HEALTH_CHECK).is_none_or(|number| number == 0)
-    {
+    if needs_health_check(old) && needs_health_check(new) && health_check_port(new).is_none() {
         new.copy_field(old, &HEALTH_CHECK);
     }
 }
 
 fn name_of(port: &Value) -> &str {
-    port.get("name").and_then(Value::as_str).unwrap_or_default()
+    ServicePort::from_value(port).name().text()
 }

@@ -112,11 +112,7 @@ impl ObjectStrategy for ServiceStrategy {
         validation::check_status(new, old)
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         warnings::service_warnings(object)
-    }
-
-    fn warnings_on_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        warnings::service_warnings(new)
     }
 }

@@ -7,8 +7,7 @@
 use std::net::IpAddr;
 
 use registry_core::api::Object;
-use resource_views::core::v1::Service;
-use serde_json::Value;
+use resource_views::networking::v1::ServiceCIDR;
 
 use super::range::{ServiceRange, family_of};
 use super::ranges::ServiceRanges;
@@ -58,28 +57,24 @@ impl Supply {
 
 fn entries_of(object: &Object) -> Vec<Entry> {
     let is_ready = object.deletion_timestamp().is_none() && is_ready(object);
-    let ranges = object.get(&["spec", "cidrs"]).and_then(Value::as_array).into_iter().flatten();
+    let spec = ServiceCIDR(object).spec();
     // A range that no server can use, such as one of more than 64 host bits, gives nothing.
-    let ranges = ranges.filter_map(|range| range.as_str()?.parse().ok());
+    let ranges = spec.cidrs().texts().filter_map(|range| range.parse().ok());
     ranges.map(|range| Entry { range, is_ready }).collect()
 }
 
 /// Whether the object's condition says that it is ready. Without the condition it is: the controller that sets it may not
 /// run.
 fn is_ready(object: &Object) -> bool {
-    let mut conditions =
-        Service(object).status().conditions().value().and_then(Value::as_array).into_iter().flatten();
-    let ready = conditions.find(|condition| is_text(condition, "type", "Ready"));
-    ready.is_none_or(|condition| is_text(condition, "status", "True"))
-}
-
-fn is_text(condition: &Value, field: &str, text: &str) -> bool {
-    condition.get(field).and_then(Value::as_str) == Some(text)
+    let status = ServiceCIDR(object).status();
+    let conditions = status.conditions();
+    let ready = conditions.elements().find(|condition| condition.r#type().text() == "Ready");
+    ready.is_none_or(|condition| condition.status().text() == "True")
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

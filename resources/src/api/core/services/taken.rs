@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use registry_core::api::Object;
-use resource_views::core::v1::Service;
+use resource_views::Typed as _;
+use resource_views::core::v1::{Service, ServicePort};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -112,10 +113,11 @@ impl Uses {
 
 /// Returns the node port of a service's port.
 pub(super) fn node_port(port: &Value) -> Option<NodePort> {
-    port.get("nodePort")?.as_i64().filter(|number| *number != 0)
+    ServicePort::from_value(port).node_port().integer().filter(|number| *number != 0)
 }
 
-fn health_check_port(service: &Object) -> Option<NodePort> {
+/// Returns the port for health checks of a service.
+pub(super) fn health_check_port(service: &Object) -> Option<NodePort> {
     Service(service).spec().health_check_node_port().integer().filter(|number| *number != 0)
 }
 

@@ -95,8 +95,9 @@ impl ObjectStrategy for EndpointSliceStrategy {
 
 /// Warns of addresses that are not in canonical form, except in what Kubernetes' controllers write.
 fn warn_of_addresses(object: &Object, warnings: &mut Vec<String>) {
-    let manager = object.get_str(&["metadata", "labels", "endpointslice.kubernetes.io/managed-by"]);
-    if manager.is_some_and(|manager| CONTROLLERS.contains(&manager)) {
+    let metadata = EndpointSlice(object).metadata();
+    let manager = metadata.labels().entry("endpointslice.kubernetes.io/managed-by").text();
+    if CONTROLLERS.contains(&manager) {
         return;
     }
     for endpoint in EndpointSlice(object).endpoints().elements() {

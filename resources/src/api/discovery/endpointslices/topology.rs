@@ -4,10 +4,8 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::api::validation::names;
-use resource_views::discovery::v1::EndpointSlice;
+use resource_views::discovery::v1::{EndpointSlice, EndpointSliceMut};
 use serde_json::Value;
-
-use crate::support::defaulting;
 
 /// The key under which topologies named nodes.
 const NODE: &str = "kubernetes.io/hostname";
@@ -19,21 +17,17 @@ pub(super) fn drop_from(new: &mut Object, old: Option<&Object>) {
     {
         return;
     }
-    let earlier: HashSet<&str> = old
-        .and_then(|old| EndpointSlice(old).endpoints().value())
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|endpoint| endpoint.get("deprecatedTopology")?.get(NODE)?.as_str())
-        .filter(|name| !name.is_empty())
-        .collect();
-    defaulting::each(&mut new.0, &["endpoints"], |endpoint| {
-        let Some(Value::Object(topology)) = endpoint.remove("deprecatedTopology") else { return };
-        let Some(Value::String(name)) = topology.get(NODE) else { return };
+    let before = old.map(|old| EndpointSlice(old).endpoints());
+    let before = before.iter().flat_map(|endpoints| endpoints.elements());
+    let earlier = before.map(|endpoint| endpoint.deprecated_topology().entry(NODE).text());
+    let earlier: HashSet<&str> = earlier.filter(|name| !name.is_empty()).collect();
+    for mut endpoint in EndpointSliceMut(new).endpoints().elements() {
+        let Some(Value::Object(topology)) = endpoint.deprecated_topology().remove() else { continue };
+        let Some(Value::String(name)) = topology.get(NODE) else { continue };
         if earlier.contains(name.as_str()) && names::dns_subdomain(name).is_empty() {
-            defaulting::fill_absent(endpoint, "nodeName", name.as_str());
+            endpoint.node_name().or_if_absent(name);
         }
-    });
+    }
 }
 
 #[cfg(test)]

@@ -52,17 +52,13 @@ impl ObjectStrategy for ResourceSliceStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let driver = ResourceSlice(object).spec().driver().text();
         if driver.to_lowercase() == driver {
             return Vec::new();
         }
         let warning = "driver names should be lowercase";
         vec![format!("spec.driver: {warning}; {driver:?} contains uppercase characters")]
-    }
-
-    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        self.warnings_on_create(context, new)
     }
 }
 

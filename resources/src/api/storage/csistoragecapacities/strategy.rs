@@ -30,14 +30,10 @@ impl ObjectStrategy for CSIStorageCapacityStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = Vec::new();
         node_selector::warn_of_labels(&CSIStorageCapacity(object).node_topology(), &mut warnings);
         warnings
-    }
-
-    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        self.warnings_on_create(context, new)
     }
 }
 

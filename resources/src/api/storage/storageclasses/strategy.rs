@@ -49,7 +49,7 @@ impl ObjectStrategy for StorageClassStrategy {
         errors
     }
 
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = Vec::new();
         for term in StorageClass(object).allowed_topologies().elements() {
             for expression in term.match_label_expressions().elements() {
@@ -60,10 +60,6 @@ impl ObjectStrategy for StorageClassStrategy {
             }
         }
         warnings
-    }
-
-    fn warnings_on_update(&self, context: &RequestContext, new: &Object, _old: &Object) -> Vec<String> {
-        self.warnings_on_create(context, new)
     }
 }
 

@@ -90,7 +90,7 @@ const FAILED: &str = "Failed";
 
 /// Whether a condition is true.
 fn has(migration: &Object, condition: &str) -> bool {
-    printers::condition(migration, condition) == Some("True")
+    printers::is_true(migration, condition)
 }
 
 /// Whether a text is a number without leading zeros.

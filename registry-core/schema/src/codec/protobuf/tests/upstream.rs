@@ -2,7 +2,6 @@
 //! directory given by `ORLOP_UPSTREAM`.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use super::*;
 
@@ -62,40 +61,4 @@ fn full_objects_are_byte_exact_both_ways() {
     }
     println!("{checked} objects are the same both ways; of unknown kinds: {unknown:?}");
     assert!(checked >= 60, "only {checked} objects were of known kinds");
-}
-
-/// Prints the time of the hot path. Depends on the machine, so it asserts nothing.
-#[test]
-#[ignore = "a measurement, for release builds"]
-fn how_long_it_takes() {
-    let table = table();
-    let config_map = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "a", "namespace": "b", "labels": {"app": "x"}, "uid": "u", "creationTimestamp": "2026-01-02T03:04:05Z"},
-        "data": {"k": "x".repeat(1100), "l": "v"},
-    });
-    time("a ConfigMap of 1.4 KB", &table, &config_map);
-    let Some(directory) = testdata("how_long_it_takes") else { return };
-    time("a Pod with every field", &table, &read(&directory.join("core.v1.Pod.pb")).0);
-}
-
-fn time(what: &str, table: &Arc<TypeTable>, object: &Value) {
-    const ROUNDS: u32 = 5_000;
-    let kind = object["kind"].as_str().unwrap();
-    let schema = table.schema_of("v1", kind).unwrap();
-    let json = object.to_string();
-    let protobuf = encode(object, &schema, "v1", kind).unwrap();
-    let cbor = crate::codec::cbor::encode(object, Some(&schema));
-    println!("{what}: {} bytes of JSON, {} of protobuf, {} of CBOR", json.len(), protobuf.len(), cbor.len());
-    let measure = |name: &str, work: &dyn Fn()| {
-        let started = Instant::now();
-        (0..ROUNDS).for_each(|_| work());
-        println!("  {name}: {:?}", started.elapsed() / ROUNDS);
-    };
-    measure("JSON out", &|| drop(serde_json::to_vec(object).unwrap()));
-    measure("JSON in", &|| drop(crate::codec::json::decode(json.as_bytes(), &limits()).unwrap()));
-    measure("protobuf out", &|| drop(encode(object, &schema, "v1", kind)));
-    measure("protobuf in", &|| drop(decode(&protobuf, &limits(), |_, _| Some(&schema)).unwrap()));
-    measure("CBOR out", &|| drop(crate::codec::cbor::encode(object, Some(&schema))));
-    measure("CBOR in", &|| drop(crate::codec::cbor::decode(&cbor, &limits()).unwrap()));
 }

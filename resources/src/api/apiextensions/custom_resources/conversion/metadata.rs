@@ -5,6 +5,8 @@ use registry_core::api::Object;
 use registry_core::api::go_text::aggregate;
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::api::validation::{FieldError, FieldPath};
+use resource_views::meta::v1::ObjectMeta;
+use resource_views::{Typed as _, View};
 use serde_json::{Map, Value};
 
 use super::review::go_type;
@@ -82,10 +84,12 @@ impl Original {
     }
 
     fn check_identity(&self, converted: &Object) -> Result<(), Complaint> {
-        for (title, field) in [("name", "name"), ("namespace", "namespace"), ("UID", "uid")] {
-            let own = self.metadata.as_ref().and_then(|metadata| metadata.get(field));
-            let own = own.and_then(Value::as_str).unwrap_or_default();
-            let other = converted.get_str(&["metadata", field]).unwrap_or_default();
+        let own = ObjectMeta::typed(View::root(self.metadata.as_ref().unwrap_or(&Value::Null)));
+        for (title, own, other) in [
+            ("name", own.name().text(), converted.name()),
+            ("namespace", own.namespace().text(), converted.namespace()),
+            ("UID", own.uid().text(), converted.uid()),
+        ] {
             if own != other {
                 return Err(Complaint::Object(format!("must have the same {title}: {own} != {other}")));
             }

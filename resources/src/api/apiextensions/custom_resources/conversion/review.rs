@@ -6,6 +6,7 @@ use registry_core::budget::{Budget, memory};
 use registry_core::codec::{DecodeError, json, stored};
 use registry_core::context::Exhausted;
 use registry_core::schema::FieldOrder;
+use resource_views::apiextensions::v1::{ConversionReview, ConversionReviewMut};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -107,38 +108,37 @@ impl Review {
     /// convert.
     pub(super) fn converted(&self, answer: &[u8], budget: &Budget) -> Result<Vec<Value>, AnswerError> {
         budget.take_bytes(memory::json_bytes(answer))?;
-        let mut answer = stored::decode_value(answer)?;
-        if !answer.is_object() {
-            return Err(AnswerError::NoObject(go_type(&answer)));
-        }
+        let answer = stored::decode_value(answer)?;
+        let mut answer =
+            Object::from_value(answer).map_err(|other| AnswerError::NoObject(go_type(&other)))?;
         if self.version == ReviewVersion::V1 {
             self.check_type(&answer)?;
         }
-        let Some(response) = answer.get_mut("response").filter(|response| response.is_object()) else {
+        let response = ConversionReview(&answer).response();
+        if !response.value().is_some_and(Value::is_object) {
             return Err(AnswerError::NoResponse);
-        };
-        let field = |path: &str| response.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        let (expected, found) = (&self.uid, field("/uid"));
+        }
+        let (expected, found) = (&self.uid, response.uid().text());
         if self.version == ReviewVersion::V1 && found != expected {
             return Err(AnswerError::Uid { expected: expected.clone(), found: found.to_owned() });
         }
-        let (status, message) = (field("/result/status"), field("/result/message"));
+        let (status, message) = (response.result().status().text(), response.result().message().text());
         if status != "Success" {
             return Err(match message {
                 "" => AnswerError::Status(status.to_owned()),
                 message => AnswerError::Failed(message.to_owned()),
             });
         }
-        match response.get_mut("convertedObjects").map(Value::take) {
+        let response = ConversionReviewMut(&mut answer).response().present();
+        match response.and_then(|mut response| response.converted_objects().remove()) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(objects)) => Ok(objects),
             Some(other) => Err(AnswerError::NoList(go_type(&other))),
         }
     }
 
-    fn check_type(&self, answer: &Value) -> Result<(), AnswerError> {
-        let field = |name: &str| answer.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (api_version, kind) = (field("apiVersion"), field("kind"));
+    fn check_type(&self, answer: &Object) -> Result<(), AnswerError> {
+        let (api_version, kind) = (answer.api_version(), answer.kind());
         let expected = self.version.api_version();
         if api_version == expected && kind == "ConversionReview" {
             return Ok(());

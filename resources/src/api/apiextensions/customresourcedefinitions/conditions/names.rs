@@ -4,10 +4,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use registry_core::api::Object;
 use registry_core::api::go_text::aggregate;
+use resource_views::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionNamesMut,
+};
+use resource_views::slot::Slot;
+use resource_views::{List, Text};
 use serde_json::{Map, Value};
 
-use super::super::view::{self, has_condition};
-use super::{Condition, ESTABLISHED, FALSE, NAMES_ACCEPTED, StatusChange, TRUE, find};
+use super::super::view::{condition as condition_of, has_condition};
+use super::{Condition, ESTABLISHED, FALSE, NAMES_ACCEPTED, StatusChange, TRUE};
 
 /// The accepted names of all definitions, by group. The cost of a change depends only on the changed definition.
 #[derive(Clone, Debug, Default)]
@@ -96,16 +101,17 @@ fn decrement(counts: &mut HashMap<String, usize>, name: &str) {
 
 impl Claim {
     fn from_definition(definition: &Object) -> Self {
-        let accepted = view::get(definition.0.get("status"), "acceptedNames");
-        let collect = |fields: [&str; 2], list: &[Value]| {
-            let single = fields.map(|field| view::text(accepted, field)).into_iter();
-            let all: BTreeSet<&str> = single.chain(list.iter().filter_map(Value::as_str)).collect();
-            all.into_iter().filter(|name| !name.is_empty()).map(str::to_owned).collect()
+        let status = CustomResourceDefinition(definition).status();
+        let accepted = status.accepted_names();
+        let collect = |names: &mut dyn Iterator<Item = &str>| {
+            let all: BTreeSet<&str> = names.filter(|name| !name.is_empty()).collect();
+            all.into_iter().map(str::to_owned).collect()
         };
+        let resources = [accepted.plural().text(), accepted.singular().text()].into_iter();
         Self {
-            group: view::text(definition.0.get("spec"), "group").to_owned(),
-            resources: collect(["plural", "singular"], view::list(accepted, "shortNames")),
-            kinds: collect(["kind", "listKind"], &[]),
+            group: CustomResourceDefinition(definition).spec().group().text().to_owned(),
+            resources: collect(&mut resources.chain(accepted.short_names().texts())),
+            kinds: collect(&mut [accepted.kind().text(), accepted.list_kind().text()].into_iter()),
         }
     }
 
@@ -122,18 +128,19 @@ impl Claim {
 
 /// Decides which of its names a definition gets; `None` if nothing is to change. The names in use include its own.
 pub fn name_conditions(definition: &Object, in_use: &NamesInUse) -> Option<StatusChange> {
-    let requested = view::get(definition.0.get("spec"), "names");
-    let accepted = view::get(definition.0.get("status"), "acceptedNames");
-    if normalised(requested) == normalised(accepted) {
+    let spec = CustomResourceDefinition(definition).spec();
+    let status = CustomResourceDefinition(definition).status();
+    let (requested, accepted) = (spec.names(), status.accepted_names());
+    if normalised(requested.value()) == normalised(accepted.value()) {
         return None;
     }
-    let decision = decide(definition, requested, accepted, in_use);
+    let decision = decide(spec.group().text(), &requested, &accepted, in_use);
     let condition = match decision.conflict {
         Some((reason, message)) => Condition::new(NAMES_ACCEPTED, FALSE, reason, message),
         None => Condition::new(NAMES_ACCEPTED, TRUE, "NoConflicts", "no conflicts found"),
     };
     let names = Value::Object(decision.names);
-    if normalised(Some(&names)) == normalised(accepted) && condition.is_met(definition) {
+    if normalised(Some(&names)) == normalised(accepted.value()) && condition.is_met(definition) {
         return None;
     }
     let mut change = StatusChange { accepted_names: Some(names), ..StatusChange::default() };
@@ -142,7 +149,7 @@ pub fn name_conditions(definition: &Object, in_use: &NamesInUse) -> Option<Statu
     if !has_condition(definition, ESTABLISHED, TRUE) && is_accepted {
         let message = "the initial names have been accepted";
         change.conditions.push(Condition::new(ESTABLISHED, FALSE, "Installing", message));
-    } else if find(definition, ESTABLISHED).is_none() {
+    } else if condition_of(definition, ESTABLISHED).is_none() {
         let message = "not all names are accepted";
         change.conditions.push(Condition::new(ESTABLISHED, FALSE, "NotAccepted", message));
     }
@@ -161,70 +168,68 @@ fn normalised(names: Option<&Value>) -> Map<String, Value> {
     set.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+/// The reason and the message of a conflict.
+type Conflict = (&'static str, String);
+
 /// The names that a definition gets.
 struct Decision {
     names: Map<String, Value>,
-    /// The last conflict: its reason and message.
-    conflict: Option<(&'static str, String)>,
+    /// The last conflict.
+    conflict: Option<Conflict>,
 }
 
 fn decide(
-    definition: &Object,
-    requested: Option<&Value>,
-    accepted: Option<&Value>,
+    group: &str,
+    requested: &CustomResourceDefinitionNames<'_, '_>,
+    accepted: &CustomResourceDefinitionNames<'_, '_>,
     in_use: &NamesInUse,
 ) -> Decision {
-    let group = view::text(definition.0.get("spec"), "group");
-    let names = accepted.and_then(Value::as_object).cloned().unwrap_or_default();
-    let mut decision = Decision { names, conflict: None };
-    for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
-        decision.single(field, reason, requested, accepted, |name| in_use.has_resource(group, name));
-    }
-    let short = view::list(requested, "shortNames");
-    if short != view::list(accepted, "shortNames") {
-        let own: HashSet<&Value> = view::list(accepted, "shortNames").iter().collect();
-        let wanted = short.iter().filter(|name| !own.contains(name)).filter_map(Value::as_str);
-        let taken: Vec<String> =
-            wanted.filter(|name| in_use.has_resource(group, name)).map(conflict).collect();
-        if taken.is_empty() {
-            decision.take("shortNames", requested);
-        } else {
-            decision.conflict = Some(("ShortNamesConflict", aggregate(taken)));
+    let is_resource = |name: &str| in_use.has_resource(group, name);
+    let is_kind = |name: &str| in_use.has_kind(group, name);
+    let mut names = accepted.value().and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut taken = CustomResourceDefinitionNamesMut(&mut names);
+    let take = |place: Slot<'_, Text<'static, 'static>>,
+                wanted: &Text<'_, '_>,
+                present: &Text<'_, '_>,
+                reason: &'static str,
+                is_used: &dyn Fn(&str) -> bool| {
+        if wanted.text() != present.text() && is_used(wanted.text()) {
+            return Some((reason, conflict(wanted.text())));
         }
+        place.copy_from(wanted);
+        None
+    };
+    let conflicts = [
+        take(taken.plural(), &requested.plural(), &accepted.plural(), "PluralConflict", &is_resource),
+        take(taken.singular(), &requested.singular(), &accepted.singular(), "SingularConflict", &is_resource),
+        take_short_names(taken.short_names(), &requested.short_names(), &accepted.short_names(), is_resource),
+        take(taken.kind(), &requested.kind(), &accepted.kind(), "KindConflict", &is_kind),
+        take(taken.list_kind(), &requested.list_kind(), &accepted.list_kind(), "ListKindConflict", &is_kind),
+    ];
+    taken.categories().copy_from(&requested.categories());
+    Decision { names, conflict: conflicts.into_iter().flatten().last() }
+}
+
+/// Takes the short names unless new ones are in use.
+fn take_short_names(
+    place: Slot<'_, List<Text<'static, 'static>>>,
+    wanted: &List<Text<'_, '_>>,
+    present: &List<Text<'_, '_>>,
+    is_used: impl Fn(&str) -> bool,
+) -> Option<Conflict> {
+    if wanted.values() == present.values() {
+        return None;
     }
-    for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {
-        decision.single(field, reason, requested, accepted, |name| in_use.has_kind(group, name));
+    let own: HashSet<&str> = present.texts().collect();
+    let added = wanted.texts().filter(|name| !own.contains(name));
+    let used: Vec<String> = added.filter(|name| is_used(name)).map(conflict).collect();
+    if !used.is_empty() {
+        return Some(("ShortNamesConflict", aggregate(used)));
     }
-    decision.take("categories", requested);
-    decision
+    place.copy_from(wanted);
+    None
 }
 
 fn conflict(name: &str) -> String {
     format!("{name:?} is already in use")
-}
-
-impl Decision {
-    /// Takes a name unless it is new and in use.
-    fn single(
-        &mut self,
-        field: &'static str,
-        reason: &'static str,
-        requested: Option<&Value>,
-        accepted: Option<&Value>,
-        is_used: impl Fn(&str) -> bool,
-    ) {
-        let wanted = view::text(requested, field);
-        if wanted != view::text(accepted, field) && is_used(wanted) {
-            self.conflict = Some((reason, conflict(wanted)));
-        } else {
-            self.take(field, requested);
-        }
-    }
-
-    fn take(&mut self, field: &str, requested: Option<&Value>) {
-        match view::get(requested, field) {
-            Some(value) => self.names.insert(field.to_owned(), value.clone()),
-            None => self.names.remove(field),
-        };
-    }
 }

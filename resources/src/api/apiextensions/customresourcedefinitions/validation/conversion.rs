@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::validation::{ErrorList, names as formats};
+use resource_views::apiextensions::v1::{CustomResourceConversion, ServiceReference, WebhookClientConfig};
+use resource_views::{List, Text};
 use serde_json::Value;
 use x509_parser::pem::Pem;
 
 use crate::support::webhook_client;
 
 use super::super::findings::{Findings, Place};
-use super::super::view::{self, Spec};
+use super::super::view::Spec;
 use super::ratcheting::Options;
 use super::spec::check_word;
 
@@ -22,61 +24,68 @@ const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 /// Checks the conversion.
 pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
-    let Some(conversion) = spec.get("conversion") else { return };
-    let conversion = Some(conversion);
-    let strategy = view::text(conversion, "strategy");
+    let conversion = spec.written.conversion();
+    if !conversion.exists() {
+        return;
+    }
+    let strategy = conversion.strategy().text();
     let strategy_place = place.child("strategy");
     if strategy != "None" && spec.preserves_unknown_fields() {
         findings.invalid(&strategy_place, strategy, "must be None if spec.preserveUnknownFields is true");
     }
     check_word(strategy, &["None", "Webhook"], &strategy_place, findings);
-    let webhook = view::get(conversion, "webhook");
-    let client = view::get(webhook, "clientConfig");
-    let versions = view::get(webhook, "conversionReviewVersions");
+    let webhook = conversion.webhook();
+    let client = webhook.client_config();
+    let versions = webhook.conversion_review_versions();
     let client_place = place.child("webhookClientConfig");
     let versions_place = place.child("conversionReviewVersions");
     if strategy == "Webhook" {
-        match client {
-            None => findings.required(&client_place, "required when strategy is set to Webhook"),
-            client => check_client(client, options, &client_place, findings),
+        if client.exists() {
+            check_client(&client, options, &client_place, findings);
+        } else {
+            findings.required(&client_place, "required when strategy is set to Webhook");
         }
-        check_review_versions(versions, options.review_version_is_known, &versions_place, findings);
+        check_review_versions(&versions, options.review_version_is_known, &versions_place, findings);
         return;
     }
-    if client.is_some() {
+    if client.exists() {
         findings.forbidden(&client_place, UNUSED);
     }
-    if versions.and_then(Value::as_array).is_some_and(|versions| !versions.is_empty()) {
+    if !versions.is_empty() {
         findings.forbidden(&versions_place, UNUSED);
     }
 }
 
 /// Whether a conversion's webhook understands a version of reviews that the server speaks, or names none.
-pub(super) fn knows_review_version(conversion: Option<&Value>) -> bool {
-    let versions = view::list(view::get(conversion, "webhook"), "conversionReviewVersions");
-    versions.is_empty() || versions.iter().any(is_review_version)
+pub(super) fn knows_review_version(conversion: &CustomResourceConversion<'_, '_>) -> bool {
+    let webhook = conversion.webhook();
+    let versions = webhook.conversion_review_versions();
+    versions.is_empty() || versions.texts().any(is_review_version)
 }
 
-fn is_review_version(version: &Value) -> bool {
-    version.as_str().is_some_and(|version| REVIEW_VERSIONS.contains(&version))
+fn is_review_version(version: &str) -> bool {
+    REVIEW_VERSIONS.contains(&version)
 }
 
-fn check_client(client: Option<&Value>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
-    let url = view::get(client, "url");
-    let service = view::get(client, "service");
+fn check_client(
+    client: &WebhookClientConfig<'_, '_>,
+    options: &Options<'_>,
+    place: &Place,
+    findings: &mut Findings<'_>,
+) {
     let mut errors = ErrorList::default();
-    match (url, service) {
-        (Some(_), Some(_)) | (None, None) => {
+    match (client.url().exists(), client.service().exists()) {
+        (true, true) | (false, false) => {
             findings.required(place, "exactly one of url or service is required");
         }
-        (Some(url), None) => {
+        (true, false) => {
             let path = place.child("url").path().clone();
-            webhook_client::check_url(&path, url.as_str().unwrap_or_default(), &mut errors);
+            webhook_client::check_url(&path, client.url().text(), &mut errors);
         }
-        (None, service) => check_service(service, &place.child("service"), findings),
+        (false, true) => check_service(&client.service(), &place.child("service"), findings),
     }
     findings.append(place, errors);
-    let bundle = view::text(client, "caBundle");
+    let bundle = client.ca_bundle().text();
     if !options.allows_bad_bundle
         && let Some(reason) = why_bad_bundle(bundle)
     {
@@ -84,39 +93,37 @@ fn check_client(client: Option<&Value>, options: &Options<'_>, place: &Place, fi
     }
 }
 
-fn check_service(service: Option<&Value>, place: &Place, findings: &mut Findings<'_>) {
-    for field in ["namespace", "name"] {
-        if view::text(service, field).is_empty() {
-            // As in Kubernetes, each error names the other field.
-            let other = if field == "name" { "namespace" } else { "name" };
+fn check_service(service: &ServiceReference<'_, '_>, place: &Place, findings: &mut Findings<'_>) {
+    // As in Kubernetes, each error names the other field.
+    for (text, other) in [(service.namespace().text(), "name"), (service.name().text(), "namespace")] {
+        if text.is_empty() {
             findings.required(&place.child(other), "");
         }
     }
-    let port = view::get(service, "port");
-    if !port.and_then(Value::as_i64).is_some_and(|port| (1..=65_535).contains(&port)) {
+    let port = service.port();
+    if !port.integer().is_some_and(|port| (1..=65_535).contains(&port)) {
         let detail = "port is not valid: must be between 1 and 65535, inclusive";
-        findings.invalid_value(&place.child("port"), Some(port.unwrap_or(&Value::from(0))), detail);
+        let shown = port.value().cloned().unwrap_or_else(|| Value::from(0));
+        findings.invalid_value(&place.child("port"), Some(&shown), detail);
     }
     let mut errors = ErrorList::default();
     let path = place.child("path");
-    webhook_client::check_service_path(path.path(), view::text(service, "path"), &mut errors);
+    webhook_client::check_service_path(path.path(), service.path().text(), &mut errors);
     findings.append(&path, errors);
 }
 
 fn check_review_versions(
-    versions: Option<&Value>,
+    versions: &List<Text<'_, '_>>,
     must_know: bool,
     place: &Place,
     findings: &mut Findings<'_>,
 ) {
-    let list = versions.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    if list.is_empty() {
+    if versions.is_empty() {
         findings.required(place, "");
         return;
     }
     let mut seen = HashSet::new();
-    for (index, version) in list.iter().enumerate() {
-        let text = version.as_str().unwrap_or_default();
+    for (index, text) in versions.texts().enumerate() {
         let place = place.index(index);
         if !seen.insert(text) {
             findings.invalid(&place, text, "duplicate version");
@@ -126,9 +133,9 @@ fn check_review_versions(
             findings.invalid(&place, text, complaint);
         }
     }
-    if must_know && !list.iter().any(is_review_version) {
+    if must_know && !versions.texts().any(is_review_version) {
         let detail = format!("must include at least one of {}", REVIEW_VERSIONS.join(", "));
-        findings.invalid_value(place, versions, &detail);
+        findings.invalid_value(place, versions.value(), &detail);
     }
 }
 

@@ -8,7 +8,7 @@ use registry_core::cel::StoredExpressions;
 use serde_json::Value;
 
 use super::super::schema::Schema;
-use super::super::view::{self, Spec, has_condition};
+use super::super::view::{Spec, has_condition};
 use super::{conversion, defaulting, lists, structural};
 
 /// Maximum number of selectable fields of a version.
@@ -72,7 +72,7 @@ impl<'a> Options<'a> {
         let before = Spec::from_object(old);
         let after = Spec::from_object(new);
         Self {
-            review_version_is_known: conversion::knows_review_version(before.get("conversion")),
+            review_version_is_known: conversion::knows_review_version(&before.written.conversion()),
             names_are_fixed: has_condition(old, "Established", "True"),
             schema_is_required: has_all_schemas(&before),
             types_are_known: !before.any_schema(&has_unknown_type),
@@ -100,8 +100,7 @@ fn allows_bad_bundle(old: &Object, before: &Spec<'_>) -> bool {
     if !has_condition(old, "Established", "True") {
         return true;
     }
-    let webhook = view::get(before.get("conversion"), "webhook");
-    let bundle = view::text(view::get(webhook, "clientConfig"), "caBundle");
+    let bundle = before.written.conversion().webhook().client_config().ca_bundle().text();
     conversion::why_bad_bundle(bundle).is_some()
 }
 

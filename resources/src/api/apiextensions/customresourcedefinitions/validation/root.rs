@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
-use super::super::view;
+use super::super::view::Parts;
 use super::ratcheting::Options;
 use super::{defaulting, openapi, rules, structural};
 use crate::support::go_text;
@@ -46,15 +46,15 @@ pub(super) struct SchemaRules<'o, 'a> {
     pub(super) is_unchanged: bool,
 }
 
-/// Checks the schema in an object around `openAPIV3Schema`.
+/// Checks the schema of a version, or of all versions.
 pub(super) fn check(
-    validation: Option<&Value>,
+    parts: Parts<'_>,
     rules: &SchemaRules<'_, '_>,
     place: &Place,
     findings: &mut Findings<'_>,
 ) {
     let place = place.child("openAPIV3Schema");
-    check_schema(view::get(validation, "openAPIV3Schema"), rules, &place, findings);
+    check_schema(parts.schema_value(), rules, &place, findings);
 }
 
 /// Checks a schema.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use registry_core::api::validation::names as formats;
+use resource_views::Text;
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
@@ -18,14 +19,14 @@ const VERSIONS: &str = "[<apiextensions.CustomResourceDefinitionVersion>";
 
 /// Checks a spec.
 pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
-    check_group(spec.text("group"), &place.child("group"), findings);
-    check_word(spec.text("scope"), &["Cluster", "Namespaced"], &place.child("scope"), findings);
+    check_group(spec.written.group().text(), &place.child("group"), findings);
+    check_word(spec.written.scope().text(), &["Cluster", "Namespaced"], &place.child("scope"), findings);
     check_schemas_present(spec, options, place, findings);
     let preserves = spec.preserves_unknown_fields();
     let has_defaults = spec.any_schema(&|schema| schema.get("default").is_some());
     if has_defaults && preserves {
         let detail = "must be false in order to use defaults in the schema";
-        let value = spec.get("preserveUnknownFields");
+        let value = spec.written.preserve_unknown_fields().value();
         findings.invalid_value(&place.child("preserveUnknownFields"), value, detail);
     }
     let is_structural =
@@ -35,12 +36,18 @@ pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findi
     check_version_list(spec, place, findings);
 
     let names_place = place.child("names");
-    for field in ["plural", "singular", "kind", "listKind"] {
-        if spec.name(field).is_empty() {
+    let names = spec.written.names();
+    for (field, name) in [
+        ("plural", names.plural()),
+        ("singular", names.singular()),
+        ("kind", names.kind()),
+        ("listKind", names.list_kind()),
+    ] {
+        if name.text().is_empty() {
             findings.required(&names_place.child(field), "");
         }
     }
-    names::check(spec.get("names"), &names_place, findings);
+    names::check(&names, &names_place, findings);
     check_shared(spec, is_structural, options, place, findings);
     conversion::check(spec, options, &place.child("conversion"), findings);
 }
@@ -55,17 +62,18 @@ pub(super) fn check_unchanged(
 ) {
     const DETAIL: &str = "field is immutable";
     let names_place = place.child("names");
-    let mut compare = |new: &str, old: &str, place: &Place| {
-        if new != old {
-            findings.invalid(place, new, DETAIL);
+    let mut compare = |new: Text<'_, '_>, old: Text<'_, '_>, place: &Place| {
+        if new.text() != old.text() {
+            findings.invalid(place, new.text(), DETAIL);
         }
     };
+    let (new_names, old_names) = (new.written.names(), old.written.names());
     if options.names_are_fixed {
-        compare(new.text("scope"), old.text("scope"), &place.child("scope"));
-        compare(new.name("kind"), old.name("kind"), &names_place.child("kind"));
+        compare(new.written.scope(), old.written.scope(), &place.child("scope"));
+        compare(new_names.kind(), old_names.kind(), &names_place.child("kind"));
     }
-    compare(new.text("group"), old.text("group"), &place.child("group"));
-    compare(new.name("plural"), old.name("plural"), &names_place.child("plural"));
+    compare(new.written.group(), old.written.group(), &place.child("group"));
+    compare(new_names.plural(), old_names.plural(), &names_place.child("plural"));
 }
 
 /// Checks that a text is one of the accepted words.
@@ -155,9 +163,9 @@ fn check_shared(
         has_status: spec.has_any_status(),
         is_unchanged: spec.versions.first().is_some_and(|first| options.unchanged.contains(first.name)),
     };
-    root::check(spec.shared.validation, &rules, &place.child("validation"), findings);
-    versions::check_subresources(spec.shared.subresources, &place.child("subresources"), findings);
-    versions::check_columns(spec.shared.columns, &place.child("additionalPrinterColumns"), findings);
+    root::check(spec.shared, &rules, &place.child("validation"), findings);
+    versions::check_subresources(spec.shared, &place.child("subresources"), findings);
+    versions::check_columns(spec.shared, &place.child("additionalPrinterColumns"), findings);
     if !spec.shared.selectable.is_empty() {
         let selectable = place.child("selectableFields");
         if spec.shared.validation.is_none() {

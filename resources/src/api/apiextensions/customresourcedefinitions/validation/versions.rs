@@ -2,11 +2,9 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
-use super::super::view::{self, Parts, Spec, Version};
+use super::super::view::{Parts, Spec, Version};
 use super::ratcheting::{MAX_SELECTABLE_FIELDS, Options};
 use super::{field_paths, names, root};
 
@@ -58,9 +56,9 @@ fn check(
     findings: &mut Findings<'_>,
 ) {
     check_deprecation(version, &place.child("deprecationWarning"), findings);
-    root::check(version.parts.validation, rules, &place.child("schema"), findings);
-    check_subresources(version.parts.subresources, &place.child("subresources"), findings);
-    check_columns(version.parts.columns, &place.child("additionalPrinterColumns"), findings);
+    root::check(version.parts, rules, &place.child("schema"), findings);
+    check_subresources(version.parts, &place.child("subresources"), findings);
+    check_columns(version.parts, &place.child("additionalPrinterColumns"), findings);
     if !version.parts.selectable.is_empty() {
         // The schema may be shared although the selectable fields are not.
         match version.parts.schema() {
@@ -106,12 +104,17 @@ fn is_printable(letter: char) -> bool {
 }
 
 /// Checks subresources.
-pub(super) fn check_subresources(subresources: Option<&Value>, place: &Place, findings: &mut Findings<'_>) {
-    let Some(scale) = view::get(subresources, "scale") else { return };
-    let scale = Some(scale);
-    for (field, parent) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
+pub(super) fn check_subresources(parts: Parts<'_>, place: &Place, findings: &mut Findings<'_>) {
+    let subresources = parts.subresources();
+    let scale = subresources.scale();
+    if !scale.exists() {
+        return;
+    }
+    for (field, path, parent) in [
+        ("specReplicasPath", scale.spec_replicas_path().text(), ".spec."),
+        ("statusReplicasPath", scale.status_replicas_path().text(), ".status."),
+    ] {
         let place = place.child("scale").child(field);
-        let path = view::text(scale, field);
         if path.is_empty() {
             findings.required(&place, "");
         } else if check_simple_path(path, &place, findings) && !path.starts_with(parent) {
@@ -119,7 +122,7 @@ pub(super) fn check_subresources(subresources: Option<&Value>, place: &Place, fi
             findings.invalid(&place, path, format!("should be a json path under {parent}"));
         }
     }
-    let selector = view::text(scale, "labelSelectorPath");
+    let selector = scale.label_selector_path().text();
     let place = place.child("scale").child("labelSelectorPath");
     if !selector.is_empty()
         && check_simple_path(selector, &place, findings)
@@ -131,26 +134,25 @@ pub(super) fn check_subresources(subresources: Option<&Value>, place: &Place, fi
 }
 
 /// Checks the columns of tables.
-pub(super) fn check_columns(columns: &[Value], place: &Place, findings: &mut Findings<'_>) {
-    for (index, column) in columns.iter().enumerate() {
+pub(super) fn check_columns(parts: Parts<'_>, place: &Place, findings: &mut Findings<'_>) {
+    for (index, column) in parts.columns().enumerate() {
         let place = place.index(index);
-        let column = Some(column);
-        if view::text(column, "name").is_empty() {
+        if column.name().text().is_empty() {
             findings.required(&place.child("name"), "");
         }
         let types = format!("must be one of {}", COLUMN_TYPES.join(","));
-        let kind = view::text(column, "type");
+        let kind = column.r#type().text();
         if kind.is_empty() {
             findings.required(&place.child("type"), &types);
         } else if !COLUMN_TYPES.contains(&kind) {
             findings.invalid(&place.child("type"), kind, types);
         }
-        let format = view::text(column, "format");
+        let format = column.format().text();
         if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
             let detail = format!("must be one of {}", COLUMN_FORMATS.join(","));
             findings.invalid(&place.child("format"), format, detail);
         }
-        let path = view::text(column, "jsonPath");
+        let path = column.json_path().text();
         let place = place.child("JSONPath");
         if path.is_empty() {
             findings.required(&place, "");
@@ -184,9 +186,9 @@ pub(super) fn check_selectable(
     }
     let place = place.child("selectableFields");
     let mut unique = HashSet::new();
-    for (index, field) in parts.selectable.iter().enumerate() {
+    for (index, field) in parts.selectable().enumerate() {
         let place = place.index(index).child("jsonPath");
-        let path = view::text(Some(field), "jsonPath");
+        let path = field.json_path().text();
         if path.is_empty() {
             findings.required(&place, "");
             continue;

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use registry_core::api::{Object, time};
-use serde_json::Value;
+use resource_views::Typed as _;
+use resource_views::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
 use crate::support::printers;
 
-use super::{is_true, number, sidecars, statuses, text};
+use super::sidecars;
 
 /// The summary of the states of a pod's containers.
 pub(super) struct Progress {
@@ -29,7 +30,7 @@ impl Progress {
     pub(super) fn compute(object: &Object, word: String) -> Self {
         let mut progress = Self { ready: 0, restarts: 0, last_restart: None, word };
         let is_initializing = progress.count_init_containers(object);
-        if !is_initializing || printers::condition(object, "Initialized") == Some("True") {
+        if !is_initializing || printers::is_true(object, "Initialized") {
             progress.count_containers(object);
         }
         progress
@@ -38,23 +39,25 @@ impl Progress {
     /// Counts the init containers up to the one that is not done. Returns whether there is one.
     fn count_init_containers(&mut self, object: &Object) -> bool {
         let sidecars = sidecars(object);
-        for (index, status) in statuses(object, "initContainerStatuses").enumerate() {
-            self.count_restarts(status);
-            let terminated = status.pointer("/state/terminated").is_some();
-            if terminated && number(status, "/state/terminated/exitCode") == 0 {
+        let pod_status = Pod(object).status();
+        for (index, status) in pod_status.init_container_statuses().elements().enumerate() {
+            self.count_restarts(&status);
+            let state = status.state();
+            let terminated = state.terminated();
+            if terminated.exists() && terminated.exit_code().number() == 0 {
                 continue;
             }
-            if sidecars.contains(&text(status, "/name")) && is_true(status, "started") {
-                self.ready += usize::from(is_true(status, "ready"));
+            if sidecars.contains(&status.name().text()) && status.started().is_true() {
+                self.ready += usize::from(status.ready().is_true());
                 continue;
             }
-            let waiting = text(status, "/state/waiting/reason");
-            self.word = if terminated {
-                format!("Init:{}", terminated_word(status))
+            let waiting = state.waiting().reason().text();
+            self.word = if terminated.exists() {
+                format!("Init:{}", terminated_word(&terminated))
             } else if !waiting.is_empty() && waiting != "PodInitializing" {
                 format!("Init:{waiting}")
             } else {
-                format!("Init:{index}/{}", printers::length(object, &["spec", "initContainers"]))
+                format!("Init:{index}/{}", Pod(object).spec().init_containers().len())
             };
             return true;
         }
@@ -67,17 +70,19 @@ impl Progress {
         self.count_sidecar_restarts(object, &sidecars(object));
         let mut is_running = false;
         let mut failure = None;
-        for status in statuses(object, "containerStatuses").rev() {
-            self.count_restarts(status);
-            let waiting = text(status, "/state/waiting/reason");
+        let pod_status = Pod(object).status();
+        for status in pod_status.container_statuses().values().iter().rev().map(ContainerStatus::from_value) {
+            self.count_restarts(&status);
+            let state = status.state();
+            let (waiting, terminated) = (state.waiting().reason().text(), state.terminated());
             if !waiting.is_empty() {
                 waiting.clone_into(&mut self.word);
-            } else if status.pointer("/state/terminated").is_some() {
-                self.word = terminated_word(status);
-                if number(status, "/state/terminated/exitCode") != 0 {
+            } else if terminated.exists() {
+                self.word = terminated_word(&terminated);
+                if terminated.exit_code().number() != 0 {
                     failure = Some(self.word.clone());
                 }
-            } else if is_true(status, "ready") && status.pointer("/state/running").is_some() {
+            } else if status.ready().is_true() && state.running().exists() {
                 is_running = true;
                 self.ready += 1;
             }
@@ -85,7 +90,7 @@ impl Progress {
         if self.word != "Completed" {
             return;
         }
-        if is_running && printers::condition(object, "Ready") == Some("True") {
+        if is_running && printers::is_true(object, "Ready") {
             "Running".clone_into(&mut self.word);
         } else if let Some(failure) = failure {
             self.word = failure;
@@ -98,37 +103,38 @@ impl Progress {
         self.restarts = 0;
         self.last_restart = None;
         // As for the pod's other counts, those after an init container that is not done do not count.
-        for status in statuses(object, "initContainerStatuses") {
-            let is_sidecar = sidecars.contains(&text(status, "/name"));
+        let pod_status = Pod(object).status();
+        for status in pod_status.init_container_statuses().elements() {
+            let is_sidecar = sidecars.contains(&status.name().text());
             if is_sidecar {
-                self.count_restarts(status);
+                self.count_restarts(&status);
             }
-            let is_done = number(status, "/state/terminated/exitCode") == 0
-                && status.pointer("/state/terminated").is_some();
-            if is_done || is_sidecar && is_true(status, "started") {
+            let state = status.state();
+            let terminated = state.terminated();
+            let is_done = terminated.exists() && terminated.exit_code().number() == 0;
+            if is_done || is_sidecar && status.started().is_true() {
                 continue;
             }
             break;
         }
     }
 
-    fn count_restarts(&mut self, status: &Value) {
-        self.restarts += number(status, "/restartCount");
-        let finished = time::parse(text(status, "/lastState/terminated/finishedAt"));
+    fn count_restarts(&mut self, status: &ContainerStatus<'_, '_>) {
+        self.restarts += status.restart_count().number();
+        let finished = time::parse(status.last_state().terminated().finished_at().text());
         self.last_restart = self.last_restart.max(finished);
     }
 }
 
 /// Returns why a container terminated: its reason, or else its signal or exit code.
-fn terminated_word(status: &Value) -> String {
-    let reason = text(status, "/state/terminated/reason");
-    let signal = number(status, "/state/terminated/signal");
+fn terminated_word(terminated: &ContainerStateTerminated<'_, '_>) -> String {
+    let (reason, signal) = (terminated.reason().text(), terminated.signal().number());
     if !reason.is_empty() {
         reason.to_owned()
     } else if signal != 0 {
         format!("Signal:{signal}")
     } else {
-        format!("ExitCode:{}", number(status, "/state/terminated/exitCode"))
+        format!("ExitCode:{}", terminated.exit_code().number())
     }
 }
 

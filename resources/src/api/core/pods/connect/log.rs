@@ -13,6 +13,7 @@ use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{
     ConnectRequest, ConnectSpec, Connection, Exchange, OptionType, Peer, encode_query,
 };
+use resource_views::core::v1::PodLogOptions;
 
 use super::{KubeletRequest, Kubelets};
 use crate::api::core::pods::Pods;
@@ -80,7 +81,7 @@ impl ConnectRules for Log {
         // The pod is not assigned to a node yet, so there are no logs.
         let Some(mut destination) = found else { return Ok(Connection::Nobody) };
         destination.query = Some(query(options));
-        if options.get(&["insecureSkipTLSVerifyBackend"]) == Some(&true.into()) {
+        if PodLogOptions(options).insecure_skip_tls_verify_backend().is_true() {
             destination.peer = Peer::UnverifiedKubelet;
         }
         Ok(Connection::To(destination))
@@ -89,34 +90,29 @@ impl ConnectRules for Log {
 
 fn validate(options: &Object) -> ErrorList {
     let mut errors = ErrorList::default();
-    let field = FieldPath::new;
-    let number = |name: &str| options.get_i64(&[name]);
-    let stream = options.get_str(&["stream"]).unwrap_or("All");
+    let options = PodLogOptions(options);
+    let (lines, bytes, seconds) = (options.tail_lines(), options.limit_bytes(), options.since_seconds());
+    let stream = options.stream().optional_text().unwrap_or("All");
     if !matches!(stream, "All" | "Stdout" | "Stderr") {
-        errors.push(FieldError::not_supported(field("stream"), stream, &["All", "Stderr", "Stdout"]));
-    } else if stream != "All" && number("tailLines").is_some() {
+        errors.push(options.stream().unsupported(&["All", "Stderr", "Stdout"]));
+    } else if stream != "All" && lines.exists() {
         let detail = "`tailLines` and specific `stream` are mutually exclusive for now";
         errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
     }
-    if let Some(lines) = number("tailLines").filter(|lines| *lines < 0) {
-        errors.push(FieldError::invalid(field("tailLines"), lines, "must be greater than or equal to 0"));
+    lines.check_not_negative(&mut errors);
+    if bytes.integer().is_some_and(|bytes| bytes < 1) {
+        errors.push(bytes.invalid("must be greater than 0"));
     }
-    if let Some(bytes) = number("limitBytes").filter(|bytes| *bytes < 1) {
-        errors.push(FieldError::invalid(field("limitBytes"), bytes, "must be greater than 0"));
-    }
-    let since = options.get_str(&["sinceTime"]).filter(|since| !since.is_empty());
-    if number("sinceSeconds").is_some() && since.is_some() {
+    let time = options.since_time();
+    let since = time.optional_text().filter(|since| !since.is_empty());
+    if seconds.exists() && since.is_some() {
         let detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
         errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
-    } else if let Some(seconds) = number("sinceSeconds").filter(|seconds| *seconds < 1) {
-        errors.push(FieldError::invalid(field("sinceSeconds"), seconds, "must be greater than 0"));
+    } else if seconds.integer().is_some_and(|seconds| seconds < 1) {
+        errors.push(seconds.invalid("must be greater than 0"));
     }
     if since.is_some_and(|since| time::parse(since).is_none()) {
-        errors.push(FieldError::invalid(
-            field("sinceTime"),
-            since.unwrap_or_default(),
-            "must be a RFC 3339 time",
-        ));
+        errors.push(time.invalid("must be a RFC 3339 time"));
     }
     errors
 }
@@ -124,18 +120,23 @@ fn validate(options: &Object) -> ErrorList {
 /// Returns the query in the form of the kubelet's API.
 fn query(options: &Object) -> String {
     let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::new();
-    for name in ["follow", "previous", "timestamps"] {
-        if options.get(&[name]) == Some(&true.into()) {
-            parameters.push((name, "true".into()));
-        }
+    let options = PodLogOptions(options);
+    for (name, flag) in
+        [("follow", options.follow()), ("previous", options.previous()), ("timestamps", options.timestamps())]
+    {
+        parameters.extend(flag.is_true().then(|| (name, "true".into())));
     }
-    for name in ["sinceSeconds", "tailLines", "limitBytes"] {
-        parameters.extend(options.get_i64(&[name]).map(|number| (name, number.to_string().into())));
+    for (name, number) in [
+        ("sinceSeconds", options.since_seconds()),
+        ("tailLines", options.tail_lines()),
+        ("limitBytes", options.limit_bytes()),
+    ] {
+        parameters.extend(number.integer().map(|number| (name, number.to_string().into())));
     }
-    if let Some(since) = options.get_str(&["sinceTime"]).filter(|since| !since.is_empty()) {
+    if let Some(since) = options.since_time().optional_text().filter(|since| !since.is_empty()) {
         parameters.push(("sinceTime", since.into()));
     }
-    if let Some(stream) = options.get_str(&["stream"]).filter(|stream| !matches!(*stream, "" | "All")) {
+    if let Some(stream) = options.stream().optional_text().filter(|stream| !matches!(*stream, "" | "All")) {
         parameters.push(("stream", stream.into()));
     }
     encode_query(parameters)

@@ -9,8 +9,7 @@ use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
 use registry_core::rest::connect::{ConnectRequest, ConnectSpec, Connection};
-use resource_views::core::v1::Pod;
-use serde_json::Value;
+use resource_views::core::v1::{Container, Pod};
 
 use crate::api::core::pods::Pods;
 use crate::api::core::proxying::{Target, connect_spec, not_allowed, port_number};
@@ -62,8 +61,10 @@ impl ConnectRules for PodProxy {
 
 /// Returns the first port that a container declares.
 fn first_port(pod: &Object) -> Option<u16> {
-    let containers = Pod(pod).spec().containers().value().and_then(Value::as_array).into_iter().flatten();
-    let mut ports =
-        containers.filter_map(|container| container.get("ports")?.get(0)?.get("containerPort")?.as_u64());
-    ports.next().and_then(|port| u16::try_from(port).ok())
+    let spec = Pod(pod).spec();
+    let containers = spec.containers();
+    let first = |container: Container<'_, '_>| {
+        container.ports().elements().next().and_then(|port| port.container_port().integer())
+    };
+    containers.elements().find_map(first).and_then(|port| u16::try_from(port).ok())
 }

@@ -7,7 +7,10 @@ use registry_core::api::status::StatusCause;
 use registry_core::api::{DryRun, GroupResource, Object, Reason, StatusError, UpdateOptions, time};
 use registry_core::registry::{StatusRules, Stores};
 use registry_core::rest::{AdmitAll, UpdatedObject};
-use serde_json::{Map, Value, json};
+use resource_views::Typed as _;
+use resource_views::meta::v1::Condition;
+use resource_views::policy::v1::PodDisruptionBudget;
+use serde_json::{Value, json};
 
 use crate::api::policy::poddisruptionbudgets::PodDisruptionBudgets;
 use crate::support::lookup::Lookup;
@@ -77,7 +80,7 @@ impl Budgets {
 
 /// Whether a budget selects the pod. A budget with an empty selector selects none.
 fn guards(budget: &Object, pod: &Object) -> bool {
-    let selector = budget.get(&["spec", "selector"]).unwrap_or(&Value::Null);
+    let selector = PodDisruptionBudget(budget).spec().selector().value().unwrap_or(&Value::Null);
     let Ok(selector) = LabelSelector::from_object(selector) else { return false };
     let label = |key: &str| pod.labels().find(|(own, _)| *own == key).map(|(_, value)| value);
     !selector.is_empty() && selector.matches(label)
@@ -85,14 +88,10 @@ fn guards(budget: &Object, pod: &Object) -> bool {
 
 /// Whether a pod that is not ready may be evicted without being counted.
 fn spares_unhealthy(budget: &Object) -> bool {
-    let healthy = count(budget, "currentHealthy");
-    let wanted = count(budget, "desiredHealthy");
-    budget.get_str(&["spec", "unhealthyPodEvictionPolicy"]) == Some("AlwaysAllow")
+    let status = PodDisruptionBudget(budget).status();
+    let (healthy, wanted) = (status.current_healthy().number(), status.desired_healthy().number());
+    PodDisruptionBudget(budget).spec().unhealthy_pod_eviction_policy().text() == "AlwaysAllow"
         || (healthy >= wanted && wanted > 0)
-}
-
-fn count(budget: &Object, field: &str) -> i64 {
-    budget.get_i64(&["status", field]).unwrap_or_default()
 }
 
 /// Returns 429: the budget's controller has not processed earlier disruptions.
@@ -122,7 +121,7 @@ impl UpdatedObject for Withdrawal<'_> {
             return Err(StatusError::internal("a disruption budget ended while it was asked"));
         };
         check(budget)?;
-        let allowed = count(budget, "disruptionsAllowed") - 1;
+        let allowed = PodDisruptionBudget(budget).status().disruptions_allowed().number() - 1;
         let mut spent = budget.clone();
         spent.set(&["status", "disruptionsAllowed"], allowed.into());
         if allowed == 0 {
@@ -136,20 +135,19 @@ impl UpdatedObject for Withdrawal<'_> {
 fn check(budget: &Object) -> Result<(), StatusError> {
     let name = budget.name();
     let forbidden = |why: &str| Err(StatusError::forbidden(BUDGET, name, why));
-    if count(budget, "observedGeneration") < budget.generation() {
+    let status = PodDisruptionBudget(budget).status();
+    if status.observed_generation().number() < budget.generation() {
         return Err(violates(name));
     }
-    let allowed = count(budget, "disruptionsAllowed");
+    let allowed = status.disruptions_allowed().number();
     if allowed < 0 {
         return forbidden("pdb disruptions allowed is negative");
     }
-    let disrupted = budget.get(&["status", "disruptedPods"]).and_then(Value::as_object).map_or(0, Map::len);
-    if disrupted > MAX_DISRUPTED_PODS {
+    if status.disrupted_pods().len() > MAX_DISRUPTED_PODS {
         return forbidden("DisruptedPods map too big - too many evictions not confirmed by PDB controller");
     }
     if allowed == 0 {
-        let wanted = count(budget, "desiredHealthy");
-        let healthy = count(budget, "currentHealthy");
+        let (wanted, healthy) = (status.desired_healthy().number(), status.current_healthy().number());
         return Err(refused(format!(
             "The disruption budget {name} needs {wanted} healthy pods and has {healthy} currently"
         )));
@@ -160,16 +158,17 @@ fn check(budget: &Object) -> Result<(), StatusError> {
 /// Sets the condition that no disruptions are left.
 fn note_exhaustion(budget: &mut Object) {
     const KIND: &str = "DisruptionAllowed";
-    let conditions = budget.get(&["status", "conditions"]).and_then(Value::as_array);
-    let mut conditions = conditions.cloned().unwrap_or_default();
+    let status = PodDisruptionBudget(budget).status();
+    let mut conditions = status.conditions().values().to_vec();
     let present =
-        conditions.iter().position(|condition| condition.get("type").and_then(Value::as_str) == Some(KIND));
+        conditions.iter().position(|present| Condition::from_value(present).r#type().text() == KIND);
     let present = present.map(|index| conditions.remove(index));
-    let was_false = |condition: &Value| condition.get("status").and_then(Value::as_str) == Some("False");
-    let since = present.filter(was_false).and_then(|condition| condition.get("lastTransitionTime").cloned());
+    let present = present.as_ref().map(Condition::from_value);
+    let was_false = present.filter(|present| present.status().text() == "False");
+    let since = was_false.and_then(|present| present.last_transition_time().value().cloned());
     conditions.push(json!({
         "type": KIND, "status": "False", "reason": "InsufficientPods", "message": "",
-        "observedGeneration": count(budget, "observedGeneration"),
+        "observedGeneration": status.observed_generation().number(),
         "lastTransitionTime": since.unwrap_or_else(|| time::now().into()),
     }));
     budget.set(&["status", "conditions"], conditions.into());

@@ -4,7 +4,7 @@ use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{
     DeleteOptions, DryRun, GroupVersionKind, Object, Preconditions, PropagationPolicy, StatusError,
 };
-use serde_json::Value;
+use resource_views::policy::v1::Eviction;
 
 const OPTIONS: GroupVersionKind =
     GroupVersionKind { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
@@ -14,22 +14,20 @@ const OPTIONS: GroupVersionKind =
 /// # Errors
 /// 422: they are invalid.
 pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteOptions, StatusError> {
-    let at = |field: &str| eviction.get(&["deleteOptions", field]);
-    let text = |field: &str, name: &str| {
-        at(field).and_then(|value| value.get(name)).and_then(Value::as_str).map(str::to_owned)
-    };
+    let options = Eviction(eviction).delete_options();
+    let preconditions = options.preconditions();
     let mut errors = ErrorList::default();
-    let dry_run = at("dryRun").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let dry_run = options.dry_run().values();
     if dry_run.iter().any(|value| value != "All") {
         errors.push(FieldError::not_supported(FieldPath::new("dryRun"), dry_run.to_vec(), &["All"]));
     }
-    let policy = at("propagationPolicy").and_then(Value::as_str).unwrap_or_default();
+    let policy = options.propagation_policy().text();
     let propagation_policy = PropagationPolicy::parse(policy);
     if propagation_policy.is_none() && !policy.is_empty() {
         let accepted = ["Background", "Foreground", "Orphan", "nil"];
         errors.push(FieldError::not_supported(FieldPath::new("propagationPolicy"), policy, &accepted));
     }
-    let orphans = at("orphanDependents").and_then(Value::as_bool);
+    let orphans = options.orphan_dependents().truth();
     if orphans.is_some() && propagation_policy.is_some() {
         let detail = "orphanDependents and deletionPropagation cannot be both set";
         errors.push(FieldError::invalid(FieldPath::new("propagationPolicy"), policy, detail));
@@ -41,10 +39,10 @@ pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteO
         .map(|orphans| if orphans { PropagationPolicy::Orphan } else { PropagationPolicy::Background });
     Ok(DeleteOptions {
         dry_run: if dry_run.is_empty() { asked } else { DryRun::All },
-        grace_period_seconds: at("gracePeriodSeconds").and_then(Value::as_i64),
+        grace_period_seconds: options.grace_period_seconds().integer(),
         preconditions: Preconditions {
-            uid: text("preconditions", "uid"),
-            resource_version: text("preconditions", "resourceVersion"),
+            uid: preconditions.uid().optional_text().map(str::to_owned),
+            resource_version: preconditions.resource_version().optional_text().map(str::to_owned),
         },
         propagation_policy: propagation_policy.or(orphans),
         orphan_dependents: None,
