@@ -14,7 +14,8 @@ pub struct WriteRules {
     pub repeated_metadata_errors: bool,
     /// The paths of the fields that the main resource resets, in addition to the status; they have no manager.
     pub reset: &'static [&'static [&'static str]],
-    /// The paths of the fields that the `status` subresource resets, in addition to everything but metadata and status.
+    /// The paths of the fields that the `status` subresource resets, in addition to everything but metadata and status. The
+    /// store restores those of the metadata.
     pub reset_by_status: &'static [&'static [&'static str]],
 }
 

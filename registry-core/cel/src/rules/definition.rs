@@ -16,7 +16,7 @@ use crate::program::Program;
 use crate::schema::{declare, max_cardinality};
 use crate::types::{DeclType, Shape};
 use registry_meta::budget::Budget;
-use registry_meta::validation::{ErrorList, FieldError, FieldErrorKind, FieldPath};
+use registry_meta::validation::{ErrorList, FieldError, FieldPath};
 
 mod declaration;
 
@@ -204,13 +204,7 @@ impl<'a> DefinitionCheck<'a> {
         let validations = scope.path.child("x-kubernetes-validations");
         let Known::Type(declared) = scope.declared else {
             let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
-            findings.rules.push(FieldError {
-                kind: FieldErrorKind::Internal,
-                field: validations,
-                value: None,
-                shown: None,
-                detail: detail.to_owned(),
-            });
+            findings.rules.push(FieldError::internal(validations, detail));
             return;
         };
         let shown = OnceCell::new();

@@ -105,10 +105,13 @@ impl UpdateRules for MainRules {
 impl UpdateRules for StatusRules {
     fn prepare(&self, resource: &ResourceType, context: &RequestContext, new: &mut Object, old: &Object) {
         restore_all_but(&["metadata", "status"], &mut new.0, &old.0);
-        if !resource.is_builtin
-            && let Some(old) = old.metadata()
-        {
+        let reset = resource.write_rules.reset_by_status;
+        let keeps_metadata = !resource.is_builtin || reset.iter().any(|path| matches!(path, ["metadata"]));
+        if keeps_metadata && let Some(old) = old.metadata() {
             restore_all_but(&["managedFields"], new.metadata_mut(), old);
+        }
+        for path in reset.iter().filter(|path| matches!(path, ["metadata", _, ..])) {
+            new.copy_field(old, path);
         }
         resource.strategy.prepare_for_status_update(context, new, old);
     }

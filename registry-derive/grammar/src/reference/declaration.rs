@@ -146,7 +146,7 @@ pub(super) const BEHAVIOUR: &[Entry] = &[
         .client("Server-side apply gives such a field no manager; `prepare_for_update` of the strategy restores it. The status needs no word.")
         .errors(&["no field `label` on type `&ObjectMeta`"]),
     Entry::new("reset_by_status", "reset_by_status(FIELD)", "fields that writes of `status` leave as they are", &["reset_by_status"])
-        .client("As `reset`, for `prepare_for_status_update`. Of an own struct, all but the status is restored without this.")
+        .client("A write of `status` restores those of the metadata; `prepare_for_status_update` restores others. Of an own struct, all but the status is restored without this.")
         .errors(&["`spec` is given twice"]),
     Entry::new("strategy", "strategy = Type", "implements `Strategy`, or `ObjectStrategy`", &["strategy"])
         .client("Preparation, validation and warnings in Rust. Errors are answered with 422, all together, each with its field.")

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::{ErrorList, FieldErrorKind, names};
+use registry_core::api::validation::{ErrorList, names};
 use registry_core::cel::KEYWORDS;
 use registry_core::cel::admission::{Age, ExpressionCompiler, ExpressionError, Returns, Uses};
 use registry_core::context::Budget;
@@ -141,9 +141,7 @@ fn report(expression: &Text<'_, '_>, shown: &str, failure: Option<ExpressionErro
     let error = match failure {
         None => return,
         Some(ExpressionError::Invalid(why)) => FieldError::invalid(expression.path(), shown, why),
-        Some(ExpressionError::Internal(why)) => {
-            FieldError { kind: FieldErrorKind::Internal, ..FieldError::required(expression.path(), why) }
-        }
+        Some(ExpressionError::Internal(why)) => FieldError::internal(expression.path(), why),
     };
     errors.push(error);
 }

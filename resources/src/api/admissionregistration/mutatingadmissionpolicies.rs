@@ -1,4 +1,4 @@
-//! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicy`: MutatingAdmissionPolicy describes the definition of an admission mutation policy that mutates the object coming into admission chain.
+//! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicy`: expressions that change objects when they are written.
 
 mod strategy;
 pub mod v1alpha1;
@@ -16,12 +16,10 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicy,
     group = "admissionregistration.k8s.io",
     version = "v1",
-    plural = "mutatingadmissionpolicies",
     introduced = "1.36",
     categories("api-extensions"),
     cluster,
     generation,
-    storage_prefix = "mutatingadmissionpolicies",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

@@ -1,4 +1,4 @@
-//! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding`: MutatingAdmissionPolicyBinding binds the MutatingAdmissionPolicy with parametrized resources.
+//! `admissionregistration.k8s.io/v1 MutatingAdmissionPolicyBinding`: where a policy applies, and with which parameters.
 
 mod strategy;
 pub mod v1alpha1;
@@ -16,12 +16,10 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::MutatingAdmissionPolicyBinding,
     group = "admissionregistration.k8s.io",
     version = "v1",
-    plural = "mutatingadmissionpolicybindings",
     introduced = "1.36",
     categories("api-extensions"),
     cluster,
     generation,
-    storage_prefix = "mutatingadmissionpolicybindings",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

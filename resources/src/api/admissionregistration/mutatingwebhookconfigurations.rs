@@ -1,4 +1,4 @@
-//! `admissionregistration.k8s.io/v1 MutatingWebhookConfiguration`: MutatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and may change the object.
+//! `admissionregistration.k8s.io/v1 MutatingWebhookConfiguration`: webhooks that may change or refuse writes.
 
 mod strategy;
 
@@ -13,11 +13,9 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration,
     group = "admissionregistration.k8s.io",
     version = "v1",
-    plural = "mutatingwebhookconfigurations",
     categories("api-extensions"),
     cluster,
     generation,
-    storage_prefix = "mutatingwebhookconfigurations",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

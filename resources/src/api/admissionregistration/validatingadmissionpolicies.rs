@@ -1,4 +1,4 @@
-//! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy`: ValidatingAdmissionPolicy describes the definition of an admission validation policy that accepts or rejects an object without changing it.
+//! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicy`: expressions that accept or refuse writes.
 
 mod strategy;
 pub mod v1beta1;
@@ -15,12 +15,10 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy,
     group = "admissionregistration.k8s.io",
     version = "v1",
-    plural = "validatingadmissionpolicies",
     categories("api-extensions"),
     cluster,
     status,
     generation,
-    storage_prefix = "validatingadmissionpolicies",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

@@ -1,4 +1,4 @@
-//! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding`: ValidatingAdmissionPolicyBinding binds the ValidatingAdmissionPolicy with paramerized resources.
+//! `admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding`: where a policy applies, and with which parameters.
 
 mod strategy;
 pub mod v1beta1;
@@ -15,11 +15,9 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding,
     group = "admissionregistration.k8s.io",
     version = "v1",
-    plural = "validatingadmissionpolicybindings",
     categories("api-extensions"),
     cluster,
     generation,
-    storage_prefix = "validatingadmissionpolicybindings",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

@@ -1,4 +1,4 @@
-//! `admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration`: ValidatingWebhookConfiguration describes the configuration of and admission webhook that accept or reject and object without changing it.
+//! `admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration`: webhooks that accept or refuse writes.
 
 mod strategy;
 
@@ -13,11 +13,9 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration,
     group = "admissionregistration.k8s.io",
     version = "v1",
-    plural = "validatingwebhookconfigurations",
     categories("api-extensions"),
     cluster,
     generation,
-    storage_prefix = "validatingwebhookconfigurations",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

@@ -1,4 +1,4 @@
-//! `apiextensions.k8s.io/v1 CustomResourceDefinition`: CustomResourceDefinition represents a resource that should be exposed on the API server.
+//! `apiextensions.k8s.io/v1 CustomResourceDefinition`: a kind that is defined while the server runs.
 
 mod approval;
 pub mod conditions;
@@ -26,13 +26,11 @@ pub use validation::{check_schema, is_structural};
     object = k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     group = "apiextensions.k8s.io",
     version = "v1",
-    plural = "customresourcedefinitions",
     short("crd", "crds"),
     categories("api-extensions"),
     cluster,
     status,
     generation,
-    storage_prefix = "apiextensions.k8s.io/customresourcedefinitions",
     columns = printers::NAME_AND_CREATED_AT,
     unconditional_update = false,
     plain_finalizers,

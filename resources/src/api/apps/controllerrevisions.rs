@@ -16,8 +16,6 @@ use crate::support::printers;
     object = k8s_openapi::api::apps::v1::ControllerRevision,
     group = "apps",
     version = "v1",
-    plural = "controllerrevisions",
-    storage_prefix = "controllerrevisions",
     columns = COLUMNS,
     strategy = strategy::ControllerRevisionStrategy,
 )]

@@ -14,12 +14,10 @@ use crate::support::printers::{self, workload};
     object = k8s_openapi::api::apps::v1::DaemonSet,
     group = "apps",
     version = "v1",
-    plural = "daemonsets",
     short("ds"),
     categories("all"),
     status,
     generation,
-    storage_prefix = "daemonsets",
     columns = COLUMNS,
     strategy = strategy::DaemonSetStrategy,
 )]

@@ -24,7 +24,6 @@ use super::round_trip::{self, BEHAVIOR, CONDITIONS, CURRENT_METRICS, METRICS};
     object = k8s_openapi::api::autoscaling::v1::HorizontalPodAutoscaler,
     group = "autoscaling",
     version = "v1",
-    plural = "horizontalpodautoscalers",
     short("hpa"),
     categories("all"),
     status,

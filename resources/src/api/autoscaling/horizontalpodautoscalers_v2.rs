@@ -1,4 +1,4 @@
-//! `autoscaling/v2 HorizontalPodAutoscaler`: HorizontalPodAutoscaler is the configuration for a horizontal pod autoscaler, which automatically manages the replica count of any resource implementing the scale subresource based on the metrics specified.
+//! `autoscaling/v2 HorizontalPodAutoscaler`: the number of replicas of a resource, by metrics.
 
 mod strategy;
 mod validation;
@@ -20,11 +20,9 @@ use crate::support::printers;
     object = k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler,
     group = "autoscaling",
     version = "v2",
-    plural = "horizontalpodautoscalers",
     short("hpa"),
     categories("all"),
     status,
-    storage_prefix = "horizontalpodautoscalers",
     columns = COLUMNS,
     strategy = strategy::HorizontalPodAutoscalerStrategy,
 )]

@@ -14,12 +14,10 @@ use crate::support::printers;
     object = k8s_openapi::api::batch::v1::CronJob,
     group = "batch",
     version = "v1",
-    plural = "cronjobs",
     short("cj"),
     categories("all"),
     status,
     generation,
-    storage_prefix = "cronjobs",
     columns = COLUMNS,
     strategy = strategy::CronJobStrategy,
 )]

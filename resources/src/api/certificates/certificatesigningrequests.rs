@@ -1,4 +1,4 @@
-//! `certificates.k8s.io/v1 CertificateSigningRequest`: CertificateSigningRequest objects provide a mechanism to obtain x509 certificates by submitting a certificate signing request, and having it asynchronously approved and issued.
+//! `certificates.k8s.io/v1 CertificateSigningRequest`: a request for a certificate, which a signer issues when it is approved.
 
 pub mod approval;
 mod conditions;
@@ -22,11 +22,9 @@ use crate::support::printers;
     object = k8s_openapi::api::certificates::v1::CertificateSigningRequest,
     group = "certificates.k8s.io",
     version = "v1",
-    plural = "certificatesigningrequests",
     short("csr"),
     cluster,
     status,
-    storage_prefix = "certificatesigningrequests",
     selectable(spec.signer_name),
     columns = COLUMNS,
     // The server sets a part of the spec, and the rest is immutable.

@@ -19,16 +19,13 @@ use crate::support::printers;
     object = k8s_openapi::api::certificates::v1beta1::PodCertificateRequest,
     group = "certificates.k8s.io",
     version = "v1beta1",
-    plural = "podcertificaterequests",
     introduced = "1.35",
     off_by_default,
     feature_gate = PodCertificateRequest,
     status,
-    storage_prefix = "podcertificaterequests",
     selectable(spec.signer_name, spec.pod_name, spec.node_name),
     columns = COLUMNS,
     unconditional_update = false,
-    reset_by_status(spec),
     strategy = strategy::PodCertificateRequestStrategy,
 )]
 pub struct PodCertificateRequests;

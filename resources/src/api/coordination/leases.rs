@@ -10,8 +10,6 @@ use registry_derive::Resource;
     object = k8s_openapi::api::coordination::v1::Lease,
     group = "coordination.k8s.io",
     version = "v1",
-    plural = "leases",
-    storage_prefix = "leases",
     column("Holder", spec.holder_identity),
     unconditional_update = false,
     create_on_update,

@@ -21,7 +21,6 @@ use crate::support::lookup::Lookup;
 #[resource(
     object = k8s_openapi::api::core::v1::Binding,
     version = "v1",
-    plural = "bindings",
     storage = BindingStorage,
 )]
 pub struct Bindings;

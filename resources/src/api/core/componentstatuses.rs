@@ -29,7 +29,6 @@ const HEAD: &str = r#"{"kind":"ComponentStatus","apiVersion":"v1","#;
 #[resource(
     object = k8s_openapi::api::core::v1::ComponentStatus,
     version = "v1",
-    plural = "componentstatuses",
     cluster,
     short("cs"),
     columns = COLUMNS,

@@ -14,9 +14,7 @@ use crate::support::printers;
 #[resource(
     object = k8s_openapi::api::core::v1::ConfigMap,
     version = "v1",
-    plural = "configmaps",
     short("cm"),
-    storage_prefix = "configmaps",
     columns = COLUMNS,
     strategy = strategy::ConfigMapStrategy,
 )]

@@ -15,9 +15,7 @@ use crate::support::printers;
 #[resource(
     object = k8s_openapi::api::core::v1::Endpoints,
     version = "v1",
-    plural = "endpoints",
     short("ep"),
-    storage_prefix = "services/endpoints",
     columns = COLUMNS,
     create_on_update,
     strategy = strategy::EndpointsStrategy,

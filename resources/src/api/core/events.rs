@@ -13,9 +13,7 @@ use columns::Layout;
 #[resource(
     object = k8s_openapi::api::core::v1::Event,
     version = "v1",
-    plural = "events",
     short("ev"),
-    storage_prefix = "events",
     selectable(involved_object.kind, involved_object.namespace, involved_object.name, involved_object.uid, involved_object.api_version, involved_object.resource_version, involved_object.field_path, reason, reporting_component, source.component or reporting_component as "source", type_),
     ttl_seconds = 3600,
     columns = COLUMNS,

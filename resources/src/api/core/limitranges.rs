@@ -11,9 +11,7 @@ use crate::support::printers;
 #[resource(
     object = k8s_openapi::api::core::v1::LimitRange,
     version = "v1",
-    plural = "limitranges",
     short("limits"),
-    storage_prefix = "limitranges",
     columns = printers::NAME_AND_CREATED_AT,
     create_on_update,
     metadata_errors_once,

@@ -10,12 +10,10 @@ use registry_derive::Resource;
 #[resource(
     object = k8s_openapi::api::core::v1::Namespace,
     version = "v1",
-    plural = "namespaces",
     short("ns"),
     cluster,
     status,
     without_deletecollection,
-    storage_prefix = "namespaces",
     selectable(status.phase),
     column("Status", status.phase, description = "The status of the namespace"),
     strategy = strategy::NamespaceStrategy,

@@ -17,11 +17,9 @@ use crate::support::printers;
 #[resource(
     object = k8s_openapi::api::core::v1::Node,
     version = "v1",
-    plural = "nodes",
     short("no"),
     cluster,
     status,
-    storage_prefix = "minions",
     selectable(spec.unschedulable),
     columns = COLUMNS,
     strategy = strategy::NodeStrategy,

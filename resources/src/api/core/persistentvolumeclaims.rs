@@ -16,11 +16,9 @@ use crate::support::printers::{self, volume};
 #[resource(
     object = k8s_openapi::api::core::v1::PersistentVolumeClaim,
     version = "v1",
-    plural = "persistentvolumeclaims",
     short("pvc"),
     status,
     returns_deleted_object,
-    storage_prefix = "persistentvolumeclaims",
     columns = COLUMNS,
     strategy = strategy::PersistentVolumeClaimStrategy,
 )]

@@ -17,12 +17,10 @@ use crate::support::printers::{self, volume};
 #[resource(
     object = k8s_openapi::api::core::v1::PersistentVolume,
     version = "v1",
-    plural = "persistentvolumes",
     short("pv"),
     cluster,
     status,
     returns_deleted_object,
-    storage_prefix = "persistentvolumes",
     columns = COLUMNS,
     metadata_errors_once,
     strategy = strategy::PersistentVolumeStrategy,

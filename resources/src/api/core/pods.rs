@@ -23,17 +23,17 @@ pub(crate) use quality::quality_of_service;
 #[resource(
     object = k8s_openapi::api::core::v1::Pod,
     version = "v1",
-    plural = "pods",
     short("po"),
     categories("all"),
     status,
     generation,
     returns_deleted_object,
-    storage_prefix = "pods",
     selectable(spec.node_name, spec.restart_policy, spec.scheduler_name, spec.service_account_name, spec.host_network, status.phase, status.pod_ip = "status.podIP", status.nominated_node_name),
     index(spec.node_name),
     columns = columns::COLUMNS,
     row_conditions = columns::row_conditions,
+    // A status neither begins nor ends a deletion. Old kubelets report owners in a form that the garbage collector would
+    // misinterpret.
     reset_by_status(metadata.deletion_timestamp, metadata.owner_references),
     strategy = strategy::PodStrategy,
     subresource(binding::PodBinding, verbs(create)),

@@ -13,10 +13,8 @@ use crate::support::printers;
 #[resource(
     object = k8s_openapi::api::core::v1::PodTemplate,
     version = "v1",
-    plural = "podtemplates",
     generation,
     returns_deleted_object,
-    storage_prefix = "podtemplates",
     columns = COLUMNS,
     strategy = strategy::PodTemplateStrategy,
 )]

@@ -13,12 +13,10 @@ use crate::support::printers::{self, workload};
 #[resource(
     object = k8s_openapi::api::core::v1::ReplicationController,
     version = "v1",
-    plural = "replicationcontrollers",
     short("rc"),
     categories("all"),
     status,
     generation,
-    storage_prefix = "controllers",
     selectable(status.replicas),
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,

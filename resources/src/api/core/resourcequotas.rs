@@ -14,11 +14,9 @@ use serde_json::Value;
 #[resource(
     object = k8s_openapi::api::core::v1::ResourceQuota,
     version = "v1",
-    plural = "resourcequotas",
     short("quota"),
     status,
     returns_deleted_object,
-    storage_prefix = "resourcequotas",
     columns = COLUMNS,
     strategy = strategy::ResourceQuotaStrategy,
 )]

@@ -16,8 +16,6 @@ pub use token_use::note_token_use;
 #[resource(
     object = k8s_openapi::api::core::v1::Secret,
     version = "v1",
-    plural = "secrets",
-    storage_prefix = "secrets",
     selectable(type_ = "type"),
     columns = COLUMNS,
     strategy = strategy::SecretStrategy,

@@ -1,4 +1,4 @@
-//! `v1 Service`: Service is a named abstraction of software service (for example, mysql) consisting of local port (for example 3306) that the proxy listens on, and the selector that determines which pods will answer requests sent through the proxy.
+//! `v1 Service`: a name and an address for the pods that a selector finds.
 
 mod addresses;
 pub(crate) mod allocation;
@@ -46,12 +46,10 @@ use crate::support::printers;
 #[resource(
     object = k8s_openapi::api::core::v1::Service,
     version = "v1",
-    plural = "services",
     short("svc"),
     categories("all"),
     status,
     returns_deleted_object,
-    storage_prefix = "services/specs",
     selectable(spec.cluster_ip = "spec.clusterIP", spec.type_ = "spec.type"),
     columns = COLUMNS,
     create_on_update,

@@ -14,7 +14,6 @@ use crate::api::core::events::columns::{self, Layout};
     object = k8s_openapi::api::events::v1::Event,
     group = "events.k8s.io",
     version = "v1",
-    plural = "events",
     short("ev"),
     hub = Events,
     selectable(

@@ -1,4 +1,4 @@
-//! `flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration`: PriorityLevelConfiguration represents the configuration of a priority level.
+//! `flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration`: the share of a priority level.
 
 mod strategy;
 
@@ -16,11 +16,9 @@ use crate::support::printers;
     object = k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration,
     group = "flowcontrol.apiserver.k8s.io",
     version = "v1",
-    plural = "prioritylevelconfigurations",
     cluster,
     status,
     generation,
-    storage_prefix = "prioritylevelconfigurations",
     columns = COLUMNS,
     metadata_errors_once,
     reset_by_status(metadata),

@@ -17,14 +17,12 @@ use crate::support::printers;
     object = k8s_openapi::api::apiserverinternal::v1alpha1::StorageVersion,
     group = "internal.apiserver.k8s.io",
     version = "v1alpha1",
-    plural = "storageversions",
     off_by_default,
     cluster,
     status,
-    storage_prefix = "storageversions",
     columns = COLUMNS,
     unconditional_update = false,
-    reset_by_status(metadata, spec),
+    reset_by_status(metadata),
     strategy = strategy::StorageVersionStrategy,
 )]
 pub struct StorageVersions;

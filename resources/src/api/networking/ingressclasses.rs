@@ -16,10 +16,8 @@ use crate::support::printers;
     object = k8s_openapi::api::networking::v1::IngressClass,
     group = "networking.k8s.io",
     version = "v1",
-    plural = "ingressclasses",
     cluster,
     generation,
-    storage_prefix = "ingressclasses",
     columns = COLUMNS,
     strategy = strategy::IngressClassStrategy,
 )]

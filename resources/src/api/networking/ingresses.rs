@@ -1,4 +1,4 @@
-//! `networking.k8s.io/v1 Ingress`: Ingress is a collection of rules that allow inbound connections to reach the endpoints defined by a backend.
+//! `networking.k8s.io/v1 Ingress`: the rules by which connections from outside reach Services.
 
 mod strategy;
 
@@ -16,11 +16,9 @@ use crate::support::printers;
     object = k8s_openapi::api::networking::v1::Ingress,
     group = "networking.k8s.io",
     version = "v1",
-    plural = "ingresses",
     short("ing"),
     status,
     generation,
-    storage_prefix = "ingress",
     columns = COLUMNS,
     strategy = strategy::IngressStrategy,
 )]

@@ -15,11 +15,9 @@ use serde_json::Value;
     object = k8s_openapi::api::networking::v1::IPAddress,
     group = "networking.k8s.io",
     version = "v1",
-    plural = "ipaddresses",
     introduced = "1.33",
     short("ip"),
     cluster,
-    storage_prefix = "ipaddresses",
     columns = COLUMNS,
     strategy = strategy::IPAddressStrategy,
 )]

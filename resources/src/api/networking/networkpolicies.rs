@@ -13,10 +13,8 @@ use crate::support::printers;
     object = k8s_openapi::api::networking::v1::NetworkPolicy,
     group = "networking.k8s.io",
     version = "v1",
-    plural = "networkpolicies",
     short("netpol"),
     generation,
-    storage_prefix = "networkpolicies",
     columns = COLUMNS,
     strategy = strategy::NetworkPolicyStrategy,
 )]

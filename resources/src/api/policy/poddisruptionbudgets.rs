@@ -1,4 +1,4 @@
-//! `policy/v1 PodDisruptionBudget`: PodDisruptionBudget is an object to define the max disruption that can be caused to a collection of pods.
+//! `policy/v1 PodDisruptionBudget`: how many of a set of pods may be evicted at once.
 
 mod strategy;
 
@@ -13,11 +13,9 @@ use crate::support::printers;
     object = k8s_openapi::api::policy::v1::PodDisruptionBudget,
     group = "policy",
     version = "v1",
-    plural = "poddisruptionbudgets",
     short("pdb"),
     status,
     generation,
-    storage_prefix = "poddisruptionbudgets",
     columns = COLUMNS,
     unconditional_update = false,
     plain_finalizers,

@@ -1,4 +1,4 @@
-//! `rbac.authorization.k8s.io/v1 ClusterRole`: ClusterRole is a cluster level, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding or ClusterRoleBinding.
+//! `rbac.authorization.k8s.io/v1 ClusterRole`: permissions in the whole cluster, which bindings refer to.
 
 mod strategy;
 
@@ -12,9 +12,7 @@ use crate::support::printers;
     object = k8s_openapi::api::rbac::v1::ClusterRole,
     group = "rbac.authorization.k8s.io",
     version = "v1",
-    plural = "clusterroles",
     cluster,
-    storage_prefix = "clusterroles",
     columns = printers::NAME_AND_CREATED_AT,
     create_on_update,
     strategy = strategy::ClusterRoleStrategy,

@@ -10,8 +10,6 @@ use registry_derive::Resource;
     object = k8s_openapi::api::rbac::v1::RoleBinding,
     group = "rbac.authorization.k8s.io",
     version = "v1",
-    plural = "rolebindings",
-    storage_prefix = "rolebindings",
     columns = super::binding_table::NAMESPACED,
     create_on_update,
     strategy = strategy::RoleBindingStrategy,

@@ -1,4 +1,4 @@
-//! `rbac.authorization.k8s.io/v1 Role`: Role is a namespaced, logical grouping of PolicyRules that can be referenced as a unit by a RoleBinding.
+//! `rbac.authorization.k8s.io/v1 Role`: permissions in a namespace, which bindings refer to.
 
 mod strategy;
 
@@ -12,8 +12,6 @@ use crate::support::printers;
     object = k8s_openapi::api::rbac::v1::Role,
     group = "rbac.authorization.k8s.io",
     version = "v1",
-    plural = "roles",
-    storage_prefix = "roles",
     columns = printers::NAME_AND_CREATED_AT,
     create_on_update,
     strategy = strategy::RoleStrategy,

@@ -1,4 +1,4 @@
-//! `resource.k8s.io/v1 DeviceClass`: DeviceClass is a vendor- or admin-provided resource that contains device configuration and selectors.
+//! `resource.k8s.io/v1 DeviceClass`: a configuration and selectors of devices, which claims refer to.
 
 mod strategy;
 pub mod v1beta1;
@@ -12,12 +12,10 @@ use registry_derive::Resource;
     object = k8s_openapi::api::resource::v1::DeviceClass,
     group = "resource.k8s.io",
     version = "v1",
-    plural = "deviceclasses",
     introduced = "1.34",
     cluster,
     generation,
     returns_deleted_object,
-    storage_prefix = "deviceclasses",
     strategy = strategy::DeviceClassStrategy,
 )]
 pub struct DeviceClasses;

@@ -17,15 +17,13 @@ use crate::support::printers;
     object = k8s_openapi::api::resource::v1alpha3::DeviceTaintRule,
     group = "resource.k8s.io",
     version = "v1alpha3",
-    plural = "devicetaintrules",
     introduced = "1.33",
     off_by_default,
     cluster,
     status,
     generation,
-    storage_prefix = "devicetaintrules",
     columns = COLUMNS,
-    reset_by_status(metadata, spec),
+    reset_by_status(metadata),
     strategy = strategy::DeviceTaintRuleStrategy,
 )]
 pub struct DeviceTaintRules;

@@ -1,4 +1,4 @@
-//! `resource.k8s.io/v1 ResourceClaim`: ResourceClaim describes a request for access to resources in the cluster, for use by workloads.
+//! `resource.k8s.io/v1 ResourceClaim`: a request of workloads for devices.
 
 mod strategy;
 pub mod v1beta1;
@@ -18,11 +18,9 @@ use crate::support::printers;
     object = k8s_openapi::api::resource::v1::ResourceClaim,
     group = "resource.k8s.io",
     version = "v1",
-    plural = "resourceclaims",
     introduced = "1.34",
     status,
     returns_deleted_object,
-    storage_prefix = "resourceclaims",
     columns = COLUMNS,
     reset_by_status(metadata),
     strategy = strategy::ResourceClaimStrategy,

@@ -12,10 +12,8 @@ use registry_derive::Resource;
     object = k8s_openapi::api::resource::v1::ResourceClaimTemplate,
     group = "resource.k8s.io",
     version = "v1",
-    plural = "resourceclaimtemplates",
     introduced = "1.34",
     returns_deleted_object,
-    storage_prefix = "resourceclaimtemplates",
     strategy = strategy::ResourceClaimTemplateStrategy,
 )]
 pub struct ResourceClaimTemplates;

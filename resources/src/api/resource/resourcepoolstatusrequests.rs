@@ -11,15 +11,13 @@ use registry_derive::Resource;
     object = k8s_openapi::api::resource::v1alpha3::ResourcePoolStatusRequest,
     group = "resource.k8s.io",
     version = "v1alpha3",
-    plural = "resourcepoolstatusrequests",
     introduced = "1.36",
     off_by_default,
     cluster,
     status,
-    storage_prefix = "resourcepoolstatusrequests",
     columns = printers::COLUMNS,
     unconditional_update = false,
-    reset_by_status(metadata, spec),
+    reset_by_status(metadata),
     strategy = strategy::ResourcePoolStatusRequestStrategy,
 )]
 pub struct ResourcePoolStatusRequests;

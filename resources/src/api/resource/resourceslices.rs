@@ -1,4 +1,4 @@
-//! `resource.k8s.io/v1 ResourceSlice`: ResourceSlice represents one or more resources in a pool of similar resources, managed by a common driver.
+//! `resource.k8s.io/v1 ResourceSlice`: the devices of a driver in a pool.
 
 mod strategy;
 pub mod v1beta1;
@@ -15,12 +15,10 @@ use crate::support::printers;
     object = k8s_openapi::api::resource::v1::ResourceSlice,
     group = "resource.k8s.io",
     version = "v1",
-    plural = "resourceslices",
     introduced = "1.34",
     cluster,
     generation,
     returns_deleted_object,
-    storage_prefix = "resourceslices",
     selectable(spec.node_name, spec.driver),
     columns = COLUMNS,
     strategy = strategy::ResourceSliceStrategy,

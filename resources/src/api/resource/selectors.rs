@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::{ErrorList, FieldErrorKind};
+use registry_core::api::validation::ErrorList;
 use registry_core::cel::{
     CompileFailure, DeclType, Environment, Field as DeclaredField, Libraries, Library, ObjectType, Shape,
     Type,
@@ -87,10 +87,7 @@ fn check_expression(expression: &Text<'_, '_>, budget: &Budget, errors: &mut Err
             return;
         }
         Err(failure @ (CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_))) => {
-            errors.push(FieldError {
-                kind: FieldErrorKind::Internal,
-                ..FieldError::forbidden(expression.path(), failure.to_string())
-            });
+            errors.push(FieldError::internal(expression.path(), failure.to_string()));
             return;
         }
     };

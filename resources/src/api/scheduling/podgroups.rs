@@ -16,13 +16,11 @@ use crate::support::printers;
     object = k8s_openapi::api::scheduling::v1alpha2::PodGroup,
     group = "scheduling.k8s.io",
     version = "v1alpha2",
-    plural = "podgroups",
     off_by_default,
     feature_gate = GenericWorkload,
     status,
-    storage_prefix = "podgroups",
     columns = COLUMNS,
-    reset_by_status(metadata, spec),
+    reset_by_status(metadata),
     strategy = strategy::PodGroupStrategy,
 )]
 pub struct PodGroups;

@@ -13,10 +13,8 @@ use crate::support::printers;
     object = k8s_openapi::api::scheduling::v1::PriorityClass,
     group = "scheduling.k8s.io",
     version = "v1",
-    plural = "priorityclasses",
     short("pc"),
     cluster,
-    storage_prefix = "priorityclasses",
     columns = COLUMNS,
     strategy = strategy::PriorityClassStrategy,
 )]

@@ -10,10 +10,8 @@ use registry_derive::Resource;
     object = k8s_openapi::api::scheduling::v1alpha2::Workload,
     group = "scheduling.k8s.io",
     version = "v1alpha2",
-    plural = "workloads",
     off_by_default,
     feature_gate = GenericWorkload,
-    storage_prefix = "workloads",
     strategy = strategy::WorkloadStrategy,
 )]
 pub struct Workloads;

@@ -1,4 +1,4 @@
-//! `storage.k8s.io/v1 CSIDriver`: CSIDriver captures information about a Container Storage Interface (CSI) volume driver deployed on the cluster.
+//! `storage.k8s.io/v1 CSIDriver`: a driver of volumes (Container Storage Interface) in the cluster.
 
 mod strategy;
 
@@ -16,10 +16,8 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::CSIDriver,
     group = "storage.k8s.io",
     version = "v1",
-    plural = "csidrivers",
     cluster,
     returns_deleted_object,
-    storage_prefix = "csidrivers",
     columns = COLUMNS,
     unconditional_update = false,
     strategy = strategy::CSIDriverStrategy,

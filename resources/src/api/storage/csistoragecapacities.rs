@@ -12,8 +12,6 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::CSIStorageCapacity,
     group = "storage.k8s.io",
     version = "v1",
-    plural = "csistoragecapacities",
-    storage_prefix = "csistoragecapacities",
     columns = printers::NAME_AND_CREATED_AT,
     unconditional_update = false,
     strategy = strategy::CSIStorageCapacityStrategy,

@@ -1,4 +1,4 @@
-//! `storage.k8s.io/v1 StorageClass`: StorageClass describes the parameters for a class of storage for which PersistentVolumes can be dynamically provisioned.
+//! `storage.k8s.io/v1 StorageClass`: the parameters of volumes that are made for claims.
 
 mod strategy;
 
@@ -15,11 +15,9 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::StorageClass,
     group = "storage.k8s.io",
     version = "v1",
-    plural = "storageclasses",
     short("sc"),
     cluster,
     returns_deleted_object,
-    storage_prefix = "storageclasses",
     columns = COLUMNS,
     strategy = strategy::StorageClassStrategy,
 )]

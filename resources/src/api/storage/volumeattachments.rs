@@ -1,4 +1,4 @@
-//! `storage.k8s.io/v1 VolumeAttachment`: VolumeAttachment captures the intent to attach or detach the specified volume to/from the specified node.
+//! `storage.k8s.io/v1 VolumeAttachment`: the intent to attach a volume to a node, or to detach it.
 
 mod strategy;
 
@@ -13,11 +13,9 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::VolumeAttachment,
     group = "storage.k8s.io",
     version = "v1",
-    plural = "volumeattachments",
     cluster,
     status,
     returns_deleted_object,
-    storage_prefix = "volumeattachments",
     columns = COLUMNS,
     unconditional_update = false,
     metadata_errors_once,

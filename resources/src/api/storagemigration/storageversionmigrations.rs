@@ -17,16 +17,14 @@ use crate::support::printers;
     object = k8s_openapi::api::storagemigration::v1beta1::StorageVersionMigration,
     group = "storagemigration.k8s.io",
     version = "v1beta1",
-    plural = "storageversionmigrations",
     introduced = "1.35",
     off_by_default,
     feature_gate = StorageVersionMigrator,
     cluster,
     status,
-    storage_prefix = "storageversionmigrations",
     columns = COLUMNS,
     unconditional_update = false,
-    reset_by_status(metadata, spec),
+    reset_by_status(metadata),
     strategy = strategy::StorageVersionMigrationStrategy,
 )]
 pub struct StorageVersionMigrations;

@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::admissionregistration::v1alpha1::MutatingAdmissionPolicy,
     group = "admissionregistration.k8s.io",
     version = "v1alpha1",
-    plural = "mutatingadmissionpolicies",
     off_by_default,
     categories("api-extensions"),
     cluster,

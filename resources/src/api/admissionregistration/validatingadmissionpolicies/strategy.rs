@@ -17,7 +17,6 @@ use resource_views::admissionregistration::v1::{
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
 use crate::support::conditions;
-use crate::support::defaulting;
 
 /// Maximum number of audit annotations.
 const MAX_ANNOTATIONS: usize = 20;
@@ -28,10 +27,6 @@ const MAX_VALUE_EXPRESSION_BYTES: usize = 5 * 1024;
 pub(super) struct ValidatingPolicyStrategy;
 
 impl ObjectStrategy for ValidatingPolicyStrategy {
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         let spec = ValidatingAdmissionPolicyMut(object).spec();
         spec.edit(|spec| matching::default_policy(MutatingAdmissionPolicySpecMut(spec.0)));

@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding,
     group = "admissionregistration.k8s.io",
     version = "v1beta1",
-    plural = "validatingadmissionpolicybindings",
     removed = "1.34",
     off_by_default,
     categories("api-extensions"),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use registry_core::RequestContext;
-use registry_core::api::validation::FieldErrorKind;
 use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, Object};
 use registry_core::resource::{ObjectStrategy, WrittenValue};
 
@@ -131,5 +130,5 @@ impl ObjectStrategy for CustomStrategy {
 
 fn internal(failure: &str) -> FieldError {
     let text = format!("the schema of the definition cannot be read: {failure}");
-    FieldError { kind: FieldErrorKind::Internal, ..FieldError::forbidden(FieldPath::root(), text) }
+    FieldError::internal(FieldPath::root(), text)
 }

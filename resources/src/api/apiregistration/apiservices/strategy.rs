@@ -19,10 +19,6 @@ const CONDITION_STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 pub(super) struct APIServiceStrategy;
 
 impl ObjectStrategy for APIServiceStrategy {
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn name_rule(&self) -> NameRule {
         // `v1.` is the name for the core group.
         NameRule::PathSegment

@@ -54,10 +54,6 @@ impl ObjectStrategy for DeploymentStrategy {
         }
     }
 
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        new.copy_field(old, &["metadata", "labels"]);
-    }
-
     fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         warnings::new_workload_warnings(object, &Deployment(object).spec().template())
     }

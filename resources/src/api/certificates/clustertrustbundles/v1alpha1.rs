@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::certificates::v1alpha1::ClusterTrustBundle,
     group = "certificates.k8s.io",
     version = "v1alpha1",
-    plural = "clustertrustbundles",
     off_by_default,
     feature_gate = ClusterTrustBundle,
     cluster,

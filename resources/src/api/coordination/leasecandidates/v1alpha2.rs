@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::coordination::v1alpha2::LeaseCandidate,
     group = "coordination.k8s.io",
     version = "v1alpha2",
-    plural = "leasecandidates",
     off_by_default,
     hub = LeaseCandidates,
     column("LeaseName", spec.lease_name),

@@ -46,7 +46,6 @@ impl ObjectStrategy for NamespaceStrategy {
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         new.copy_field(old, &["spec", "finalizers"]);
-        new.copy_field(old, &["status"]);
     }
 
     fn is_held(&self, object: &Object) -> bool {

@@ -30,10 +30,6 @@ const SYSTEM_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 
 /// Restores what clients must not change, and what old kubelets do not report.
 pub(super) fn prepare(new: &mut Object, old: &Object) {
-    // A status neither begins nor ends a deletion.
-    new.copy_field(old, &["metadata", "deletionTimestamp"]);
-    // Old kubelets report owners in a form that the garbage collector would misinterpret.
-    new.copy_field(old, &["metadata", "ownerReferences"]);
     if Pod(new).status().qos_class().text().is_empty() {
         new.copy_field(old, &["status", "qosClass"]);
     }
@@ -257,18 +253,11 @@ fn check_addresses<'v: 'p, 'p, T>(
     if let Some(((place, entry), _)) = invalid {
         let text = address_of(&entry);
         let detail = format!("failed to check for dual stack with error:invalid IP[{place}]: {text}");
-        errors.push(internal_error(list, detail));
+        errors.push(FieldError::internal(list.path(), detail));
     }
     let is_dual = matches!(families.as_slice(), [Some(first), Some(second)] if first != second);
     if !is_dual {
         let detail = "may specify no more than one IP for each IP family";
         errors.push(list.invalid_as("[<core.PodIP>", detail));
-    }
-}
-
-fn internal_error(field: &View<'_, '_>, detail: String) -> FieldError {
-    FieldError {
-        kind: registry_core::api::validation::FieldErrorKind::Internal,
-        ..FieldError::forbidden(field.path(), detail)
     }
 }

@@ -51,10 +51,6 @@ impl ObjectStrategy for PodStrategy {
         errors
     }
 
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        new.copy_field(old, &["status"]);
-    }
-
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
         status::prepare(new, old);
     }

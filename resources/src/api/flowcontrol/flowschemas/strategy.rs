@@ -10,7 +10,6 @@ use resource_views::flowcontrol::v1::{
 use resource_views::{Integer, List, Text};
 
 use crate::api::flowcontrol::{conditions, mandatory};
-use crate::support::defaulting;
 use crate::support::field::ShownAsGo as _;
 
 const MAX_PRECEDENCE: i64 = 10_000;
@@ -23,10 +22,6 @@ const VERBS: [&str; 9] =
 pub(super) struct FlowSchemaStrategy;
 
 impl ObjectStrategy for FlowSchemaStrategy {
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         FlowSchemaMut(object).spec().edit(|mut spec| spec.matching_precedence().or_if_zero(1000));
     }

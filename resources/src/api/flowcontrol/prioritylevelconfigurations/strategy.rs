@@ -11,7 +11,6 @@ use resource_views::flowcontrol::v1::{
 use serde_json::Value;
 
 use crate::api::flowcontrol::{conditions, mandatory};
-use crate::support::defaulting;
 use crate::support::field::ShownAsGo as _;
 
 const MAX_QUEUES: i64 = 10_000_000;
@@ -25,10 +24,6 @@ pub(super) struct PriorityLevelStrategy;
 const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 impl ObjectStrategy for PriorityLevelStrategy {
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         let Some(mut spec) = PriorityLevelConfigurationMut(object).spec().present() else { return };
         spec.exempt().edit(|mut exempt| {

@@ -7,7 +7,6 @@ use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 
 use super::validation;
-use crate::support::defaulting;
 
 /// The servers report their versions in the status.
 pub(super) struct StorageVersionStrategy;
@@ -25,10 +24,6 @@ impl ObjectStrategy for StorageVersionStrategy {
 
     fn validate_update(&self, _context: &RequestContext, _new: &Object, _old: &Object) -> ErrorList {
         ErrorList::default()
-    }
-
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {

@@ -7,17 +7,12 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::networking::v1::{ServiceCIDR, ServiceCIDRSpec};
 
 use crate::api::core::address;
-use crate::support::defaulting;
 use crate::support::field::ShownAsGo as _;
 
 /// At most one range for each family; ranges are immutable.
 pub(super) struct ServiceCIDRStrategy;
 
 impl ObjectStrategy for ServiceCIDRStrategy {
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(&ServiceCIDR(object).spec(), &mut errors);

@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::networking::v1beta1::ServiceCIDR,
     group = "networking.k8s.io",
     version = "v1beta1",
-    plural = "servicecidrs",
     off_by_default,
     cluster,
     status,

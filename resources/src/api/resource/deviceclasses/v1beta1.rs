@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::resource::v1beta1::DeviceClass,
     group = "resource.k8s.io",
     version = "v1beta1",
-    plural = "deviceclasses",
     off_by_default,
     cluster,
     returns_deleted_object,

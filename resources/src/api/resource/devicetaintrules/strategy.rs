@@ -48,10 +48,6 @@ impl ObjectStrategy for DeviceTaintRuleStrategy {
         errors
     }
 
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let status = DeviceTaintRule(new).status();

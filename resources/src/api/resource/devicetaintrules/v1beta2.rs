@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::resource::v1beta2::DeviceTaintRule,
     group = "resource.k8s.io",
     version = "v1beta2",
-    plural = "devicetaintrules",
     introduced = "1.36",
     off_by_default,
     cluster,

@@ -7,7 +7,6 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::resource::v1::{ResourceClaim, ResourceClaimMut};
 
 use crate::api::resource::{allocation, requests};
-use crate::support::defaulting;
 use crate::support::field::ShownAsGo as _;
 
 /// The spec is immutable, and an allocation while it lasts.
@@ -32,7 +31,6 @@ impl ObjectStrategy for ResourceClaimStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
         allocation::drop_deallocated_devices(new, old);
     }
 

@@ -15,7 +15,6 @@ use crate::support::older_version::older_version;
     object = k8s_openapi::api::resource::v1beta1::ResourceClaim,
     group = "resource.k8s.io",
     version = "v1beta1",
-    plural = "resourceclaims",
     off_by_default,
     status,
     returns_deleted_object,

@@ -44,10 +44,6 @@ impl ObjectStrategy for ResourcePoolStatusRequestStrategy {
         errors
     }
 
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
-    }
-
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let status = ResourcePoolStatusRequest(new).status();

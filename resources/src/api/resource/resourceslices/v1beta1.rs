@@ -15,7 +15,6 @@ use crate::support::older_version::older_version;
     object = k8s_openapi::api::resource::v1beta1::ResourceSlice,
     group = "resource.k8s.io",
     version = "v1beta1",
-    plural = "resourceslices",
     off_by_default,
     cluster,
     returns_deleted_object,

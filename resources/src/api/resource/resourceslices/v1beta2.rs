@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::resource::v1beta2::ResourceSlice,
     group = "resource.k8s.io",
     version = "v1beta2",
-    plural = "resourceslices",
     introduced = "1.33",
     off_by_default,
     cluster,

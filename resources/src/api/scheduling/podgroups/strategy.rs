@@ -11,7 +11,7 @@ use resource_views::scheduling::v1alpha2::{
 use resource_views::{List, Typed as _};
 
 use crate::api::scheduling::pod_group;
-use crate::support::{conditions, defaulting};
+use crate::support::conditions;
 
 /// Maximum number of claims.
 const MAX_CLAIMS: usize = 4;
@@ -69,7 +69,6 @@ impl ObjectStrategy for PodGroupStrategy {
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
         if PodGroup(old).spec().resource_claims().is_empty() {
             PodGroupMut(new).status().edit(|mut status| drop(status.resource_claim_statuses().remove()));
         }

@@ -11,7 +11,6 @@ use resource_views::storage::v1::{
 
 use crate::api::core::persistentvolumes::{sources, spec};
 use crate::api::core::pod_spec::validation::check_driver_name;
-use crate::support::defaulting;
 use crate::support::field::ShownAsGo as _;
 
 /// Maximum size of the metadata of an attachment, in bytes.
@@ -34,10 +33,6 @@ impl ObjectStrategy for VolumeAttachmentStrategy {
         VolumeAttachmentMut(object).spec().edit(|mut spec| {
             spec.source().edit(|mut source| source.inline_volume_spec().edit(sources::apply_defaults));
         });
-    }
-
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -12,7 +12,6 @@ use crate::support::older_version::{older_version, same_fields};
     object = k8s_openapi::api::storage::v1beta1::VolumeAttributesClass,
     group = "storage.k8s.io",
     version = "v1beta1",
-    plural = "volumeattributesclasses",
     off_by_default,
     short("vac"),
     cluster,

@@ -7,7 +7,6 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::Text;
 use resource_views::storagemigration::v1beta1::StorageVersionMigration;
 
-use crate::support::defaulting;
 use crate::support::field::ShownAsGo as _;
 use crate::support::{conditions, printers};
 
@@ -38,10 +37,6 @@ impl ObjectStrategy for StorageVersionMigrationStrategy {
         let spec = StorageVersionMigration(new).spec();
         spec.check_immutable_as("<storagemigration.StorageVersionMigrationSpec>", &before, &mut errors);
         errors
-    }
-
-    fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        defaulting::keep_metadata(new, old);
     }
 
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
