@@ -3,7 +3,7 @@
 //! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function per level
 //! instead of nested services: nothing is boxed, and the order of the filters is the order of the code.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
@@ -116,11 +116,12 @@ struct Findings {
     audit: Option<Box<Recording>>,
 }
 
-/// When a request was received, and when its response is due.
+/// When a request was received, from where, and when its response is due.
 #[derive(Clone, Copy)]
-struct Times {
+struct Arrival {
     received: Instant,
     deadline: Option<Instant>,
+    client: Option<IpAddr>,
 }
 
 // === impl Peer ===
@@ -280,9 +281,9 @@ impl<D: Dispatch> Filters<D> {
             let origin = Origin::new(request, &info, audit_id, received, peer.address);
             findings.audit = self.auditor.as_ref().and_then(|auditor| auditor.begin_refused(origin));
         })?;
-        let times = Times { received, deadline };
+        let arrival = Arrival { received, deadline, client: peer.address.map(|address| address.ip()) };
         let verb = info.verb;
-        let admitted = pin!(self.admit(peer, info, request, audit_id, times, findings));
+        let admitted = pin!(self.admit(peer, info, request, audit_id, arrival, findings));
         let Some(at) = deadline else { return admitted.await };
         let answered = tokio::time::timeout_at(at.into(), admitted).await;
         answered.unwrap_or_else(|_late| {
@@ -298,7 +299,7 @@ impl<D: Dispatch> Filters<D> {
         info: RequestInfo,
         request: &mut Request<Body>,
         audit_id: &HeaderValue,
-        times: Times,
+        arrival: Arrival,
         findings: &mut Findings,
     ) -> Result<Response, StatusError> {
         // Authentication: determines the user.
@@ -306,7 +307,7 @@ impl<D: Dispatch> Filters<D> {
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
 
         // Audit: records the request from here on, if the policy says so.
-        let origin = Origin::new(request, &info, audit_id, times.received, peer.address);
+        let origin = Origin::new(request, &info, audit_id, arrival.received, peer.address);
         match self.begin_audit(origin, &authenticated).await {
             Ok(recording) => findings.audit = recording,
             Err(refusal) => return Ok(refusal),
@@ -320,9 +321,9 @@ impl<D: Dispatch> Filters<D> {
         self.authenticator.remove_credentials(request.headers_mut());
 
         // Tracing: the span of the request, if it is sampled; the user decides whether the client can ask for that.
-        let root = self.begin_trace(&user, &info, request, audit_id, times, begun);
+        let root = self.begin_trace(&user, &info, request, audit_id, arrival, begun);
         // Boxed: it is by far the largest part of what the filters above move into the timeout and other wrappers.
-        let handled = Box::pin(self.handle(info, user, request, audit_id, times, findings));
+        let handled = Box::pin(self.handle(info, user, request, audit_id, arrival, findings));
         let handled = handled.instrument(root.clone()).await;
         root.record("http.status_code", status_of(&handled));
         handled
@@ -335,7 +336,7 @@ impl<D: Dispatch> Filters<D> {
         mut user: UserInfo,
         request: &mut Request<Body>,
         audit_id: &HeaderValue,
-        times: Times,
+        arrival: Arrival,
         findings: &mut Findings,
     ) -> Result<Response, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
@@ -366,7 +367,7 @@ impl<D: Dispatch> Filters<D> {
         // Priority and fairness: the request waits for its seats, at low cost, or is refused. Watches keep them until
         // their initial events are written; streams need none.
         let query = request.uri().query().unwrap_or_default();
-        let arriving = Arriving { user: &user, flow: findings.flow.as_deref(), info: &info, query, times };
+        let arriving = Arriving { user: &user, flow: findings.flow.as_deref(), info: &info, query, arrival };
         let mut place = match self.in_flight.enter(&share, arriving).await {
             Ok(place) => place,
             Err(refused) => {
@@ -378,10 +379,10 @@ impl<D: Dispatch> Filters<D> {
         drop(reservation);
 
         // Dispatch: calls the handler of the path.
-        if let Some(answered) = self.own_path(&info, query, request.headers(), times.received).await {
+        if let Some(answered) = self.own_path(&info, query, request.headers(), arrival.received).await {
             return answered;
         }
-        let mut context = context_of(user, &info, request.headers(), audit_id, times);
+        let mut context = context_of(user, &info, request.headers(), audit_id, arrival);
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
@@ -397,7 +398,7 @@ impl<D: Dispatch> Filters<D> {
 
         // Sending: a large response counts as in flight until it is sent. It is dropped if that takes too
         // long, or if the client stops reading.
-        Ok(sending::within(times.deadline, place, response))
+        Ok(sending::within(arrival.deadline, place, response))
     }
 
     /// Counts a request that is refused because the server is busy.
@@ -428,13 +429,14 @@ fn context_of(
     info: &RequestInfo,
     headers: &HeaderMap,
     audit_id: &HeaderValue,
-    times: Times,
+    arrival: Arrival,
 ) -> RequestContext {
     let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
     let mut context = RequestContext::new(user, namespace);
     context.verb = info.verb.as_str();
-    context.received = Some(times.received);
-    context.budget = Budget::until(times.deadline);
+    context.received = Some(arrival.received);
+    context.client_address = arrival.client;
+    context.budget = Budget::until(arrival.deadline);
     audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     if let Some(agent) = headers.get(http::header::USER_AGENT) {
         // The user agent names the field manager. As in Go, invalid UTF-8 becomes replacement characters.

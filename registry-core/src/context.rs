@@ -1,6 +1,7 @@
 //! Request-scoped data, passed as an argument and never through globals or task-locals.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,6 +39,8 @@ pub struct RequestContext {
     pub resource: Option<GroupVersionResource>,
     /// Time when the request was received; `None` for the server's own requests.
     pub received: Option<Instant>,
+    /// The address of the connection that the request came over; `None` for the server's own requests.
+    pub client_address: Option<IpAddr>,
     /// The work that the request may cause, and the time until which the client waits for the response.
     pub budget: Budget,
     /// The request's id in the audit log.

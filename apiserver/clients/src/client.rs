@@ -231,6 +231,23 @@ impl Client {
     }
 }
 
+/// Returns a client that keeps connections for further requests. Connections that are silent although they should not be are
+/// closed, so that the next request makes a new one.
+pub fn pool<B>(connector: Connector) -> legacy::Client<Connector, B>
+where
+    B: http_body::Body + Send,
+    B::Data: Send,
+{
+    legacy::Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(MAX_IDLE)
+        .http2_keep_alive_interval(PING_INTERVAL)
+        .http2_keep_alive_timeout(PING_TIMEOUT)
+        .build(connector)
+}
+
 // === impl Pooled ===
 
 impl Pooled {
@@ -243,14 +260,7 @@ impl Pooled {
     ) -> Self {
         let used = is_encrypted.then(|| tls.clone());
         let connector = Connector::new(place.clone(), server_name.to_owned(), route, used);
-        let pool = legacy::Client::builder(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .pool_max_idle_per_host(MAX_IDLE)
-            .http2_keep_alive_interval(PING_INTERVAL)
-            .http2_keep_alive_timeout(PING_TIMEOUT)
-            .build(connector);
+        let pool = pool(connector);
         Self { tls, pool }
     }
 }

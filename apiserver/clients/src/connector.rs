@@ -15,7 +15,6 @@ use tower_service::Service;
 
 use super::dial::{self, BackendReach, DialError, reaches};
 use super::egress::{Route, Target};
-use super::service::ServiceResolver;
 
 /// Maximum time to resolve a name, connect, and complete the TLS handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -40,21 +39,8 @@ pub enum Place {
         /// The port.
         port: u16,
     },
-    /// At a service of the cluster.
-    Service {
-        /// The service's namespace.
-        namespace: String,
-        /// The service's name.
-        name: String,
-        /// The port of the service.
-        port: u16,
-        /// Finds the service.
-        resolver: Arc<ServiceResolver>,
-        /// This server's own address, which is not connected to.
-        own: Option<SocketAddr>,
-    },
-    /// At the address in the URL: an endpoint of a service.
-    Endpoint {
+    /// At the host in the URL: a service of the cluster, or one of its endpoints.
+    InUrl {
         /// The addresses that it may have.
         reach: BackendReach,
         /// This server's own address, which is not connected to.
@@ -111,33 +97,30 @@ impl Place {
     /// Returns the place in messages.
     fn text(&self, server_name: &str, url: &Uri) -> String {
         match self {
-            Self::Host { port, .. } | Self::Service { port, .. } => format!("{server_name}:{port}"),
-            Self::Endpoint { .. } => url.authority().map(ToString::to_string).unwrap_or_default(),
+            Self::Host { port, .. } => format!("{server_name}:{port}"),
+            Self::InUrl { .. } => url.authority().map(ToString::to_string).unwrap_or_default(),
         }
     }
 
     /// Returns the target of connections to the place. Its addresses are only such that may be connected to.
     async fn target(&self, url: &Uri, route: &Route) -> Result<Target, DialError> {
-        let (namespace, name, port, resolver, own) = match self {
-            Self::Host { host, port } => return route.resolve(host, *port).await,
-            Self::Service { namespace, name, port, resolver, own } => {
-                (namespace, name, *port, resolver, *own)
+        match self {
+            Self::Host { host, port } => route.resolve(host, *port).await,
+            Self::InUrl { reach, own } => {
+                let (Some(host), Some(port)) = (url.host(), url.port_u16()) else {
+                    return Err(DialError::NoAddress(url.clone()));
+                };
+                let host = host.trim_matches(['[', ']']);
+                allowed(route.resolve(host, port).await?, *reach, Some(*own))
             }
-            Self::Endpoint { reach, own } => {
-                let address = url.authority().and_then(|authority| authority.as_str().parse().ok());
-                let address: SocketAddr = address.ok_or_else(|| DialError::NoAddress(url.clone()))?;
-                return allowed(address.into(), *reach, Some(*own));
-            }
-        };
-        let host = resolver.host(namespace, name, port).await?;
-        allowed(route.resolve(&host, port).await?, resolver.reach(), own)
+        }
     }
 }
 
 /// Returns the target if all of its addresses may be connected to.
 fn allowed(target: Target, reach: BackendReach, own: Option<SocketAddr>) -> Result<Target, DialError> {
+    target.check(reach)?;
     let addresses = target.addresses();
-    reach.check(addresses)?;
     let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
     match reached {
         Some(address) => Err(DialError::OwnAddress(*address)),

@@ -39,6 +39,9 @@ pub enum DialError {
     /// There is no such service, or it has no address. Retryable.
     #[error(transparent)]
     Service(#[from] ServiceError),
+    /// A text is no name of a host, so that no proxy is asked for it. Not retryable.
+    #[error("{0:?} is no name of a host")]
+    NoHostName(String),
     /// A URL names no address. Not retryable.
     #[error("{0} has no address")]
     NoAddress(Uri),
@@ -151,6 +154,12 @@ impl BackendReach {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a name always stands for the machine on which it is resolved. (RFC 6761, 6.3)
+pub fn is_local_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 /// Returns common errors with the messages that clients know from Go.

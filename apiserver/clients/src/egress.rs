@@ -11,7 +11,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/egressselector`, konnectivity.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use rustls::ClientConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use super::dial::{self, Connection, DialError, encrypted};
+use super::dial::{self, BackendReach, Connection, DialError, encrypted, is_local_name};
 
 mod configuration;
 
@@ -114,6 +114,20 @@ impl Target {
             Self::Name(..) => &[],
         }
     }
+
+    /// Checks that services may be at the target.
+    ///
+    /// # Errors
+    /// Fails with an address that is refused.
+    pub fn check(&self, reach: BackendReach) -> Result<(), DialError> {
+        match self {
+            // The proxy would resolve it to its own machine, on which this server may run.
+            Self::Name(name, port) if is_local_name(name) => {
+                reach.check(&[SocketAddr::new(Ipv4Addr::LOCALHOST.into(), *port)])
+            }
+            target => reach.check(target.addresses()),
+        }
+    }
 }
 
 impl From<SocketAddr> for Target {
@@ -128,12 +142,13 @@ impl Route {
     /// Returns the target of connections to a host.
     ///
     /// # Errors
-    /// Fails if the name has no address.
+    /// Fails if the name has no address, or is none that a proxy can be asked for.
     pub async fn resolve(&self, host: &str, port: u16) -> Result<Target, DialError> {
         match (self, host.parse::<IpAddr>()) {
             (_, Ok(address)) => Ok(SocketAddr::new(address, port).into()),
             (Self::Direct, Err(_)) => dial::resolve(host, port).await.map(Target::Addresses),
-            (Self::Proxy(_), Err(_)) => Ok(Target::Name(host.to_owned(), port)),
+            (Self::Proxy(_), Err(_)) if is_host_name(host) => Ok(Target::Name(host.to_owned(), port)),
+            (Self::Proxy(_), Err(_)) => Err(DialError::NoHostName(host.to_owned())),
         }
     }
 
@@ -180,6 +195,12 @@ impl Route {
             }
         }
     }
+}
+
+/// Whether a text has only characters of names of hosts, so that it cannot end the line of a request to a proxy.
+fn is_host_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    !text.is_empty() && text.bytes().all(is_part)
 }
 
 // === impl ConnectProxy ===

@@ -40,7 +40,7 @@ pub mod unix_grpc;
 mod written;
 
 pub use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
-pub use client::{Bounds, CallFailure, Client};
+pub use client::{Bounds, CallFailure, Client, pool};
 pub use connector::{Connector, Place};
 pub use egress::EgressError;
 pub use error::SettingsError;

@@ -265,7 +265,7 @@ impl Checker {
 
     async fn attempt(&self, service: &RemoteService) -> Result<(), AttemptError> {
         let transports = self.remote.forwarder.transports();
-        let url = format!("https://{}{}", transports.address(service).await?, service.root());
+        let url = format!("https://{}{}", transports.authority(service).await?, service.root());
         let request = Request::get(service.root()).body(Body::empty()).map_err(RemoteError::from)?;
         match get(transports, service, request, ATTEMPT_TIMEOUT, MAX_ANSWER_BYTES).await {
             Ok((head, _)) if head.status.is_success() => Ok(()),

@@ -185,6 +185,7 @@ fn outgoing(
     let mut own = parts.headers;
     headers::clean_request(&mut own);
     own.remove(HOST);
+    headers::append_forwarded_for(&mut own, context.client_address);
     identity::set(&mut own, &context.user)?;
     if let Ok(id) = HeaderValue::from_str(&context.audit_id) {
         own.insert(AUDIT_ID, id);

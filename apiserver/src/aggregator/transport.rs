@@ -5,13 +5,11 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use axum::body::Body;
 use clients::{Connector, Place, ServiceError, ServiceResolver, tls};
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
 use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -20,8 +18,6 @@ use super::endpoints::EndpointRouting;
 use super::error::RemoteError;
 use super::remote_service::{RemoteService, ServiceReference, Trust};
 
-/// Time for which an unused connection is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Number of transports above which those that no `APIService` uses are dropped.
 const MAX_UNUSED: usize = 256;
 
@@ -105,23 +101,12 @@ impl Transports {
         self.endpoints = Some(endpoints);
     }
 
-    /// Returns the host and port in the URLs of a request to this extension server. Those of requests to different
-    /// endpoints differ, so that each has connections of its own.
-    ///
-    /// # Errors
-    /// Fails with a reason if it has no endpoint.
-    pub(super) async fn authority(&self, service: &RemoteService) -> Result<String, RemoteError> {
-        match &self.endpoints {
-            None => Ok(format!("{}:{}", service.at.server_name(), service.at.port)),
-            Some(endpoints) => self.endpoint(endpoints, service).await,
-        }
-    }
-
-    /// Returns the address of an extension server, as messages show it.
+    /// Returns the host and port of an extension server, in the URLs of requests and in messages. Each has connections of its
+    /// own, so that a request goes to where the service is now.
     ///
     /// # Errors
     /// Fails with a reason if it has none.
-    pub(super) async fn address(&self, service: &RemoteService) -> Result<String, RemoteError> {
+    pub(super) async fn authority(&self, service: &RemoteService) -> Result<String, RemoteError> {
         if let Some(endpoints) = &self.endpoints {
             return self.endpoint(endpoints, service).await;
         }
@@ -196,16 +181,7 @@ impl Transports {
         };
         let tls = tls::client_config(trust, shown, protocols)?;
         let route = self.resolver.egress().cluster.clone();
-        let connector = Connector::new(self.place(&key.at), key.at.server_name(), route, Some(tls));
-        Ok(Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector))
-    }
-
-    /// Returns where the connections to a service lead.
-    fn place(&self, at: &ServiceReference) -> Place {
-        if self.endpoints.is_some() {
-            return Place::Endpoint { reach: self.resolver.reach(), own: self.own };
-        }
-        let ServiceReference { namespace, name, port } = at.clone();
-        Place::Service { namespace, name, port, resolver: self.resolver.clone(), own: Some(self.own) }
+        let place = Place::InUrl { reach: self.resolver.reach(), own: self.own };
+        Ok(clients::pool(Connector::new(place, key.at.server_name(), route, Some(tls))))
     }
 }

@@ -15,7 +15,7 @@ use crate::authorization::impersonation::{Impersonated, impersonated};
 use crate::authorization::rights::Right;
 use crate::telemetry::Traced;
 
-use super::{Dispatch, Filters, Peer, Times, request_log};
+use super::{Arrival, Dispatch, Filters, Peer, request_log};
 
 impl<D: Dispatch> Filters<D> {
     pub(super) async fn authenticate(
@@ -67,7 +67,7 @@ impl<D: Dispatch> Filters<D> {
         info: &RequestInfo,
         request: &Request<Body>,
         audit_id: &HeaderValue,
-        times: Times,
+        arrival: Arrival,
         begun: Option<Instant>,
     ) -> Span {
         let Some(sampler) = self.sampler else { return Span::none() };
@@ -77,7 +77,7 @@ impl<D: Dispatch> Filters<D> {
             info,
             target: request_log::loggable(info, request.uri()),
             audit_id,
-            received: times.received,
+            received: arrival.received,
             authentication,
         })
     }

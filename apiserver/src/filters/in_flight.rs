@@ -24,7 +24,7 @@ use crate::metrics::InFlightNumbers;
 use crate::options::LimitOptions;
 use crate::shares::{Held, Holders, Shares};
 
-use super::Times;
+use super::Arrival;
 
 /// Value of `Retry-After` for a request that is refused by a fixed limit.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -140,7 +140,7 @@ pub(super) struct Arriving<'a> {
     /// Its query.
     pub(super) query: &'a str,
     /// When it was received, and when its response is due.
-    pub(super) times: Times,
+    pub(super) arrival: Arrival,
 }
 
 /// A request for which there is no place.
@@ -188,7 +188,7 @@ impl InFlight {
         share: &UserShare<'_>,
         arriving: Arriving<'_>,
     ) -> Result<Place, Refused> {
-        let Arriving { user, flow, info, query, times } = arriving;
+        let Arriving { user, flow, info, query, arrival } = arriving;
         let lasting = if info.is_long_running() {
             let watch = self.control.as_ref().and_then(|control| control.register(info));
             Some(share.long_running(watch)?)
@@ -199,7 +199,7 @@ impl InFlight {
         let numbers = if is_read { &self.reads } else { &self.writes };
         let execution = match (&self.control, flow) {
             (Some(control), Some(flow)) => {
-                let time_limit = times.deadline.map(|due| due.saturating_duration_since(times.received));
+                let time_limit = arrival.deadline.map(|due| due.saturating_duration_since(arrival.received));
                 let wanted = Wanted { user, info, query, time_limit };
                 let seat = control.enter(flow, wanted, || numbers.count_waiting()).await;
                 let seat = seat.map_err(|refused| Refused::after(refused.retry_after_seconds))?;

@@ -62,7 +62,10 @@ pub(super) async fn connect(
     }
     let resource = connecter.group_resource();
     let user = call.context.user.name.as_str();
-    let request = ProxiedRequest { resource, name: call.name, user, parts, prefix, body };
+    let request = {
+        let client = call.context.client_address;
+        ProxiedRequest { resource, name: call.name, user, client, parts, prefix, body }
+    };
     call.api.proxy()?.forward(&destination, request).await
 }
 

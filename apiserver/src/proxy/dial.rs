@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use clients::dial::{Connection, DialError, is_global_unicast, reaches};
+use clients::dial::{Connection, DialError, is_global_unicast, is_local_name, reaches, resolve};
+use clients::egress::Target;
 use registry_core::rest::connect::{Destination, Peer, Scheme};
 
 use super::Proxy;
@@ -26,7 +27,15 @@ impl Proxy {
         let checks_address = is_of_user && !self.reaches_local;
         let dialed = async {
             let target = self.route.resolve(&to.host, port).await?;
-            let addresses = target.addresses();
+            let addresses = match &target {
+                Target::Addresses(addresses) => addresses.clone(),
+                // A proxy resolves the name. It is resolved here too, as in Kubernetes, to know that it may be asked.
+                Target::Name(name, port) if checks_address => resolve(name, *port).await?,
+                Target::Name(name, port) if is_local_name(name) && *port == self.own.port() => {
+                    return Err(DialError::OwnAddress(self.own));
+                }
+                Target::Name(..) => Vec::new(),
+            };
             if checks_address && !addresses.iter().all(|address| is_global_unicast(address.ip())) {
                 return Err(DialError::NotAllowed);
             }

@@ -1,5 +1,7 @@
 //! Forwards a request, and returns its response.
 
+use std::net::IpAddr;
+
 use axum::body::Body;
 use clients::dial::DialError;
 use clients::without_status;
@@ -33,6 +35,8 @@ pub(crate) struct ProxiedRequest<'a> {
     pub(crate) name: &'a str,
     /// The user who sends it.
     pub(crate) user: &'a str,
+    /// The address that it came from.
+    pub(crate) client: Option<IpAddr>,
     /// The head of the request.
     pub(crate) parts: &'a Parts,
     /// The part of its path up to the proxy.
@@ -66,7 +70,9 @@ impl Proxy {
         let parts = request.parts;
         let outgoing = match to.exchange {
             Exchange::Text => text_request(to),
-            Exchange::Any | Exchange::Upgrade => outgoing(to, parts, request.body, upgrade.clone()),
+            Exchange::Any | Exchange::Upgrade => {
+                outgoing(to, parts, request.body, upgrade.clone(), request.client)
+            }
         }?;
         let stream = self.dial(to).await.map_err(|error| unreachable_peer(to, &error))?;
         let failed = |error: hyper::Error| broken(to, &error);
@@ -137,10 +143,12 @@ fn outgoing(
     parts: &Parts,
     body: Body,
     upgrade: Option<HeaderValue>,
+    client: Option<IpAddr>,
 ) -> Result<Request<Body>, StatusError> {
     let mut own = parts.headers.clone();
     let host = own.get(HOST).cloned();
     headers::clean_request(&mut own);
+    headers::append_forwarded_for(&mut own, client);
     headers::set_host(&mut own, to);
     if to.exchange == Exchange::Any {
         headers::set_forwarded(&mut own, &parts.uri, host.as_ref());

@@ -1,5 +1,7 @@
 //! Filters the headers of proxied requests and responses.
 
+use std::net::IpAddr;
+
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, LOCATION, TRANSFER_ENCODING, UPGRADE};
 use http::{HeaderMap, HeaderValue, Uri};
 use registry_core::rest::connect::Destination;
@@ -88,6 +90,24 @@ pub(super) fn set_host(headers: &mut HeaderMap, to: &Destination) {
     }
 }
 
+/// Adds the address of the client to those that proxies before this server have declared.
+///
+/// Kubernetes concept: `AppendForwardedForHeader` of `k8s.io/apimachinery/pkg/util/net`.
+pub(crate) fn append_forwarded_for(headers: &mut HeaderMap, client: Option<IpAddr>) {
+    let Some(client) = client else { return };
+    let name = HeaderName::from_static("x-forwarded-for");
+    let declared: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
+    let mut all = declared.join(&b", "[..]);
+    if !all.is_empty() {
+        all.extend_from_slice(b", ");
+    }
+    all.extend_from_slice(client.to_canonical().to_string().as_bytes());
+    // Parts of header values, with commas and spaces between them, are a header value.
+    if let Ok(all) = HeaderValue::from_bytes(&all) {
+        headers.insert(name, all);
+    }
+}
+
 /// Sets the headers that report the original address, as proxies do.
 pub(super) fn set_forwarded(headers: &mut HeaderMap, uri: &Uri, host: Option<&HeaderValue>) {
     if let Ok(path) = HeaderValue::from_str(uri.path()) {
@@ -111,5 +131,29 @@ pub(super) fn rewrite_location(headers: &mut HeaderMap, to: &Destination, prefix
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     if let Ok(through) = HeaderValue::from_str(&format!("{prefix}{}{query}", uri.path())) {
         headers.insert(LOCATION, through);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_the_client_follows_those_that_were_declared() {
+        let name = "x-forwarded-for";
+        let client = Some("::ffff:192.0.2.1".parse().unwrap());
+        for (declared, expected) in [
+            (&[][..], "192.0.2.1"),
+            (&["203.0.113.7"], "203.0.113.7, 192.0.2.1"),
+            (&["203.0.113.7, 203.0.113.8", "x"], "203.0.113.7, 203.0.113.8, x, 192.0.2.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in declared {
+                headers.append(name, value.parse().unwrap());
+            }
+            append_forwarded_for(&mut headers, client);
+            let all: Vec<&HeaderValue> = headers.get_all(name).iter().collect();
+            assert_eq!(all, [expected]);
+        }
     }
 }

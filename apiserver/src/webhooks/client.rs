@@ -268,7 +268,7 @@ impl Client {
             Place::Service { namespace, name, port } => {
                 let host = self.resolver.host(namespace, name, *port).await?;
                 let target = egress.cluster.resolve(&host, *port).await?;
-                if let Err(refused) = self.resolver.reach().check(target.addresses()) {
+                if let Err(refused) = target.check(self.resolver.reach()) {
                     if !self.has_logged_refusal.swap(true, Ordering::Relaxed) {
                         tracing::warn!(url = self.url, "a webhook cannot be called: {refused}");
                     }

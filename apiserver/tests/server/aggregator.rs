@@ -83,6 +83,7 @@ async fn requests_are_forwarded_with_the_user_that_this_server_knows() {
             .header("X-Remote-Group", "system:nodes")
             .header("X-Remote-Extra-Key", "value")
             .header("X-Remote-Uid", "u")
+            .header("x-forwarded-for", "203.0.113.7")
             .header("x-kept", "kept");
         let answer = connection.send(request.body(Full::new("{}".into())).unwrap()).await;
         let shown = answer.json();
@@ -93,6 +94,11 @@ async fn requests_are_forwarded_with_the_user_that_this_server_knows() {
         assert_eq!(headers["x-remote-user"], json!(["admin"]));
         assert_eq!(headers["x-remote-group"], json!(["system:masters", "system:authenticated"]));
         assert_eq!(headers["x-kept"], json!(["kept"]));
+        assert_eq!(
+            headers["x-forwarded-for"],
+            json!(["203.0.113.7, 127.0.0.1"]),
+            "the client's own is added"
+        );
         for absent in ["authorization", "x-remote-extra-key"] {
             assert_eq!(headers.get(absent), None, "{absent}");
         }

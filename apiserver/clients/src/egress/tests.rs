@@ -68,6 +68,22 @@ async fn a_connection_through_a_proxy_has_the_bytes_of_both_sides() {
 }
 
 #[tokio::test]
+async fn no_proxy_is_asked_for_what_is_no_name_or_for_its_own_machine() {
+    let route = Socket::bind().route();
+    for text in ["", "a b", "a:1", "node:22 HTTP/1.1\r\nX-Injected: 1\r\nX: ", "n\u{f6}de", "[::1", "a/b"] {
+        let refused = route.resolve(text, 10_250).await.err().unwrap().to_string();
+        assert_eq!(refused, format!("{text:?} is no name of a host"));
+    }
+    for name in ["localhost", "LOCALHOST.", "a.localhost"] {
+        let target = route.resolve(name, 443).await.unwrap();
+        assert!(target.check(BackendReach::OtherMachines).is_err(), "{name}");
+        assert!(target.check(BackendReach::Loopback).is_ok(), "{name}");
+    }
+    let elsewhere = route.resolve("localhost.example.com", 443).await.unwrap();
+    assert!(elsewhere.check(BackendReach::OtherMachines).is_ok());
+}
+
+#[tokio::test]
 async fn a_proxy_that_does_not_behave_is_told_and_left() {
     let socket = Socket::bind();
     let route = socket.route();

@@ -73,6 +73,41 @@ async fn requests_are_spread_over_ready_endpoints() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_go_to_where_the_service_is_now() {
+    let first = Extension::start("wardle").await;
+    let other = SocketAddr::new("127.0.0.2".parse().unwrap(), first.address.port());
+    let second = Extension::start_at("wardle", other, None).await;
+    let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
+    let mut client = Client::connect(&server).await;
+    let mut service = local_service("wardle");
+    service["spec"]["externalName"] = first.address.ip().to_string().into();
+    let created = client.expect(201, "POST", SERVICES, service).await;
+    let mut object = api_service(&first, "wardle");
+    object["spec"].as_object_mut().unwrap().remove("caBundle");
+    object["spec"]["insecureSkipTLSVerify"] = true.into();
+    client.expect(201, "POST", API_SERVICES, object).await;
+    client.until(&api_service_path(), |found| condition(found, "Available") == "True").await;
+    let path = flunders();
+    assert_eq!(client.get(&path).await["at"], first.address.to_string());
+
+    // Connections to the first one stay open, but nothing is sent there once the change has arrived.
+    let mut moved = created;
+    moved["spec"]["externalName"] = second.address.ip().to_string().into();
+    client.expect(200, "PUT", &format!("{SERVICES}/wardle"), moved).await;
+    client.until(&path, |shown| shown["at"] == second.address.to_string()).await;
+    assert_eq!(client.get(&path).await["at"], second.address.to_string());
+
+    client.expect(200, "DELETE", &format!("{SERVICES}/wardle"), Value::Null).await;
+    let answer = loop {
+        let answer = client.send("GET", &path, &Value::Null).await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn extension_servers_can_verify_who_names_the_user() {
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
     let mut client = Client::connect(&server).await;
