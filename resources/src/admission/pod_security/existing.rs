@@ -72,7 +72,7 @@ fn misfit(reasons: &str, names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::super::policy::{Level, Version};
     use super::*;
