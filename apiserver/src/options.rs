@@ -35,6 +35,7 @@ mod lists;
 mod locations;
 mod logging_format;
 mod memory;
+mod options_error;
 mod program;
 mod runtime_config;
 mod served;
@@ -52,7 +53,7 @@ mod value_error;
 
 pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_names};
 pub use aggregator::AggregatorOptions;
-pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
+pub use audit::{AuditFault, AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
 pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
@@ -72,6 +73,7 @@ pub use kubelet::KubeletOptions;
 pub use lists::{CacheSize, EtcdOverride};
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
+pub use options_error::{OptionsError, UnwritableFile};
 pub use program::Program;
 pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
@@ -318,11 +320,6 @@ pub struct LimitOptions {
     pub min_request_timeout: u32,
 }
 
-/// Error of flags that contradict each other. Not retryable.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct OptionsError(pub String);
-
 // === impl Options ===
 
 impl Default for Options {
@@ -433,10 +430,10 @@ impl Options {
     /// Fails if flags contradict each other; the text names them.
     pub fn validate(&self) -> Result<StorageChoice, OptionsError> {
         if self.limits.request_timeout.is_zero() {
-            return Err(OptionsError("--request-timeout must be longer than 0".to_owned()));
+            return Err(OptionsError::NoDuration("--request-timeout"));
         }
         if self.storage.event_ttl.is_zero() {
-            return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
+            return Err(OptionsError::NoDuration("--event-ttl"));
         }
         self.emulation.validate()?;
         self.feature_gates().check()?;
@@ -461,10 +458,7 @@ impl LimitOptions {
     fn validate(&self) -> Result<(), OptionsError> {
         let (reads, writes) = (self.max_requests_inflight, self.max_mutating_requests_inflight);
         if self.enable_priority_and_fairness && reads.saturating_add(writes) == 0 {
-            return Err(OptionsError(format!(
-                "invalid configuration: MaxRequestsInFlight={reads} and MaxMutatingRequestsInFlight={writes}; they must \
-                 add up to something positive"
-            )));
+            return Err(OptionsError::NoRequests { reads, writes });
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::audit::AuditError;
 use crate::authentication::{AuthenticationError, ExternalSignerError};
 use crate::authorization::AuthorizationError;
 use crate::certificates::text;
-use crate::clients::EgressError;
+use crate::clients::{EgressError, SettingsError};
 use crate::encryption::EncryptionError;
 use crate::main_server::source::SourceError;
 use crate::options::{OptionsError, RuntimeConfigError, TracingError};
@@ -53,6 +53,14 @@ pub enum ServerError {
     #[cfg(feature = "embedded")]
     #[error("a backend of this program keeps the objects of {0}: --etcd-servers-overrides must not name it")]
     OverriddenBackend(GroupResource),
+    /// A kubeconfig that a flag, or the file of a flag, names cannot be used. Not retryable.
+    #[error("{place}: {source}")]
+    Kubeconfig {
+        /// The flag, and the field of its file.
+        place: &'static str,
+        /// The reason.
+        source: SettingsError,
+    },
     /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),
