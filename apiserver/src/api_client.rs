@@ -284,7 +284,7 @@ impl ClientError {
         let status = match failure {
             SourceError::NotFound(_) => Some(StatusCode::NOT_FOUND),
             SourceError::Gone(_) => Some(StatusCode::GONE),
-            SourceError::Failed(_) => None,
+            _ => None,
         };
         Self { status, reason: String::new(), message: failure.to_string() }
     }

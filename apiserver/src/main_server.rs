@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `source` | lists and watches of one resource over HTTP |
-//! | `follow` | the objects of a list, kept up to date |
+//! | `follow` | the objects of a list, kept up to date by a reflector |
 //! | `kinds` | the kinds that admission policies have as parameters |
 //! | `store` | the cached, read-only stores of the main server's resources that admission depends on |
 //!

@@ -37,6 +37,7 @@ mod locations;
 mod logging_format;
 mod memory;
 mod metrics;
+mod options_error;
 mod program;
 mod runtime_config;
 mod served;
@@ -55,7 +56,7 @@ mod value_error;
 pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_names};
 pub use aggregator::AggregatorOptions;
 pub use api::ApiOptions;
-pub use audit::{AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
+pub use audit::{AuditFault, AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
 pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
@@ -79,6 +80,7 @@ pub(crate) use locations::ADMIN_KUBECONFIG;
 pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
 pub use metrics::{AllowedLabels, ManifestError, MetricsOptions};
+pub use options_error::{OptionsError, UnwritableFile};
 pub use program::Program;
 pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
@@ -217,11 +219,6 @@ pub struct Options {
     pub command: Option<Command>,
 }
 
-/// Error of flags that contradict each other. Not retryable.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct OptionsError(pub String);
-
 // === impl Options ===
 
 impl Default for Options {
@@ -332,10 +329,10 @@ impl Options {
     /// Fails if flags contradict each other; the text names them.
     pub fn validate(&self) -> Result<StorageChoice, OptionsError> {
         if self.limits.request_timeout.is_zero() {
-            return Err(OptionsError("--request-timeout must be longer than 0".to_owned()));
+            return Err(OptionsError::NoDuration("--request-timeout"));
         }
         if self.storage.event_ttl.is_zero() {
-            return Err(OptionsError("--event-ttl must be longer than 0".to_owned()));
+            return Err(OptionsError::NoDuration("--event-ttl"));
         }
         self.emulation.validate()?;
         self.feature_gates().check()?;

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use certificates::{certificate_text, pem_text, text};
 use registry_core::durable_file;
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
@@ -16,6 +15,7 @@ use crate::proxy::KubeletIdentity;
 
 mod authority;
 mod client;
+mod error;
 mod front_proxy;
 mod issue;
 mod named;
@@ -28,6 +28,8 @@ mod validity;
 pub(crate) use authority::DirectoryGuard;
 use authority::{AUTHORITY_PREFIX, Authority};
 pub(crate) use client::issue_client;
+pub(crate) use error::FileFault;
+pub use error::{PkiError, UnusableFile};
 use front_proxy::FrontProxy;
 pub(crate) use front_proxy::{PROXY_CLIENT, generates_proxy_identity};
 use issue::Purpose;
@@ -73,38 +75,6 @@ pub struct CertifiedKey {
     pub certificate_pem: String,
     /// The private key.
     pub key_pem: String,
-}
-
-/// Error of keys or certificates. Not retryable, except when the disk is full.
-#[derive(Debug, thiserror::Error)]
-pub enum PkiError {
-    /// A file cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The operating system's error.
-        source: std::io::Error,
-    },
-    /// A file or directory cannot be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file or directory.
-        path: PathBuf,
-        /// The operating system's error.
-        source: std::io::Error,
-    },
-    /// A file contains no usable certificate or key.
-    #[error("{path} cannot be used: {reason}")]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// A certificate cannot be created.
-    #[error("cannot make a certificate: {0}")]
-    Issue(#[from] rcgen::Error),
 }
 
 // === impl Identities ===
@@ -199,10 +169,7 @@ fn front_proxy_authorities(options: &Options) -> Result<(Vec<CertificateDer<'sta
         && proxies.requestheader_allowed_names.is_empty()
         && certificates(clients, &read(clients)?)?.iter().any(|certificate| authorities.contains(certificate))
     {
-        let reason = "--requestheader-client-ca-file and --client-ca-file contain overlapping certificates; \
-                      --requestheader-allowed-names must be specified to ensure regular client certificates cannot set \
-                      authenticating proxy headers for arbitrary users";
-        return Err(PkiError::Unusable { path: path.clone(), reason: reason.to_owned() });
+        return Err(FileFault::Overlapping.in_file(path));
     }
     Ok((authorities, pem))
 }
@@ -214,17 +181,15 @@ fn check_pair(
     certificate_path: &Path,
     key_path: &Path,
 ) -> Result<(), PkiError> {
-    let unusable = |path: &Path, reason: String| PkiError::Unusable { path: path.to_owned(), reason };
     match certificates::certified_key(chain.to_vec(), key) {
         Ok(_) => Ok(()),
         Err(rustls::Error::InconsistentKeys(_)) => {
-            let reason = format!("it is not the key of the certificate in {}", certificate_path.display());
-            Err(unusable(key_path, reason))
+            Err(FileFault::OtherCertificate(certificate_path.to_owned()).in_file(key_path))
         }
         Err(rustls::Error::InvalidCertificate(wrong)) => {
-            Err(unusable(certificate_path, certificate_text(&wrong)))
+            Err(FileFault::Certificate(wrong).in_file(certificate_path))
         }
-        Err(error) => Err(unusable(key_path, text(&error))),
+        Err(error) => Err(FileFault::Tls(error).in_file(key_path)),
     }
 }
 
@@ -281,19 +246,17 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
 
 /// Returns the certificates in a PEM text; at least one.
 pub(crate) fn certificates(path: &Path, pem: &str) -> Result<Vec<CertificateDer<'static>>, PkiError> {
-    let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match found {
-        Ok(found) if found.is_empty() => Err(unusable("it holds no certificate".to_owned())),
+        Ok(found) if found.is_empty() => Err(FileFault::NoCertificate.in_file(path)),
         Ok(found) => Ok(found),
-        Err(error) => Err(unusable(pem_text(&error))),
+        Err(error) => Err(FileFault::Pem(error).in_file(path)),
     }
 }
 
 /// Returns the first private key in a PEM text.
 pub(super) fn private_key(path: &Path, pem: &str) -> Result<PrivateKeyDer<'static>, PkiError> {
-    let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-    certificates::private_key(pem.as_bytes()).map_err(|error| unusable(error.to_string()))
+    certificates::private_key(pem.as_bytes()).map_err(|error| FileFault::Key(error).in_file(path))
 }
 
 /// Creates a directory (and its parents) that only its owner can access. An existing one is unchanged.

@@ -39,7 +39,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::faults::Faults;
-use crate::options::{KubeconfigCommand, Options};
+use crate::options::{KubeconfigCommand, Options, OptionsError};
 use crate::run::kubeconfig;
 use crate::server::Readiness;
 use crate::server::error::ServerError;
@@ -323,8 +323,7 @@ impl TestServerBuilder {
             format!("--token-auth-file={}", tokens.display()),
         ];
         flags.extend(self.flags);
-        let options = Options::from_arguments(flags)
-            .map_err(|error| crate::options::OptionsError(error.to_string()))?;
+        let options = Options::from_arguments(flags).map_err(OptionsError::from)?;
         let server = self.server.options(options).build().await?;
         let readiness = server.readiness();
         let started = TestServer {

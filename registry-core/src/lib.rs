@@ -11,6 +11,7 @@
 //! | [`apply`] | server-side apply and field ownership |
 //! | [`resource`] | the types that the derive generates for an annotated struct: [`Resource`] and [`ResourceType`] |
 //! | [`context`] | the user, target and deadline of a request |
+//! | [`reflector`] | a collection that is listed and watched, kept up to date |
 //! | [`storage`], [`metrics`], [`spans`], [`notice`], [`durable_file`], [`directory_lock`] | the crate `registry-storage`: the storage interface, its backends and decorators, and what they stand on |
 //! | [`cel`] | the crate `registry-cel`: CEL expressions of policies and validation rules |
 //! | [`schema`], [`codec`], [`patch`] | the crate `registry-schema`: compiled schemas, encodings, patches |
@@ -21,6 +22,7 @@ pub mod apply;
 pub mod context;
 #[doc(hidden)]
 pub mod expansion;
+pub mod reflector;
 pub mod registry;
 pub mod resource;
 pub mod rest;

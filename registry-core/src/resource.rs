@@ -3,17 +3,18 @@
 //! [`Resource`] is the typed interface. [`ResourceDescription`] contains the same data without types, as a constant
 //! that the derive generates. [`ResourceType`] is the form that the engine uses: it is created from a description when
 //! the storage map is installed, or at run time, so that one engine serves every resource, however it was declared.
+//! [`ResourceProperties`] is the data that both consist of, apart from constructors and what these make.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
-use crate::release::Lifecycle;
+use crate::api::Object;
 use crate::schema::Schema;
 use crate::storage::{Attributes, InvalidValue};
 
@@ -26,6 +27,7 @@ mod extract;
 #[doc(hidden)]
 pub mod field;
 mod gated;
+mod properties;
 mod schema_rules;
 mod strategy;
 pub(crate) mod typed;
@@ -38,6 +40,7 @@ pub use columns::{
 };
 pub use description::ResourceDescription;
 pub use gated::GatedField;
+pub use properties::ResourceProperties;
 pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub use versions::Versions;
@@ -64,50 +67,10 @@ pub trait Resource: Send + Sync + 'static {
 ///
 /// Kubernetes concept: the options of `registry.Store` and the `APIResource` of discovery, in one value.
 pub struct ResourceType {
-    /// The group, version and kind of an object.
-    pub kind: GroupVersionKind,
-    /// The kind of a list, for example `PodList`.
-    pub list_kind: &'static str,
-    /// The resource's name in paths: plural, lower case.
-    pub plural: &'static str,
-    /// The singular name, lower case.
-    pub singular: &'static str,
-    /// Short forms of the plural that clients accept.
-    pub short_names: Box<[&'static str]>,
-    /// The categories the resource belongs to, for example `all`.
-    pub categories: Box<[&'static str]>,
-    /// Whether objects belong to a namespace or to the cluster.
-    pub scope: Scope,
-    /// Storage prefix below the store's prefix, without leading and trailing slashes: `pods`, `services/specs`.
-    pub storage_prefix: &'static str,
-    /// The selectable fields in addition to `metadata.name` and `metadata.namespace`, which all resources have.
-    pub selectable: Box<[SelectableField]>,
-    /// Names of selectable fields with an index for lists and watches.
-    pub indexes: &'static [&'static str],
-    /// The names of all selectable fields, starting with `metadata.name` and `metadata.namespace`; see
-    /// [`Attributes::field_names`].
-    pub field_names: &'static [&'static str],
+    /// The properties that the description has too.
+    pub properties: ResourceProperties,
     /// The table columns, starting with `Name`.
     pub columns: TableColumns,
-    /// The conditions of an object's table row; `None` for kinds without any.
-    pub row_conditions: Option<fn(&Object) -> &'static [RowCondition]>,
-    /// Whether objects have a status that only the `status` subresource writes.
-    pub has_status: bool,
-    /// Whether `metadata.generation` counts changes of everything but metadata and status.
-    pub has_generation: bool,
-    /// The field paths of the `scale` subresource.
-    pub scale: Option<ScalePaths>,
-    /// Time after each write at which the store removes an object, in seconds; `None` if objects do not expire.
-    pub time_to_live_seconds: Option<u64>,
-    /// Whether a deletion returns the object's last state instead of a `Status`. (`ReturnDeletedObject`.)
-    pub returns_deleted_object: bool,
-    /// Whether `deletecollection` is served.
-    pub serves_deletecollection: bool,
-    /// Whether the kind is one of Kubernetes' built-in types. Lists of built-in kinds omit the `kind` and `apiVersion`
-    /// of their items, strategic merge patches are accepted, and the `status` subresource can also change metadata.
-    pub is_builtin: bool,
-    /// The rules of writes that are constants.
-    pub write_rules: WriteRules,
     /// The rules for creating, updating and deleting these objects.
     pub strategy: Arc<dyn ObjectStrategy>,
     /// The schema of the objects.
@@ -116,10 +79,6 @@ pub struct ResourceType {
     /// columns, schema, defaults and reset fields, and its strategy's validation applies in addition to the hub's;
     /// everything else is the hub's.
     pub hub: Option<Arc<Conversion>>,
-    /// The releases of Kubernetes that serve this version.
-    pub lifecycle: Lifecycle,
-    /// The place of the resource's declaration: `file:line`, or the name of a custom resource definition.
-    pub declared_at: Cow<'static, str>,
 }
 
 /// Provides the compiled schema of a kind. It may compile it on first use.
@@ -140,7 +99,7 @@ pub struct Published {
 }
 
 /// A field that selectors can use.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SelectableField {
     /// The name in selectors, for example `spec.nodeName`.
     pub name: &'static str,
@@ -167,33 +126,6 @@ pub struct ScalePaths {
 // === impl ResourceType ===
 
 impl ResourceType {
-    /// Returns the group, version and plural.
-    pub const fn resource(&self) -> GroupVersionResource {
-        GroupVersionResource { group: self.kind.group, version: self.kind.version, resource: self.plural }
-    }
-
-    /// Returns the group and plural, as used in error messages.
-    pub const fn group_resource(&self) -> GroupResource {
-        GroupResource { group: self.kind.group, resource: self.plural }
-    }
-
-    /// Returns the group and version.
-    pub const fn group_version(&self) -> GroupVersion {
-        self.kind.group_version()
-    }
-
-    /// Whether objects belong to a namespace.
-    pub const fn is_namespaced(&self) -> bool {
-        matches!(self.scope, Scope::Namespaced)
-    }
-
-    /// Creates an object with only its type set (NewFunc).
-    pub fn new_object(&self) -> Object {
-        let mut object = Object::default();
-        object.set_type(&self.group_version().api_version(), self.kind.kind);
-        object
-    }
-
     /// Returns the schema of the objects.
     pub fn schema(&self) -> Schema {
         self.schema.get()
@@ -220,9 +152,17 @@ impl ResourceType {
     }
 }
 
+impl Deref for ResourceType {
+    type Target = ResourceProperties;
+
+    fn deref(&self) -> &ResourceProperties {
+        &self.properties
+    }
+}
+
 impl fmt::Debug for ResourceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{} {}", self.group_version(), self.plural, self.kind.kind)
+        self.properties.fmt(f)
     }
 }
 
@@ -261,7 +201,7 @@ impl SchemaSource {
         self
     }
 
-    /// Publishes these names of selectable fields instead of all names in [`ResourceType::selectable`], which for a hub
+    /// Publishes these names of selectable fields instead of all names in [`ResourceProperties::selectable`], which for a hub
     /// contains the names of its other versions too. Does nothing without a published schema.
     #[must_use]
     pub const fn with_published_fields(mut self, selectable: &'static [&'static str]) -> Self {

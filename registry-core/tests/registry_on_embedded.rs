@@ -15,7 +15,9 @@ use registry_core::api::{
 use registry_core::codec::stored;
 use registry_core::registry::{Store, SubresourceStore};
 use registry_core::release::Lifecycle;
-use registry_core::resource::{NoStrategy, ResourceDescription, SelectableField, Versions};
+use registry_core::resource::{
+    NoStrategy, ResourceDescription, ResourceProperties, SelectableField, Versions,
+};
 use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,
 };
@@ -30,39 +32,41 @@ use serde_json::{Value, json};
 const KIND: GroupVersionKind = GroupVersionKind { group: "zoo.example.dev", version: "v1", kind: "Animal" };
 
 static ANIMALS: ResourceDescription = ResourceDescription {
-    lifecycle: Lifecycle { introduced: None, removed: None },
-    kind: KIND,
-    list_kind: "AnimalList",
-    plural: "animals",
-    singular: "animal",
-    short_names: &[],
-    categories: &[],
-    scope: Scope::Namespaced,
-    storage_prefix: "zoo.example.dev/animals",
+    properties: ResourceProperties {
+        lifecycle: Lifecycle { introduced: None, removed: None },
+        kind: KIND,
+        list_kind: "AnimalList",
+        plural: "animals",
+        singular: "animal",
+        short_names: &[],
+        categories: &[],
+        scope: Scope::Namespaced,
+        storage_prefix: "zoo.example.dev/animals",
+        selectable: &[SelectableField {
+            name: "spec.keeper",
+            path: &["spec", "keeper"],
+            other_path: &[],
+            absent: "",
+        }],
+        indexes: &["spec.keeper"],
+        field_names: &["metadata.name", "metadata.namespace", "spec.keeper"],
+        row_conditions: None,
+        has_status: true,
+        has_generation: true,
+        scale: None,
+        time_to_live_seconds: None,
+        returns_deleted_object: false,
+        serves_deletecollection: true,
+        write_rules: registry_core::resource::WriteRules::OWN,
+        is_builtin: false,
+        declared_at: "here",
+    },
     enabled_by_default: true,
     feature: None,
-    selectable: &[SelectableField {
-        name: "spec.keeper",
-        path: &["spec", "keeper"],
-        other_path: &[],
-        absent: "",
-    }],
-    indexes: &["spec.keeper"],
-    field_names: &["metadata.name", "metadata.namespace", "spec.keeper"],
     columns: &[],
-    row_conditions: None,
-    has_status: true,
-    has_generation: true,
-    scale: None,
-    time_to_live_seconds: None,
-    returns_deleted_object: false,
-    serves_deletecollection: true,
-    write_rules: registry_core::resource::WriteRules::OWN,
-    is_builtin: false,
     strategy: || Arc::new(NoStrategy),
     schema: animal_schema,
     hub: None,
-    declared_at: "here",
 };
 
 fn animal_schema() -> Schema {

@@ -23,8 +23,8 @@ pub struct Cached<K> {
 
 impl<K: Kind> Cached<K> {
     pub(super) fn start(server: Arc<dyn ApiServer>, path: String) -> Self {
-        let (followed, mut keeper) = Followed::new(path.trim_end_matches('?').to_owned(), read::<K>);
-        let task = tokio::spawn(async move { follow(&*server, &path, &mut keeper).await });
+        let (followed, keeper) = Followed::new(path.trim_end_matches('?').to_owned(), read::<K>);
+        let task = tokio::spawn(async move { follow(&*server, &path, keeper).await });
         Self { followed, _task: AbortOnDropHandle::new(task) }
     }
 

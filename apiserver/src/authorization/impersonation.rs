@@ -211,7 +211,7 @@ impl Check<'_> {
             if groups.iter().any(String::is_empty) {
                 return refused("", "impersonating the empty string group is not allowed");
             }
-            if groups.iter().any(|group| group == MASTERS) {
+            if self.wanted.may_do_everything() {
                 return refused(MASTERS, "impersonating the system:masters group is not allowed");
             }
             if groups.len() >= MANY && self.may(&self.user_resource("groups", "*")).await.is_ok() {

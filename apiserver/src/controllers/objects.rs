@@ -11,14 +11,15 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::Object;
+use registry_core::reflector::{Change, Ended, Sink};
 use registry_core::registry::{Informer, InformerChange, InformerHandler, Synced};
 use registry_core::storage::StoredObject;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::handlers::ServedApi;
-use crate::main_server::follow::{Follower, follow};
-use crate::main_server::source::{SourceError, SourceEvent};
+use crate::main_server::follow::follow;
+use crate::main_server::source::SourceError;
 
 use super::client::Client;
 use super::kinds::{Kind, Kinds};
@@ -190,8 +191,8 @@ impl AllObjects {
         }
         let has_list = HasList::Remote(objects.is_listed.subscribe());
         let (server, path) = (self.client.server().clone(), format!("{}?", kind.collection("")));
-        let mut follower = RemoteFollower(objects.clone());
-        let task = tokio::spawn(async move { follow(&*server, &path, &mut follower).await });
+        let follower = RemoteFollower(objects.clone());
+        let task = tokio::spawn(async move { follow(&*server, &path, follower).await });
         FollowedKind { objects, has_list, _task: AbortOnDropHandle::new(task) }
     }
 
@@ -254,18 +255,17 @@ impl InformerHandler for ObjectsOfKind {
 
 // === impl RemoteFollower ===
 
-impl Follower for RemoteFollower {
-    fn replaced(&mut self, objects: Vec<Object>) {
+impl Sink<Object, SourceError> for RemoteFollower {
+    async fn replaced(&mut self, objects: Vec<Object>) {
         let objects = objects.into_iter().map(Object::into_value);
         let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::from_value(&object)).collect();
         self.0.replace(&objects);
     }
 
-    fn changed(&mut self, change: SourceEvent) {
+    fn changed(&mut self, change: Change<Object>) {
         let (object, is_removed) = match change {
-            SourceEvent::Added(object) | SourceEvent::Modified(object) => (object, false),
-            SourceEvent::Deleted(object) => (object, true),
-            SourceEvent::Bookmark(_) => return,
+            Change::Added(object) | Change::Modified(object) => (object, false),
+            Change::Deleted(object) => (object, true),
         };
         let Some(object) = Metadata::from_value(&object.into_value()) else { return };
         self.0.observe(|observer| {
@@ -277,7 +277,7 @@ impl Follower for RemoteFollower {
         });
     }
 
-    fn failed(&mut self, failure: &SourceError) {
-        tracing::debug!(path = self.0.kind.collection(""), "cannot follow the objects: {failure}");
+    fn failed(&mut self, ended: &Ended<SourceError>, _: u32) {
+        tracing::debug!(path = self.0.kind.collection(""), "cannot follow the objects: {ended}");
     }
 }

@@ -64,9 +64,7 @@ impl ServedApi {
 
 impl ResourceResolver for ServedApi {
     fn resource_of_kind(&self, group: &str, version: &str, kind: &str) -> Option<String> {
-        let mut collections = self.collections().collections.into_iter();
-        let found = collections.find(|own| own.group == group && own.version == version && own.kind == kind);
-        found.map(|own| own.resource)
+        self.snapshot.load().collection_of_kind(group, version, kind)
     }
 }
 

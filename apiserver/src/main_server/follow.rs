@@ -1,99 +1,55 @@
 //! Follows the objects of a list over HTTP: all of them at first, then every change.
-//!
-//! Kubernetes concept: `Reflector` of `k8s.io/client-go/tools/cache`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use futures::StreamExt as _;
 use imbl::OrdMap;
 use parking_lot::Mutex;
 use registry_core::api::Object;
-use registry_core::backoff::Backoff;
+use registry_core::reflector::{Change, Ended, Listed, Reflector, Sink, Source};
+use registry_core::storage::Revision;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
-use super::source::{self, ApiServer, SourceError, SourceEvent};
+use super::source::{self, ApiServer, Events, SourceError};
 
-/// The times before further attempts.
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
-/// A watch that lasted this long was healthy.
-const HEALTHY: Duration = Duration::from_secs(10);
-
-/// Receives the objects of a list.
-pub(crate) trait Follower: Send {
-    /// Replaces all objects.
-    fn replaced(&mut self, objects: Vec<Object>);
-
-    /// Applies a change.
-    fn changed(&mut self, change: SourceEvent);
-
-    /// The objects could not be read. It is tried again.
-    fn failed(&mut self, failure: &SourceError);
+/// The list at a path with a query that ends in `?` or `&`.
+struct RemoteList<'a> {
+    server: &'a dyn ApiServer,
+    path: &'a str,
 }
 
-/// Follows the list at a path with a query that ends in `?` or `&`, until it is dropped. Each attempt after a failure waits
-/// longer than the one before, up to a limit.
-pub(crate) async fn follow(server: &dyn ApiServer, path: &str, follower: &mut impl Follower) {
-    let mut backoff = BACKOFF;
-    loop {
-        let began = Instant::now();
-        let ended = follow_once(server, path, follower).await;
-        if began.elapsed() >= HEALTHY {
-            backoff.reset();
-        }
-        if let Err(failure) = &ended {
-            follower.failed(failure);
-        }
-        tokio::time::sleep(backoff.next_pause()).await;
-    }
+/// Follows the list at a path with a query that ends in `?` or `&`, until it is dropped.
+pub(crate) async fn follow(server: &dyn ApiServer, path: &str, sink: impl Sink<Object, SourceError>) {
+    Reflector::new(RemoteList { server, path }, sink).run().await;
 }
 
-/// Lists, then watches until the watch ends; it is resumed as long as the server only ends it in time.
-async fn follow_once(
-    server: &dyn ApiServer,
-    path: &str,
-    follower: &mut impl Follower,
-) -> Result<(), SourceError> {
-    let mut revision = list(server, path, follower).await?;
-    loop {
-        let began = Instant::now();
-        let mut events = source::watch(server, path, revision).await?;
-        while let Some(event) = events.next().await {
-            match event {
-                Ok(SourceEvent::Bookmark(reached)) => revision = reached,
-                Ok(change) => {
-                    if let SourceEvent::Added(object)
-                    | SourceEvent::Modified(object)
-                    | SourceEvent::Deleted(object) = &change
-                    {
-                        revision = source::revision_of(object)?;
-                    }
-                    follower.changed(change);
-                }
-                Err(SourceError::Gone(_)) => return Ok(()),
-                Err(failure) => return Err(failure),
+// === impl RemoteList ===
+
+impl Source for RemoteList<'_> {
+    type Object = Object;
+    type Error = SourceError;
+    type Changes = Events;
+
+    /// Lists all pages.
+    async fn list(&self) -> Result<Listed<Self>, SourceError> {
+        let mut objects = Vec::new();
+        let mut token = None;
+        loop {
+            let page = source::page(self.server, self.path, token.as_deref()).await?;
+            objects.extend(page.items);
+            token = page.continue_token;
+            if token.is_none() {
+                return Ok(Listed { objects, revision: page.revision, changes: None });
             }
         }
-        if began.elapsed() < HEALTHY {
-            return Ok(());
-        }
     }
-}
 
-/// Lists all pages. Returns the revision of the list.
-async fn list(server: &dyn ApiServer, path: &str, follower: &mut impl Follower) -> Result<u64, SourceError> {
-    let mut objects = Vec::new();
-    let mut token = None;
-    loop {
-        let page = source::page(server, path, token.as_deref()).await?;
-        objects.extend(page.items);
-        token = page.continue_token;
-        if token.is_none() {
-            follower.replaced(objects);
-            return Ok(page.revision);
-        }
+    async fn watch(&self, after: Revision) -> Result<Events, SourceError> {
+        source::watch(self.server, self.path, after).await
+    }
+
+    fn is_gone(error: &SourceError) -> bool {
+        matches!(error, SourceError::Gone(_))
     }
 }
 
@@ -125,7 +81,7 @@ pub(crate) struct Keeper<T> {
 // === impl Followed ===
 
 impl<T> Followed<T> {
-    /// Creates it, empty, with the follower that fills it. Objects for which `read` returns `None` are left out.
+    /// Creates it, empty, with the sink that fills it. Objects for which `read` returns `None` are left out.
     pub(crate) fn new(what: String, read: fn(Object) -> Option<T>) -> (Arc<Self>, Keeper<T>) {
         let followed = Arc::new(Self {
             objects: ArcSwap::default(),
@@ -191,18 +147,17 @@ fn key(object: &Object) -> (String, String) {
     (object.namespace().to_owned(), object.name().to_owned())
 }
 
-impl<T: Send + Sync> Follower for Keeper<T> {
-    fn replaced(&mut self, objects: Vec<Object>) {
+impl<T: Send + Sync> Sink<Object, SourceError> for Keeper<T> {
+    async fn replaced(&mut self, objects: Vec<Object>) {
         let read = |object: Object| Some((key(&object), Arc::new((self.read)(object)?)));
         self.followed.publish(objects.into_iter().filter_map(read).collect());
     }
 
-    fn changed(&mut self, change: SourceEvent) {
+    fn changed(&mut self, change: Change<Object>) {
         let mut objects = OrdMap::clone(&self.followed.objects.load());
         let (key, object) = match change {
-            SourceEvent::Added(object) | SourceEvent::Modified(object) => (key(&object), (self.read)(object)),
-            SourceEvent::Deleted(object) => (key(&object), None),
-            SourceEvent::Bookmark(_) => return,
+            Change::Added(object) | Change::Modified(object) => (key(&object), (self.read)(object)),
+            Change::Deleted(object) => (key(&object), None),
         };
         match object {
             Some(object) => objects.insert(key, Arc::new(object)),
@@ -211,8 +166,14 @@ impl<T: Send + Sync> Follower for Keeper<T> {
         self.followed.publish(objects);
     }
 
-    fn failed(&mut self, failure: &SourceError) {
-        tracing::warn!("cannot follow {}, trying again: {failure}", self.what);
-        *self.followed.failure.lock() = Some(failure.clone());
+    fn resumed(&mut self) {
+        *self.followed.failure.lock() = None;
+    }
+
+    fn failed(&mut self, ended: &Ended<SourceError>, _: u32) {
+        if let Ended::Failed(failure) = ended {
+            tracing::warn!("cannot follow {}, trying again: {failure}", self.what);
+            *self.followed.failure.lock() = Some(failure.clone());
+        }
     }
 }

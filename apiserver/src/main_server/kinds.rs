@@ -170,9 +170,9 @@ impl MainKinds {
 
     fn followed(&self, name: &KindName, listed: &ListedResource) -> MainKind {
         let path = format!("{}/{}?", name.root(), listed.name);
-        let (objects, mut keeper) = Followed::new(path.trim_end_matches('?').to_owned(), Some);
+        let (objects, keeper) = Followed::new(path.trim_end_matches('?').to_owned(), Some);
         let client = self.client.clone();
-        let task = tokio::spawn(async move { follow(&*client, &path, &mut keeper).await });
+        let task = tokio::spawn(async move { follow(&*client, &path, keeper).await });
         let scope = if listed.namespaced { Scope::Namespaced } else { Scope::Cluster };
         MainKind { scope, objects, _task: AbortOnDropHandle::new(task) }
     }

@@ -1,6 +1,8 @@
 //! Lists and watches over HTTP.
 
+use std::error::Error;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,6 +14,7 @@ use futures::stream::{self, BoxStream};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Collected, Full, Limited};
 use registry_core::api::Object;
+use registry_core::reflector::{Change, Event};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -29,7 +32,7 @@ const WATCH_SECONDS: u64 = 480;
 /// Time without any event or bookmark (one is sent each minute) after which a watch is given up: its connection is dead.
 const SILENCE: Duration = Duration::from_mins(3);
 
-/// Why the main server does not answer as expected.
+/// The reason that the main server does not answer as expected.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SourceError {
     /// It does not know what was asked for.
@@ -38,9 +41,39 @@ pub enum SourceError {
     /// It no longer has the revision.
     #[error("the main server no longer has the revision: {0}")]
     Gone(String),
-    /// It cannot be reached, refuses, or answers something else.
+    /// It refuses, in its own words.
     #[error("{0}")]
-    Failed(String),
+    Refused(String),
+    /// It cannot be reached.
+    #[error(transparent)]
+    Unreachable(#[from] CallFailure),
+    /// The request cannot be made.
+    #[error("{0}")]
+    Request(#[source] Arc<http::Error>),
+    /// It has not answered in time.
+    #[error("the main server has not answered in time")]
+    Late,
+    /// Its answer breaks off, or is too large.
+    #[error("{0}")]
+    Body(#[source] Arc<dyn Error + Send + Sync>),
+    /// Its answer is none of Kubernetes.
+    #[error("the main server's answer cannot be read: {0}")]
+    Unreadable(#[source] Arc<serde_json::Error>),
+    /// Its answer has something else in place of an object.
+    #[error("the main server's answer has no objects")]
+    NoObjects,
+    /// A list or an object has another revision than a number.
+    #[error("the main server's revision {0:?} is no number")]
+    Revision(String),
+    /// A watch has an event that Kubernetes does not have.
+    #[error("the main server sent the unknown event {0:?}")]
+    UnknownEvent(String),
+    /// A watch has an event larger than any object.
+    #[error("the main server sent an event that is too large")]
+    LargeEvent,
+    /// A watch has had no event and no bookmark.
+    #[error("the main server has sent nothing for too long")]
+    Silent,
 }
 
 /// A server whose objects are read.
@@ -63,16 +96,8 @@ pub(crate) struct Page {
     pub(crate) continue_token: Option<String>,
 }
 
-/// An event of a watch.
-pub(crate) enum SourceEvent {
-    Added(Object),
-    Modified(Object),
-    Deleted(Object),
-    Bookmark(u64),
-}
-
 /// The events of a watch. It ends after an error, and when the server ends it.
-pub(crate) type Events = BoxStream<'static, Result<SourceEvent, SourceError>>;
+pub(crate) type Events = BoxStream<'static, Result<Event<Object>, SourceError>>;
 
 #[derive(Deserialize)]
 struct ListAnswer {
@@ -177,23 +202,21 @@ async fn read(server: &dyn ApiServer, target: &str) -> Result<Bytes, SourceError
         let body = collect(body, MAX_PAGE_BYTES).await?;
         if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
     };
-    let late = |_| Err(SourceError::Failed("the main server has not answered in time".to_owned()));
-    tokio::time::timeout(TIMEOUT, answered).await.unwrap_or_else(late)
+    tokio::time::timeout(TIMEOUT, answered).await.unwrap_or(Err(SourceError::Late))
 }
 
 /// Reads a body of at most this size.
 async fn collect(body: Body, max_bytes: usize) -> Result<Bytes, SourceError> {
     let read = Limited::new(body, max_bytes).collect().await;
-    read.map(Collected::to_bytes).map_err(|error| SourceError::Failed(error.to_string()))
+    read.map(Collected::to_bytes).map_err(|error| SourceError::Body(error.into()))
 }
 
 /// Requests a path and query. Returns the status and the body.
 async fn open(server: &dyn ApiServer, target: &str) -> Result<(StatusCode, Body), SourceError> {
     let request = Request::get(target).body(Full::new(Bytes::new()));
-    let request = request.map_err(|error| SourceError::Failed(error.to_string()))?;
-    let late = |_| Err(CallFailure::lasting("the main server has not answered in time".to_owned()));
-    let answered = tokio::time::timeout(TIMEOUT, server.send(request)).await.unwrap_or_else(late);
-    let (head, body) = answered.map_err(|failure| SourceError::Failed(failure.text))?.into_parts();
+    let request = request.map_err(|error| SourceError::Request(error.into()))?;
+    let answered = tokio::time::timeout(TIMEOUT, server.send(request)).await;
+    let (head, body) = answered.map_err(|_| SourceError::Late)??.into_parts();
     Ok((head.status, body))
 }
 
@@ -205,7 +228,7 @@ fn refusal(status: StatusCode, body: &[u8]) -> SourceError {
     match status {
         StatusCode::NOT_FOUND => SourceError::NotFound(message),
         StatusCode::GONE => SourceError::Gone(message),
-        _ => SourceError::Failed(message),
+        _ => SourceError::Refused(message),
     }
 }
 
@@ -217,20 +240,18 @@ impl ApiServer for Client {
 }
 
 fn parse<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, SourceError> {
-    serde_json::from_slice(body)
-        .map_err(|error| SourceError::Failed(format!("the main server's answer cannot be read: {error}")))
+    serde_json::from_slice(body).map_err(|error| SourceError::Unreadable(error.into()))
 }
 
 fn object(value: Value) -> Result<Object, SourceError> {
-    Object::from_value(value)
-        .map_err(|_| SourceError::Failed("the main server's answer has no objects".to_owned()))
+    Object::from_value(value).map_err(|_| SourceError::NoObjects)
 }
 
 fn number(text: &str) -> Result<u64, SourceError> {
-    text.parse().map_err(|_| SourceError::Failed(format!("the main server's revision {text:?} is no number")))
+    text.parse().map_err(|_| SourceError::Revision(text.to_owned()))
 }
 
-fn event(line: &[u8]) -> Result<SourceEvent, SourceError> {
+fn event(line: &[u8]) -> Result<Event<Object>, SourceError> {
     let EventAnswer { kind, object: value } = parse(line)?;
     if kind == "ERROR" {
         let code = value.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
@@ -240,13 +261,15 @@ fn event(line: &[u8]) -> Result<SourceEvent, SourceError> {
         return Err(refusal(status, value.to_string().as_bytes()));
     }
     let object = object(value)?;
-    match kind.as_str() {
-        "ADDED" => Ok(SourceEvent::Added(object)),
-        "MODIFIED" => Ok(SourceEvent::Modified(object)),
-        "DELETED" => Ok(SourceEvent::Deleted(object)),
-        "BOOKMARK" => revision_of(&object).map(SourceEvent::Bookmark),
-        other => Err(SourceError::Failed(format!("the main server sent the unknown event {other:?}"))),
-    }
+    let revision = revision_of(&object);
+    let change = match kind.as_str() {
+        "ADDED" => Some(Change::Added(object)),
+        "MODIFIED" => Some(Change::Modified(object)),
+        "DELETED" => Some(Change::Deleted(object)),
+        "BOOKMARK" => None,
+        other => return Err(SourceError::UnknownEvent(other.to_owned())),
+    };
+    Ok(Event { revision: revision?, change })
 }
 
 /// Returns the revision of an object.
@@ -277,16 +300,14 @@ impl Lines {
             }
             self.searched = self.buffer.len();
             if self.searched > MAX_EVENT_BYTES {
-                return Err(SourceError::Failed(
-                    "the main server sent an event that is too large".to_owned(),
-                ));
+                return Err(SourceError::LargeEvent);
             }
             let Ok(frame) = tokio::time::timeout(SILENCE, self.body.frame()).await else {
-                return Err(SourceError::Failed("the main server has sent nothing for too long".to_owned()));
+                return Err(SourceError::Silent);
             };
             match frame {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(SourceError::Failed(error.to_string())),
+                Some(Err(error)) => return Err(SourceError::Body(Arc::new(error))),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         self.buffer.extend_from_slice(&data);
@@ -304,14 +325,16 @@ mod tests {
     #[test]
     fn events_are_read_strictly() {
         let kind = |line: &str| match event(line.as_bytes()) {
-            Ok(SourceEvent::Added(_)) => "added",
-            Ok(SourceEvent::Modified(_)) => "modified",
-            Ok(SourceEvent::Deleted(_)) => "deleted",
-            Ok(SourceEvent::Bookmark(7)) => "bookmark",
-            Ok(SourceEvent::Bookmark(_)) => "another bookmark",
+            Ok(Event { revision: 7, change }) => match change {
+                Some(Change::Added(_)) => "added",
+                Some(Change::Modified(_)) => "modified",
+                Some(Change::Deleted(_)) => "deleted",
+                None => "bookmark",
+            },
+            Ok(_) => "another revision",
             Err(SourceError::Gone(_)) => "gone",
             Err(SourceError::NotFound(_)) => "not found",
-            Err(SourceError::Failed(_)) => "failed",
+            Err(_) => "failed",
         };
         let object = r#"{"metadata":{"resourceVersion":"7"}}"#;
         for (line, expected) in [

@@ -13,6 +13,7 @@ use futures::stream;
 use registry_core::ResourceType;
 use registry_core::api::{Object, Preconditions, StatusError};
 use registry_core::codec::stored;
+use registry_core::reflector::{Change, Event};
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{InstalledApi, Services};
 use registry_core::resource::{Resource as _, ResourceDescription, Versions};
@@ -33,7 +34,7 @@ use resources::api::core::services::Services as ServiceResource;
 use resources::api::flowcontrol::flowschemas::FlowSchemas;
 use resources::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
-use super::source::{self, Events, SourceError, SourceEvent};
+use super::source::{self, Events, SourceError};
 
 /// The resources that admission depends on.
 const FOLLOWED: [&ResourceDescription; 8] = [
@@ -210,18 +211,18 @@ impl Source {
         Ok(Arc::new(Entry::new(key.into(), revision, line, item_offset, attributes)))
     }
 
-    fn event(&self, event: Result<SourceEvent, SourceError>) -> Result<WatchEvent, WatchError> {
+    fn event(&self, event: Result<Event<Object>, SourceError>) -> Result<WatchEvent, WatchError> {
         let entry =
             |object| self.entry(object).map_err(|error| WatchError::Interrupted(error.to_string().into()));
-        match event {
-            Ok(SourceEvent::Added(object)) => entry(object).map(WatchEvent::Added),
-            Ok(SourceEvent::Modified(object)) => entry(object).map(WatchEvent::Modified),
-            Ok(SourceEvent::Deleted(object)) => entry(object).map(WatchEvent::Deleted),
-            Ok(SourceEvent::Bookmark(revision)) => {
-                Ok(WatchEvent::Bookmark { revision, initial_events_end: false })
-            }
-            Err(SourceError::Gone(_)) => Err(WatchError::Compacted { requested: 0, oldest: 0 }),
-            Err(error) => Err(WatchError::Interrupted(error.to_string().into())),
+        let Event { revision, change } = event.map_err(|error| match error {
+            SourceError::Gone(_) => WatchError::Compacted { requested: 0, oldest: 0 },
+            error => WatchError::Interrupted(error.to_string().into()),
+        })?;
+        match change {
+            Some(Change::Added(object)) => entry(object).map(WatchEvent::Added),
+            Some(Change::Modified(object)) => entry(object).map(WatchEvent::Modified),
+            Some(Change::Deleted(object)) => entry(object).map(WatchEvent::Deleted),
+            None => Ok(WatchEvent::Bookmark { revision, initial_events_end: false }),
         }
     }
 

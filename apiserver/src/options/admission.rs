@@ -89,9 +89,7 @@ impl AdmissionOptions {
         for PluginName(name) in &self.enable_admission_plugins {
             if !chain.names().any(|built_in| built_in == *name) {
                 let built_in = chain.names().collect::<Vec<_>>().join(", ");
-                return Err(OptionsError(format!(
-                    "--enable-admission-plugins: {name} is not built into this server, which has {built_in}"
-                )));
+                return Err(OptionsError::PluginNotBuiltIn { name: name.clone(), built_in });
             }
         }
         chain.retain(|name| !self.disables(name) && (is_on_by_default(name) || self.enables(name)));
@@ -116,15 +114,11 @@ impl AdmissionOptions {
         ] {
             let is_known = |name: &str| ordered_names().any(|known| known == name) || is_authored(name);
             if let Some(PluginName(name)) = names.iter().find(|name| !is_known(&name.0)) {
-                return Err(OptionsError(format!(
-                    "{flag}: {name:?} is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are"
-                )));
+                return Err(OptionsError::UnknownPlugin { flag, name: name.clone() });
             }
         }
         match self.enable_admission_plugins.iter().find(|name| self.disables(&name.0)) {
-            Some(PluginName(name)) => Err(OptionsError(format!(
-                "{name} is both in --enable-admission-plugins and in --disable-admission-plugins"
-            ))),
+            Some(PluginName(name)) => Err(OptionsError::PluginTwice(name.clone())),
             None => Ok(()),
         }
     }
@@ -136,14 +130,11 @@ impl AdmissionOptions {
     /// configuration and has none.
     pub fn configuration(&self) -> Result<AdmissionConfiguration, OptionsError> {
         let configuration = match &self.admission_control_config_file {
-            Some(path) => AdmissionConfiguration::read(path)
-                .map_err(|why| OptionsError(format!("--admission-control-config-file: {why}")))?,
+            Some(path) => AdmissionConfiguration::read(path).map_err(OptionsError::AdmissionConfiguration)?,
             None => AdmissionConfiguration::default(),
         };
         if let Some(name) = configuration.unconfigured().find(|name| self.enables(name)) {
-            return Err(OptionsError(format!(
-                "--enable-admission-plugins: {name} needs a configuration in --admission-control-config-file"
-            )));
+            return Err(OptionsError::PluginUnconfigured(name));
         }
         Ok(configuration)
     }

@@ -14,6 +14,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use checks::AuditFault;
 pub use settings::Mode;
 pub(crate) use settings::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
 

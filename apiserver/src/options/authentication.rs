@@ -144,22 +144,17 @@ impl AuthenticationOptions {
     /// # Errors
     /// Fails if flags contradict each other; the text names them.
     pub(super) fn validate(&self) -> Result<(), OptionsError> {
-        let refuse = |text: &str| Err(OptionsError(text.to_owned()));
         if self.oidc.oidc_issuer_url.is_some() != self.oidc.oidc_client_id.is_some() {
-            return refuse(
-                "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set",
-            );
+            return Err(OptionsError::OidcIncomplete);
         }
         if self.oidc.is_given() && self.oidc.oidc_issuer_url.is_none() {
-            return refuse(
-                "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set",
-            );
+            return Err(OptionsError::OidcIncomplete);
         }
         if self.oidc.is_given() && self.authentication_config.is_some() {
-            return refuse("authentication-config file and oidc-* flags are mutually exclusive");
+            return Err(OptionsError::OidcAndConfiguration);
         }
         if self.oidc.is_given() && self.oidc.oidc_username_claim.is_empty() {
-            return refuse("oidc-username-claim must not be empty when any oidc-* flags are set");
+            return Err(OptionsError::OidcUsername);
         }
         self.front_proxy.validate()
     }
@@ -193,14 +188,12 @@ impl FrontProxyOptions {
         ];
         for (flag, values) in lists {
             if values.iter().any(|value| value.trim().is_empty()) {
-                return Err(OptionsError(format!("empty value in {flag:?}")));
+                return Err(OptionsError::EmptyHeader(flag));
             }
         }
         let uid = &self.requestheader_uid_headers;
         if !uid.is_empty() && !uid.iter().any(|header| header.eq_ignore_ascii_case("X-Remote-Uid")) {
-            let text = "--requestheader-uid-headers is set without specifying the standard X-Remote-Uid header - API \
-                        aggregation will not work";
-            return Err(OptionsError(text.to_owned()));
+            return Err(OptionsError::NoUidHeader);
         }
         Ok(())
     }

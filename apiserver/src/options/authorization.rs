@@ -88,11 +88,11 @@ impl AuthorizationOptions {
     pub(super) fn validate(&self) -> Result<(), OptionsError> {
         let modes = self.modes();
         if modes.iter().enumerate().any(|(at, mode)| modes.iter().take(at).any(|earlier| earlier == mode)) {
-            return Err(OptionsError("--authorization-mode has a mode specified more than once".to_owned()));
+            return Err(OptionsError::RepeatedMode);
         }
         let is_used = self.authorization_webhook_config_file.is_some();
         if is_used && !matches!(self.authorization_webhook_version.as_str(), "v1" | "v1beta1") {
-            return Err(OptionsError("--authorization-webhook-version must be v1 or v1beta1".to_owned()));
+            return Err(OptionsError::WebhookVersion);
         }
         // With a configuration file, ABAC may be in there.
         let abac_file = self.authorization_policy_file.is_some();
@@ -109,12 +109,10 @@ impl AuthorizationOptions {
         {
             match (modes.contains(&mode), is_given) {
                 (true, false) => {
-                    return Err(OptionsError(format!("--authorization-mode={name} needs {flag}")));
+                    return Err(OptionsError::ModeNeeds { mode: name, flag });
                 }
                 (false, true) => {
-                    return Err(OptionsError(format!(
-                        "{flag} has no effect without --authorization-mode={name}"
-                    )));
+                    return Err(OptionsError::WithoutMode { mode: name, flag });
                 }
                 _ => {}
             }

@@ -106,11 +106,8 @@ impl ControllerOptions {
             None => Ok(()),
             Some(unknown) => {
                 let names = Controller::ALL.map(|controller| controller.names().first().copied());
-                let names: Vec<&str> = names.into_iter().flatten().collect();
-                Err(OptionsError(format!(
-                    "--controllers: \"{unknown}\" is not in the list of known controllers: {}",
-                    names.join(", ")
-                )))
+                let known = names.into_iter().flatten().collect();
+                Err(OptionsError::Controller { unknown: unknown.to_owned(), known })
             }
         }
     }

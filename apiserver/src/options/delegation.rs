@@ -122,10 +122,7 @@ impl Options {
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
-            Some((flag, _)) => Err(OptionsError(format!(
-                "--{flag} has no effect behind a main server, which authenticates and authorizes; leave it out, or use \
-                 --standalone"
-            ))),
+            Some((flag, _)) => Err(OptionsError::Delegated(flag)),
         }
     }
 }

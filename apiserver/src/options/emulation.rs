@@ -95,24 +95,15 @@ impl EmulationOptions {
             ("min-compatibility-version", &self.min_compatibility_version),
         ] {
             if let [first, second, ..] = given[..] {
-                return Err(OptionsError(format!(
-                    "duplicate version flag, {COMPONENT}={} and {COMPONENT}={}: give --{flag} once",
-                    first.0, second.0
-                )));
+                return Err(OptionsError::RepeatedVersion { flag, first: first.0, second: second.0 });
             }
         }
         let EffectiveReleases { emulation, min_compatibility } = self.releases();
         if !(OLDEST_RELEASE..=BINARY_RELEASE).contains(&emulation) {
-            return Err(OptionsError(format!(
-                "emulation version {emulation} is not between [{OLDEST_RELEASE}, {BINARY_RELEASE}.0]: give one of these as \
-                 --emulated-version, or leave it out"
-            )));
+            return Err(OptionsError::Emulation(emulation));
         }
         if !(OLDEST_RELEASE..=emulation).contains(&min_compatibility) {
-            return Err(OptionsError(format!(
-                "minCompatibilityVersion version {min_compatibility} is not between [{OLDEST_RELEASE}, {emulation}]: give one of \
-                 these as --min-compatibility-version, or leave it out"
-            )));
+            return Err(OptionsError::Compatibility { min_compatibility, emulation });
         }
         if self.releases().is_emulating() {
             return Ok(());
@@ -126,10 +117,7 @@ impl EmulationOptions {
             ),
         ] {
             if is_given {
-                return Err(OptionsError(format!(
-                    "ServerRunOptions.{name} cannot be set to true if the emulation version is the same as the binary \
-                     version: leave --{flag} out, or give --emulated-version"
-                )));
+                return Err(OptionsError::NoEmulation { name, flag });
             }
         }
         Ok(())

@@ -31,9 +31,7 @@ impl EncryptionOptions {
     /// Fails if there is nothing to reload.
     pub(crate) fn validate(&self) -> Result<(), OptionsError> {
         if self.encryption_provider_config_automatic_reload && self.encryption_provider_config.is_none() {
-            let text =
-                "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config";
-            return Err(OptionsError(text.to_owned()));
+            return Err(OptionsError::AutomaticReload);
         }
         Ok(())
     }

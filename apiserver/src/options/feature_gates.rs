@@ -79,19 +79,13 @@ impl FeatureSwitch {
         let (name, enabled) = (self.gate.name(), self.enabled);
         let EffectiveReleases { emulation, min_compatibility } = releases;
         let Some(state) = self.gate.state(emulation) else {
-            return Err(OptionsError(format!(
-                "cannot set feature gate {name} to {enabled}, feature is PreAlpha at emulated version {emulation}, min \
-                 compatibility version {min_compatibility}: leave it out, or give a newer --emulated-version"
-            )));
+            return Err(OptionsError::FeatureTooNew { name, enabled, emulation, min_compatibility });
         };
         if enabled == state.default {
             return Ok(());
         }
         if state.is_locked {
-            return Err(OptionsError(format!(
-                "cannot set feature gate {name} to {enabled}, feature is locked to {}: leave it out",
-                state.default
-            )));
+            return Err(OptionsError::FeatureLocked { name, enabled, default: state.default });
         }
         let behavior = self.gate.state(BINARY_RELEASE).is_some_and(|own| own.default);
         let is_free = self.gate.is_elsewhere() || WITHOUT_EFFECT.contains(&name);
@@ -103,10 +97,7 @@ impl FeatureSwitch {
         } else {
             "the server has no other behavior than that with the feature"
         };
-        let names = switchable();
-        Err(OptionsError(format!(
-            "{name}={enabled} is not supported: {reason}; those that can be switched are {names}"
-        )))
+        Err(OptionsError::FeatureFixed { name, enabled, reason, switchable: switchable() })
     }
 }
 

@@ -56,16 +56,15 @@ impl HttpOptions {
     /// # Errors
     /// Fails if a value cannot be used; the text names the flag.
     pub(super) fn validate(&self) -> Result<(), OptionsError> {
-        let refuse = |text: &str| Err(OptionsError(text.to_owned()));
         if !(0.0..=MAX_GOAWAY_CHANCE).contains(&self.goaway_chance) {
-            return refuse("--goaway-chance can not be less than 0 or greater than 0.02");
+            return Err(OptionsError::GoawayChance);
         }
         let is_letter = |letter: char| {
             letter.is_ascii_alphanumeric() || matches!(letter, '-' | '.' | '_' | ':' | '[' | ']')
         };
         if self.external_hostname.as_ref().is_some_and(|host| host.is_empty() || !host.chars().all(is_letter))
         {
-            return refuse("--external-hostname is no host name");
+            return Err(OptionsError::ExternalHostname);
         }
         Ok(())
     }

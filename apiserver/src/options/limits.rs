@@ -44,10 +44,7 @@ impl LimitOptions {
     pub(super) fn validate(&self) -> Result<(), OptionsError> {
         let (reads, writes) = (self.max_requests_inflight, self.max_mutating_requests_inflight);
         if self.enable_priority_and_fairness && reads.saturating_add(writes) == 0 {
-            return Err(OptionsError(format!(
-                "invalid configuration: MaxRequestsInFlight={reads} and MaxMutatingRequestsInFlight={writes}; they must \
-                 add up to something positive"
-            )));
+            return Err(OptionsError::NoRequests { reads, writes });
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Options, OptionsError, StorageBackend};
+use super::{Options, OptionsError, StorageBackend, UnwritableFile};
 
 /// The name of the administrator's kubeconfig.
 pub(crate) const ADMIN_KUBECONFIG: &str = "admin.kubeconfig";
@@ -45,27 +45,27 @@ impl LocationOptions {
         {
             let problem = path.as_deref().and_then(problem);
             if let (Some(path), Some(problem)) = (path, problem) {
-                return Err(OptionsError(format!("{flag}: cannot write {}: {problem}", path.display())));
+                return Err(OptionsError::Unwritable { flag, path: path.clone(), problem });
             }
         }
         if self.write_kubeconfig.is_some() && self.write_kubeconfig == self.ready_file {
-            return Err(OptionsError("--write-kubeconfig and --ready-file name the same file".to_owned()));
+            return Err(OptionsError::SameFile);
         }
         Ok(())
     }
 }
 
 /// Returns why a file cannot be written.
-fn problem(path: &Path) -> Option<String> {
+fn problem(path: &Path) -> Option<UnwritableFile> {
     if path.file_name().is_none() {
-        return Some("it names no file".to_owned());
+        return Some(UnwritableFile::NoName);
     }
     // Neither a device nor what a link names is replaced or removed.
     if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Some("it is a directory, a symbolic link or another special file".to_owned());
+        return Some(UnwritableFile::Special);
     }
     let directory = registry_core::durable_file::parent_of(path);
-    (!directory.is_dir()).then(|| format!("there is no directory {}", directory.display()))
+    (!directory.is_dir()).then(|| UnwritableFile::NoDirectory(directory.to_owned()))
 }
 
 // === impl Options ===

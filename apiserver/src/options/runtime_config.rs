@@ -199,10 +199,7 @@ impl RuntimeConfig {
             Target::Stability(_) | Target::Resource { .. } => false,
         };
         match self.switches.iter().rev().find(|switch| covers(&switch.target)) {
-            Some(switch) if is_enabled && !switch.enabled => Err(OptionsError(format!(
-                "--runtime-config={}=false conflicts with --enable-priority-and-fairness=true",
-                switch.key
-            ))),
+            Some(switch) if is_enabled && !switch.enabled => Err(OptionsError::Fairness(switch.key.clone())),
             _ => Ok(()),
         }
     }

@@ -58,23 +58,21 @@ impl ServiceAccountOptions {
     /// # Errors
     /// Fails if a value cannot be used; the text names the flag.
     pub(super) fn validate(&self) -> Result<(), OptionsError> {
-        let refuse = |text: String| Err(OptionsError(text));
         for (index, issuer) in self.service_account_issuer.iter().enumerate() {
             if issuer.is_empty() {
-                return refuse("service-account-issuer should not be an empty string".to_owned());
+                return Err(OptionsError::EmptyIssuer);
             }
             if self.service_account_issuer.iter().take(index).any(|earlier| earlier == issuer) {
-                return refuse(format!("service-account-issuer {issuer:?} is already specified"));
+                return Err(OptionsError::RepeatedIssuer(issuer.clone()));
             }
         }
         self.validate_endpoint()?;
         let expiration = self.service_account_max_token_expiration;
         if !expiration.is_zero() && !MAX_EXPIRATION_SECONDS.contains(&expiration.as_secs()) {
-            let text = "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds";
-            return refuse(text.to_owned());
+            return Err(OptionsError::TokenExpiration);
         }
         if let Some(uri) = self.service_account_jwks_uri.as_ref().filter(|uri| !uri.starts_with("https://")) {
-            return refuse(format!("service-account-jwks-uri requires https scheme, parsed as: {uri}"));
+            return Err(OptionsError::KeysUrl(uri.clone()));
         }
         Ok(())
     }
@@ -82,21 +80,14 @@ impl ServiceAccountOptions {
     fn validate_endpoint(&self) -> Result<(), OptionsError> {
         let Some(endpoint) = &self.service_account_signing_endpoint else { return Ok(()) };
         if self.service_account_signing_key_file.is_some() || !self.service_account_key_file.is_empty() {
-            return Err(OptionsError(
-                "can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with \
-                 `--service-account-signing-endpoint` (They are mutually exclusive)"
-                    .to_owned(),
-            ));
+            return Err(OptionsError::SigningKeyAndEndpoint);
         }
         let is_part = |part: &str| {
             let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
             !part.is_empty() && part.bytes().all(is_plain)
         };
         if endpoint.strip_prefix('@').is_some_and(|name| !name.split('.').all(is_part)) {
-            return Err(OptionsError(format!(
-                "invalid value {endpoint:?} passed for `--service-account-signing-endpoint`, when prefixed with @ must be a \
-                 valid abstract socket name"
-            )));
+            return Err(OptionsError::SigningEndpoint(endpoint.clone()));
         }
         Ok(())
     }

@@ -72,9 +72,7 @@ impl ServingOptions {
         let is_published = self.endpoint_reconciler_type != EndpointReconciler::None;
         match self.advertise_address {
             Some(address) if is_published && address.is_ipv4() != primary.base.is_ipv4() => {
-                Err(OptionsError(format!(
-                    "service IP family \"{primary}\" must match public address family \"{address}\""
-                )))
+                Err(OptionsError::AddressFamily { primary: primary.to_string(), address })
             }
             _ => Ok(()),
         }

@@ -166,14 +166,13 @@ impl StorageOptions {
 
     /// Returns the storage that the flags choose together.
     pub(super) fn choose(&self, directory: PathBuf) -> Result<StorageChoice, OptionsError> {
-        let refuse = |text: &str| Err(OptionsError(text.to_owned()));
         let has_servers = !self.etcd_servers.is_empty();
         match (self.storage_backend, has_servers) {
             (Some(StorageBackend::Embedded | StorageBackend::Memory), true) => {
-                return refuse("--storage-backend and --etcd-servers contradict each other: drop one");
+                return Err(OptionsError::StorageAndServers);
             }
             (Some(StorageBackend::Etcd3), false) => {
-                return refuse("--storage-backend=etcd3 needs --etcd-servers");
+                return Err(OptionsError::NoServers);
             }
             _ => {}
         }
@@ -181,10 +180,10 @@ impl StorageOptions {
             return self.etcd_connection().map(StorageChoice::Etcd3);
         }
         if self.etcd_cafile.is_some() || self.etcd_certfile.is_some() {
-            return refuse("--etcd-cafile and --etcd-certfile are of no use without --etcd-servers");
+            return Err(OptionsError::CertificatesWithoutServers);
         }
         if !self.etcd_servers_overrides.is_empty() {
-            return refuse("--etcd-servers-overrides is of no use without --etcd-servers");
+            return Err(OptionsError::OverridesWithoutServers);
         }
         if self.storage_backend == Some(StorageBackend::Memory) {
             return Ok(StorageChoice::Memory);
@@ -213,8 +212,10 @@ impl StorageOptions {
     }
 
     /// Checks the endpoints of one cluster.
-    fn check_servers(&self, flag: &str, servers: &[String]) -> Result<(), OptionsError> {
-        let refuse = |server: &str, reason: &str| Err(OptionsError(format!("{flag}: \"{server}\" {reason}")));
+    fn check_servers(&self, flag: &'static str, servers: &[String]) -> Result<(), OptionsError> {
+        let refuse = |server: &str, reason: &'static str| {
+            Err(OptionsError::EtcdServer { flag, server: server.to_owned(), reason })
+        };
         let is_socket = |server: &String| server.starts_with("unix:");
         let uses_tls = self.etcd_cafile.is_some() || self.etcd_certfile.is_some();
         for server in servers {

@@ -29,7 +29,7 @@ fn the_command_line_is_consistent_and_needs_no_flag() {
     assert_eq!(options.storage.event_ttl, Duration::from_hours(1));
     assert!(options.storage.watch_cache && options.authentication.anonymous_auth.is_none());
     let storage = StorageChoice::Embedded { directory: "./apiserver-data/storage".into() };
-    assert_eq!(options.validate(), Ok(storage));
+    assert_eq!(options.validate().unwrap(), storage);
     assert_eq!(options.certificate_directory(), PathBuf::from("./apiserver-data/pki"));
 }
 
@@ -245,7 +245,7 @@ fn admission_plugins_are_switched_by_name() {
     assert!(all.contains(&"DefaultTolerationSeconds"), "{all:?}");
     let usual = apply(&[]).unwrap();
     assert!(!usual.contains(&"AlwaysDeny") && !usual.contains(&"EventRateLimit"), "{usual:?}");
-    assert_eq!(apply(&["--enable-admission-plugins=DefaultTolerationSeconds"]), Ok(usual.clone()));
+    assert_eq!(apply(&["--enable-admission-plugins=DefaultTolerationSeconds"]).unwrap(), usual);
     let fewer = apply(&["--disable-admission-plugins=DefaultTolerationSeconds,PodSecurity"]).unwrap();
     assert_eq!(fewer.len(), usual.len() - 1);
     let more = apply(&["--enable-admission-plugins=AlwaysPullImages,DenyServiceExternalIPs"]).unwrap();

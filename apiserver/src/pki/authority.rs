@@ -4,13 +4,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use certificates::{parsed, pem_text, pkcs8_forms};
+use certificates::{parsed, pkcs8_forms};
 use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::validity::{Moment, Validity, days};
-use super::{Notes, PkiError, certificates, issue, read, write_private};
+use super::{FileFault, Notes, PkiError, certificates, issue, read, write_private};
 
 /// The prefix of the names of generated authorities.
 pub(super) const AUTHORITY_PREFIX: &str = "orlop-ca@";
@@ -127,10 +127,8 @@ impl Authority {
                 Err(failure) => return Err(failure),
             }
         }
-        let signing = choose(pairs, now).ok_or_else(|| PkiError::Unusable {
-            path: files.certificate_path.clone(),
-            reason: "no certificate authority in it is valid now: is the clock right?".to_owned(),
-        })?;
+        let signing =
+            choose(pairs, now).ok_or_else(|| FileFault::NoValidAuthority.in_file(&files.certificate_path))?;
         Ok(Self {
             trusted_pem: files.certificate_pem,
             validity: signing.validity,
@@ -160,8 +158,7 @@ impl Files {
         let (certificate_pem, key_pem) = match (certificate_path.exists(), key_path.exists()) {
             (true, true) => (read(&certificate_path)?, super::read_private(&key_path, notes)?),
             (true, false) => {
-                let reason = format!("its key {} is missing", key_path.display());
-                return Err(PkiError::Unusable { path: certificate_path, reason });
+                return Err(FileFault::NoKey(key_path).in_file(&certificate_path));
             }
             // A key without a certificate is left by an interrupted start.
             (false, _) => (String::new(), String::new()),
@@ -174,18 +171,17 @@ impl Files {
         if self.certificate_pem.is_empty() {
             return Ok(Vec::new());
         }
-        let unusable = |reason: String| PkiError::Unusable { path: self.certificate_path.clone(), reason };
-        let bad_key = |reason: String| PkiError::Unusable { path: self.key_path.clone(), reason };
         let mut keys = Vec::new();
         for key in PrivateKeyDer::pem_slice_iter(self.key_pem.as_bytes()) {
-            let key = key.map_err(|error| bad_key(pem_text(&error)))?;
+            let key = key.map_err(|error| FileFault::Pem(error).in_file(&self.key_path))?;
             // The library that issues certificates reads only this form.
             let pair = pkcs8_forms(&key).iter().find_map(|form| KeyPair::try_from(form).ok());
-            keys.push(pair.ok_or_else(|| bad_key("it has no RSA, P-256, P-384 or Ed25519 key".to_owned()))?);
+            keys.push(pair.ok_or_else(|| FileFault::KeyType.in_file(&self.key_path))?);
         }
         let mut pairs = Vec::new();
         for certificate in certificates(&self.certificate_path, &self.certificate_pem)? {
-            let parsed = parsed(&certificate).map_err(|error| unusable(error.to_string()))?;
+            let parsed = parsed(&certificate)
+                .map_err(|error| FileFault::NotX509(error).in_file(&self.certificate_path))?;
             let public = parsed.public_key().subject_public_key.data.to_vec();
             let subject = parsed.subject().as_raw().to_vec();
             let validity = Validity::from_certificate(&parsed);
@@ -194,8 +190,7 @@ impl Files {
             }
         }
         if pairs.is_empty() {
-            let reason = format!("{}.key is another certificate's key", self.purpose.file());
-            return Err(unusable(reason));
+            return Err(FileFault::OtherKey(self.purpose.file()).in_file(&self.certificate_path));
         }
         Ok(pairs)
     }
@@ -203,9 +198,7 @@ impl Files {
     /// Adds an authority. Its key is written first: without its certificate it is ignored.
     fn add(&mut self, now: Moment) -> Result<(), PkiError> {
         if self.certificate_pem.matches("-----BEGIN CERTIFICATE-----").count() >= MAX_AUTHORITIES {
-            let reason =
-                "it holds too many certificate authorities: remove those that are not in use".to_owned();
-            return Err(PkiError::Unusable { path: self.certificate_path.clone(), reason });
+            return Err(FileFault::TooManyAuthorities.in_file(&self.certificate_path));
         }
         let mut parameters = issue::parameters(
             &format!("{}{}", self.purpose.name_prefix(), issue::unique()),

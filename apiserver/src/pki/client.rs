@@ -7,7 +7,7 @@ use rcgen::{DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 use crate::options::Options;
 
 use super::authority::Authority;
-use super::{CertifiedKey, DirectoryGuard, Moment, Notes, PkiError, issue};
+use super::{CertifiedKey, DirectoryGuard, FileFault, Moment, Notes, PkiError, issue};
 
 /// Issues a certificate of this user, with these groups, that is valid for this time from now on.
 ///
@@ -22,18 +22,15 @@ pub(crate) fn issue_client(
 ) -> Result<CertifiedKey, PkiError> {
     let directory = options.certificate_directory();
     let path = directory.join("ca.crt");
-    let unusable = |reason: &str| PkiError::Unusable { path: path.clone(), reason: reason.to_owned() };
     if !path.exists() {
-        return Err(unusable("it does not exist: start the server with this data directory once"));
+        return Err(FileFault::Absent.in_file(&path));
     }
     let _guard = DirectoryGuard::acquire(&directory)?;
     let authority = Authority::ensure(&directory, now, &mut Notes::default())?;
     let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
     let end = now.saturating_add(seconds);
     if end > authority.validity.end {
-        return Err(unusable(
-            "the certificate authority ends before the certificate would: choose a shorter time",
-        ));
+        return Err(FileFault::AuthorityEnds.in_file(&path));
     }
     let mut parameters = issue::parameters(user, now, end);
     for group in groups {

@@ -5,14 +5,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use certificates::{certified_key, text};
+use certificates::certified_key;
 use rustls::sign;
 
 use crate::options::Options;
 
 use super::authority::{Authority, AuthorityPurpose};
 use super::issue::Purpose;
-use super::{Moment, Notes, PkiError, certificates, private_key, read};
+use super::{FileFault, Moment, Notes, PkiError, certificates, private_key, read};
 
 /// The name in the generated certificate, which extension servers accept.
 pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
@@ -65,8 +65,7 @@ fn certified(
     key_path: &Path,
     key_pem: &str,
 ) -> Result<Arc<sign::CertifiedKey>, PkiError> {
-    let unusable = |reason: String| PkiError::Unusable { path: key_path.to_owned(), reason };
     let chain = certificates(certificate_path, certificate_pem)?;
     let key = private_key(key_path, key_pem)?;
-    certified_key(chain, &key).map(Arc::new).map_err(|error| unusable(text(&error)))
+    certified_key(chain, &key).map(Arc::new).map_err(|error| FileFault::Tls(error).in_file(key_path))
 }

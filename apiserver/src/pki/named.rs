@@ -6,7 +6,7 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use crate::options::NamedCertificate;
 
-use super::{PkiError, certificates, check_pair, private_key, read};
+use super::{FileFault, PkiError, certificates, check_pair, private_key, read};
 
 /// A certificate, its key, and the host names that it is presented for.
 pub(crate) struct NamedIdentity {
@@ -40,8 +40,7 @@ impl NamedIdentity {
         check_pair(&chain, &key, &files.certificate, &files.key)?;
         let names = if files.names.is_empty() { names_of(&chain) } else { files.names.clone() };
         if names.is_empty() {
-            let reason = "it has no host names, and none are given".to_owned();
-            return Err(PkiError::Unusable { path: files.certificate.clone(), reason });
+            return Err(FileFault::NoNames.in_file(&files.certificate));
         }
         Ok(Self { chain, key, names })
     }

@@ -12,10 +12,11 @@ use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
 use crate::main_server::MainKinds;
 use crate::metrics::ServerMetrics;
-use crate::options::{Controller, Options, OptionsError};
+use crate::options::{Controller, Options};
 use crate::webhooks::Webhooks;
 
 use super::dependencies::ServerDependencies;
+use super::error::ServerError;
 
 /// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that work
 /// on any kind; the others are about kinds of its main server, which `main_kinds` finds. `add_authored`
@@ -30,7 +31,7 @@ pub(super) fn chain(
     options: &Options,
     main_kinds: Option<&Arc<MainKinds>>,
     add_authored: impl FnOnce(&mut AdmissionChain),
-) -> Result<AdmissionChain, OptionsError> {
+) -> Result<AdmissionChain, ServerError> {
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         let runs_controller = options.runs_controller(Controller::Namespace);
@@ -38,8 +39,9 @@ pub(super) fn chain(
     }
     let ServerDependencies { services, resolver, .. } = dependencies;
     let configuration = options.admission.configuration()?;
-    let callers = callers(&configuration, services, resolver).map_err(|reason| {
-        OptionsError(format!("--admission-control-config-file: kubeConfigFile: {reason}"))
+    let callers = callers(&configuration, services, resolver).map_err(|source| {
+        let place = "--admission-control-config-file: kubeConfigFile";
+        ServerError::Kubeconfig { place, source }
     })?;
     let webhooks = webhooks::plugins(installed, services, callers, metrics.admission());
     if main_kinds.is_some() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use clients::Client;
 use registry_core::api::Object;
 use registry_core::backoff::Backoff;
+use registry_core::reflector::{Change, Ended, Sink};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{self, PemObject as _};
 use tokio::time::Instant;
@@ -18,8 +19,8 @@ use crate::authentication::{
 };
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
-use crate::main_server::follow::{Follower, follow};
-use crate::main_server::source::{self, SourceError, SourceEvent};
+use crate::main_server::follow::follow;
+use crate::main_server::source::{self, SourceError};
 
 /// The list that has only the ConfigMap.
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
@@ -113,8 +114,8 @@ impl AuthenticationConfig {
     }
 
     /// Follows the ConfigMap until it is dropped.
-    pub(crate) async fn run(mut self) {
-        follow(&self.client, PATH, &mut self.applied).await;
+    pub(crate) async fn run(self) {
+        follow(&self.client, PATH, self.applied).await;
     }
 
     /// Reads and applies the ConfigMap.
@@ -147,8 +148,8 @@ impl Applied {
     }
 }
 
-impl Follower for Applied {
-    fn replaced(&mut self, objects: Vec<Object>) {
+impl Sink<Object, SourceError> for Applied {
+    async fn replaced(&mut self, objects: Vec<Object>) {
         if let Some(map) = objects.first() {
             self.apply(map);
         } else {
@@ -156,16 +157,18 @@ impl Follower for Applied {
         }
     }
 
-    fn changed(&mut self, change: SourceEvent) {
+    fn changed(&mut self, change: Change<Object>) {
         match change {
-            SourceEvent::Added(map) | SourceEvent::Modified(map) => self.apply(&map),
+            Change::Added(map) | Change::Modified(map) => self.apply(&map),
             // What was trusted stays trusted: the main server writes the ConfigMap again.
-            SourceEvent::Deleted(_) | SourceEvent::Bookmark(_) => {}
+            Change::Deleted(_) => {}
         }
     }
 
-    fn failed(&mut self, failure: &SourceError) {
-        tracing::warn!("cannot follow the ConfigMap {NAME} of the main server, trying again: {failure}");
+    fn failed(&mut self, ended: &Ended<SourceError>, _: u32) {
+        if let Ended::Failed(failure) = ended {
+            tracing::warn!("cannot follow the ConfigMap {NAME} of the main server, trying again: {failure}");
+        }
     }
 }
 

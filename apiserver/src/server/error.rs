@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use certificates::text;
-use clients::EgressError;
+use clients::{EgressError, SettingsError};
 use registry_core::api::GroupResource;
 use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
@@ -56,6 +56,14 @@ pub enum ServerError {
     #[cfg(feature = "embedded")]
     #[error("a backend of this program keeps the objects of {0}: --etcd-servers-overrides must not name it")]
     OverriddenBackend(GroupResource),
+    /// A kubeconfig that a flag, or the file of a flag, names cannot be used. Not retryable.
+    #[error("{place}: {source}")]
+    Kubeconfig {
+        /// The flag, and the field of its file.
+        place: &'static str,
+        /// The reason.
+        source: SettingsError,
+    },
     /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),

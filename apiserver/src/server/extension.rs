@@ -14,7 +14,7 @@ use crate::authentication::{
 };
 use crate::main_server::source::ApiServer;
 use crate::main_server::{self, MainKinds};
-use crate::options::{FrontProxyOptions, Options, OptionsError};
+use crate::options::{FrontProxyOptions, Options};
 use crate::server::error::ServerError;
 
 /// The main server of an extension server.
@@ -44,7 +44,7 @@ impl MainServer {
         options.validate_delegation()?;
         let delegation = &options.delegation;
         let wrong =
-            |flag: &'static str| move |reason: SettingsError| OptionsError(format!("{flag}: {reason}"));
+            |place: &'static str| move |source: SettingsError| ServerError::Kubeconfig { place, source };
         let client =
             main_server::client(delegation.kubeconfig.as_deref(), "").map_err(wrong("--kubeconfig"))?;
         let proxies = &options.authentication.front_proxy;

@@ -197,17 +197,17 @@ impl TestCluster {
 
     /// Writes the kubeconfig of the extension server, with the user name that its pod has.
     fn write_kubeconfig(&self) -> Result<(), ServerError> {
-        let wrong = |error: String| ServerError::Options(OptionsError(error));
         let data_dir = format!("--data-dir={}", self.main.directory().path().display());
         let options = Options::from_arguments(["apiserver", &data_dir]);
-        let options = options.map_err(|error| wrong(error.to_string()))?;
+        let options = options.map_err(OptionsError::from)?;
         let command = KubeconfigCommand {
             user: ServiceAccountName { namespace: NAMESPACE, name: NAME }.user_name(),
             group: vec!["system:serviceaccounts".to_owned()],
             expires: LIFETIME,
             server: None,
         };
-        let text = kubeconfig::kubeconfig(&options, &command).map_err(|error| wrong(error.to_string()))?;
+        let text = kubeconfig::kubeconfig(&options, &command);
+        let text = text.map_err(|error| ServerError::NotReady(error.to_string()))?;
         write_private(&self.path("extension.kubeconfig"), &text)?;
         Ok(())
     }

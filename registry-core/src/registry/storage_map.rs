@@ -204,7 +204,7 @@ impl<R: Resource> ApiPath for Main<R> {
         resource: R::TYPE,
         subresource: None,
         install: Install::OverStore(install_main),
-        declared_at: R::TYPE.declared_at,
+        declared_at: R::TYPE.properties.declared_at,
     };
 }
 
@@ -213,18 +213,18 @@ impl<R: VirtualResource> ApiPath for Virtual<R> {
         resource: R::TYPE,
         subresource: None,
         install: Install::Virtual(R::install),
-        declared_at: R::TYPE.declared_at,
+        declared_at: R::TYPE.properties.declared_at,
     };
 }
 
 impl<R: Resource> ApiPath for Status<R> {
     const ENTRY: MapEntry = {
-        assert!(R::TYPE.has_status, "a resource without a status has no `status` subresource");
+        assert!(R::TYPE.properties.has_status, "a resource without a status has no `status` subresource");
         MapEntry {
             resource: R::TYPE,
             subresource: Some("status"),
             install: Install::OverStore(install_status),
-            declared_at: R::TYPE.declared_at,
+            declared_at: R::TYPE.properties.declared_at,
         }
     };
 }
@@ -232,14 +232,14 @@ impl<R: Resource> ApiPath for Status<R> {
 impl<R: Resource> ApiPath for Scale<R> {
     const ENTRY: MapEntry = {
         assert!(
-            R::TYPE.scale.is_some(),
+            R::TYPE.properties.scale.is_some(),
             "a resource that does not say `scale(…)` has no `scale` subresource"
         );
         MapEntry {
             resource: R::TYPE,
             subresource: Some("scale"),
             install: Install::OverStore(install_scale),
-            declared_at: R::TYPE.declared_at,
+            declared_at: R::TYPE.properties.declared_at,
         }
     };
 }
@@ -249,7 +249,7 @@ impl<S: Subresource> ApiPath for Custom<S> {
         resource: S::Parent::TYPE,
         subresource: Some(S::NAME),
         install: Install::OverStore(S::install),
-        declared_at: S::Parent::TYPE.declared_at,
+        declared_at: S::Parent::TYPE.properties.declared_at,
     };
 }
 

@@ -51,7 +51,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub(super) use collection::delete_listed;
+pub(super) use collection::CollectionDeletion;
 pub use create::new_uid;
 pub use generate_name::generate_name;
 pub use hooks::{FinishHook, PreparedWrite, StoreHooks};

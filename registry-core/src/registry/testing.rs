@@ -13,7 +13,7 @@ use crate::api::{GroupVersionKind, Object, Preconditions, Scope, StatusError};
 use crate::codec::stored;
 use crate::context::RequestContext;
 use crate::release::Lifecycle;
-use crate::resource::{ObjectStrategy, ResourceDescription, ScalePaths, SelectableField};
+use crate::resource::{ObjectStrategy, ResourceDescription, ResourceProperties, ScalePaths, SelectableField};
 use crate::rest::{Answer, UpdatedObject};
 use crate::schema::{FieldOrder, Schema};
 use crate::storage::interface::{UpdateAction, UpdateOutcome, ValidateDeletion};
@@ -248,43 +248,45 @@ const WIDGET: GroupVersionKind = GroupVersionKind { group: "example.com", versio
 /// Returns the description of widgets, a resource with every feature.
 pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> ResourceDescription {
     ResourceDescription {
-        kind: WIDGET,
-        list_kind: "WidgetList",
-        plural: "widgets",
-        singular: "widget",
-        short_names: &[],
-        categories: &[],
-        scope: Scope::Namespaced,
-        storage_prefix: "widgets",
+        properties: ResourceProperties {
+            kind: WIDGET,
+            list_kind: "WidgetList",
+            plural: "widgets",
+            singular: "widget",
+            short_names: &[],
+            categories: &[],
+            scope: Scope::Namespaced,
+            storage_prefix: "widgets",
+            lifecycle: Lifecycle { introduced: None, removed: None },
+            selectable: &[SelectableField {
+                name: "spec.color",
+                path: &["spec", "color"],
+                other_path: &[],
+                absent: "",
+            }],
+            indexes: &[],
+            field_names: &["metadata.name", "metadata.namespace", "spec.color"],
+            row_conditions: None,
+            has_status: true,
+            has_generation: true,
+            scale: Some(ScalePaths {
+                replicas: &["spec", "replicas"],
+                current: &["status", "replicas"],
+                selector: Some(&["spec", "selector"]),
+            }),
+            time_to_live_seconds: None,
+            returns_deleted_object: false,
+            serves_deletecollection: true,
+            write_rules: crate::resource::WriteRules::OWN,
+            is_builtin: false,
+            declared_at: "here",
+        },
         enabled_by_default: true,
         feature: None,
-        lifecycle: Lifecycle { introduced: None, removed: None },
-        selectable: &[SelectableField {
-            name: "spec.color",
-            path: &["spec", "color"],
-            other_path: &[],
-            absent: "",
-        }],
-        indexes: &[],
-        field_names: &["metadata.name", "metadata.namespace", "spec.color"],
         columns: &[],
-        row_conditions: None,
-        has_status: true,
-        has_generation: true,
-        scale: Some(ScalePaths {
-            replicas: &["spec", "replicas"],
-            current: &["status", "replicas"],
-            selector: Some(&["spec", "selector"]),
-        }),
-        time_to_live_seconds: None,
-        returns_deleted_object: false,
-        serves_deletecollection: true,
-        write_rules: crate::resource::WriteRules::OWN,
-        is_builtin: false,
         strategy,
         schema: widget_schema,
         hub: None,
-        declared_at: "here",
     }
 }
 

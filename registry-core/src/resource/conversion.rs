@@ -273,11 +273,12 @@ pub const fn check(spoke: &ResourceDescription) {
     let hub = conversion.hub;
     assert!(hub.hub.is_none(), "a hub is what is stored: it cannot have a `hub = …` itself");
     assert!(
-        hub.is_namespaced() == spoke.is_namespaced(),
+        hub.properties.is_namespaced() == spoke.properties.is_namespaced(),
         "a spoke and its hub are one kind: both are namespaced, or both are cluster-scoped"
     );
-    assert!(hub.has_status || !spoke.has_status, "the spoke has a status, its hub has none to store it in");
-    assert!(hub.scale.is_some() || spoke.scale.is_none(), "the spoke has a scale, its hub has none");
+    let (own, hub) = (&spoke.properties, &hub.properties);
+    assert!(hub.has_status || !own.has_status, "the spoke has a status, its hub has none to store it in");
+    assert!(hub.scale.is_some() || own.scale.is_none(), "the spoke has a scale, its hub has none");
 }
 
 /// Returns the name of the hub's selectable field at a path.
@@ -287,12 +288,12 @@ pub const fn check(spoke: &ResourceDescription) {
 #[track_caller]
 pub const fn hub_field(hub: &ResourceDescription, path: &[&str]) -> &'static str {
     let mut place = 0;
-    while let Some((field, _)) = hub.selectable.split_at(place).1.split_first() {
+    while let Some((field, _)) = hub.properties.selectable.split_at(place).1.split_first() {
         if same_path(field.path, path) {
             return field.name;
         }
         place += 1;
-        if place == hub.selectable.len() {
+        if place == hub.properties.selectable.len() {
             break;
         }
     }

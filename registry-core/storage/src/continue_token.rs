@@ -70,6 +70,14 @@ pub(crate) fn decode(token: &str, prefix: &str) -> Result<Position, StorageError
     Ok(Position { start: format!("{prefix}{start}"), revision })
 }
 
+/// Returns the refusal of a resource version beside a token. The token is read first, as by kube-apiserver.
+pub fn with_resource_version(token: &str) -> StorageError {
+    match decode(token, "") {
+        Ok(_) => StorageError::InvalidRequest(InvalidRequest::RevisionWithToken),
+        Err(error) => error,
+    }
+}
+
 /// Whether a relative path has no empty, `.` or `..` segment, and so stays below its parent.
 fn is_clean(path: &str) -> bool {
     !path.is_empty() && path.split('/').all(|step| !matches!(step, "" | "." | ".."))

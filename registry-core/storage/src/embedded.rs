@@ -251,7 +251,7 @@ impl OpenError {
     fn new(directory: &Path, error: LogError) -> Self {
         let directory = directory.to_owned();
         match error {
-            LogError::Io(text) => Self::Io { directory, source: std::io::Error::other(text) },
+            LogError::Io(failure) => Self::Io { directory, source: std::io::Error::other(failure) },
             LogError::Damaged(reason) => Self::Damaged { directory, reason },
             LogError::OtherVersion(reason) => Self::OtherVersion { directory, reason },
             LogError::Locked => Self::Locked { directory, holder: "unknown".to_owned() },

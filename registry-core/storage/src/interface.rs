@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
-use futures::stream::BoxStream;
+use futures::stream::{self, BoxStream};
 
 use registry_meta::{Preconditions, ResourceVersionMatch, StatusError};
 
@@ -223,6 +223,19 @@ impl NewValue {
     /// Returns the encoding that readers get.
     pub fn shown(&self) -> &Bytes {
         self.shown.as_ref().unwrap_or(&self.bytes)
+    }
+}
+
+// === impl ListPage ===
+
+impl ListPage {
+    /// Returns the objects in parts: those in memory, then those that are read from the store.
+    pub fn into_parts(self) -> RestStream {
+        let first = stream::once(std::future::ready(Ok(self.items)));
+        match self.rest {
+            Some(rest) => first.chain(rest.stream()).boxed(),
+            None => first.boxed(),
+        }
     }
 }
 

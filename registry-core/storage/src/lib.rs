@@ -19,7 +19,7 @@
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
 //! | [`moving_key`] | a key on its way to another store |
 //! | [`transform`] | transformation of values at rest: identity, encryption |
-//! | [`predicate`], `continue_token` | the selection of objects; tokens of pages |
+//! | [`predicate`], [`continue_token`] | the selection of objects; tokens of pages |
 //! | [`entry`], [`error`] | a stored object and its encodings; the errors of stores and watches |
 //! | [`metrics`] | storage metrics with Kubernetes' names |
 //! | [`spans`] | spans of the stages of a request, for distributed tracing |
@@ -30,7 +30,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage`.
 
 pub mod cacher;
-mod continue_token;
+pub mod continue_token;
 pub mod directory_lock;
 pub mod durable_file;
 #[cfg(feature = "embedded")]

@@ -6,6 +6,9 @@
 //! progress of all of them, and a consistent read needs only etcd's newest revision, which a single read returns to
 //! all waiting readers.
 //!
+//! It is no [reflector](https://pkg.go.dev/k8s.io/client-go/tools/cache#Reflector) as `registry-core` has one: it never lists,
+//! because it holds no objects. When changes are lost it tells its listeners, whose caches list again, and continues behind them.
+//!
 //! Each resource has a [client](SharedWatch::client), which is an engine like the underlying engine.
 
 use std::sync::Arc;

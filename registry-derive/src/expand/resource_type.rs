@@ -48,32 +48,34 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
         impl ::registry_core::Resource for #ident {
             type Object = #object;
             const TYPE: &'static ::registry_core::resource::ResourceDescription = &::registry_core::resource::ResourceDescription {
-                kind: RESOURCE_KIND,
-                list_kind: #list_kind,
-                plural: #plural,
-                singular: #singular,
-                short_names: &[#(#short_names),*],
-                categories: &[#(#categories),*],
-                scope: ::registry_core::api::Scope::#scope,
-                storage_prefix: #storage_prefix,
+                properties: ::registry_core::resource::ResourceProperties {
+                    kind: RESOURCE_KIND,
+                    list_kind: #list_kind,
+                    plural: #plural,
+                    singular: #singular,
+                    short_names: &[#(#short_names),*],
+                    categories: &[#(#categories),*],
+                    scope: ::registry_core::api::Scope::#scope,
+                    storage_prefix: #storage_prefix,
+                    lifecycle: #lifecycle,
+                    #fields
+                    row_conditions: #row_conditions,
+                    has_status: #has_status,
+                    has_generation: #has_generation,
+                    scale: #scale,
+                    time_to_live_seconds: #time_to_live,
+                    returns_deleted_object: #returns_deleted_object,
+                    serves_deletecollection: #serves_deletecollection,
+                    is_builtin: #is_builtin,
+                    write_rules: #write_rules,
+                    declared_at: #declared_at,
+                },
                 enabled_by_default: #enabled_by_default,
                 feature: #feature,
-                lifecycle: #lifecycle,
-                #fields
                 columns: #columns,
-                row_conditions: #row_conditions,
-                has_status: #has_status,
-                has_generation: #has_generation,
-                scale: #scale,
-                time_to_live_seconds: #time_to_live,
-                returns_deleted_object: #returns_deleted_object,
-                serves_deletecollection: #serves_deletecollection,
-                is_builtin: #is_builtin,
-                write_rules: #write_rules,
                 strategy: #strategy,
                 schema: #schema,
                 hub: #hub,
-                declared_at: #declared_at,
             };
         }
     }
@@ -83,7 +85,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
 fn storage_prefix(model: &ResourceModel) -> TokenStream {
     let ResourceModel { hub, storage_prefix, .. } = model;
     if let Some(hub) = hub {
-        quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.storage_prefix)
+        quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.properties.storage_prefix)
     } else {
         quote!(#storage_prefix)
     }
@@ -226,7 +228,7 @@ fn scale(model: &ResourceModel) -> TokenStream {
 /// Generates the rules of writes that are constants; for a spoke, its hub's.
 fn write_rules(model: &ResourceModel) -> TokenStream {
     if let Some(hub) = &model.hub {
-        return quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.write_rules);
+        return quote_spanned!(hub.span()=> <#hub as ::registry_core::Resource>::TYPE.properties.write_rules);
     }
     let rules = &model.write_rules;
     let registry_grammar::WriteRules { unconditional_update, create_on_update, .. } = rules;

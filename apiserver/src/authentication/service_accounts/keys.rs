@@ -4,7 +4,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use certificates::{NotX509, parsed, pem_text, pkcs8_forms, private_key, rsa_public_key_info};
+use certificates::{NotX509, parsed, pkcs8_forms, private_key, rsa_public_key_info};
 use rcgen::KeyPair as GeneratedKey;
 use registry_core::durable_file::parent_of;
 use ring::digest::{SHA256, digest};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo};
 use x509_parser::public_key::PublicKey;
 
-use crate::pki::{DirectoryGuard, PkiError, write_private};
+use crate::pki::{DirectoryGuard, FileFault, PkiError, write_private};
 
 use crate::authentication::jwt;
 
@@ -46,6 +46,15 @@ pub(super) enum KeyError {
     NoKey,
     #[error(transparent)]
     Certificate(#[from] NotX509),
+}
+
+impl From<KeyError> for FileFault {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::NoKey => Self::NoTokenKey,
+            KeyError::Certificate(error) => Self::NotX509(error),
+        }
+    }
 }
 
 /// Signature algorithms.
@@ -114,9 +123,8 @@ impl SigningKey {
 
     /// Reads a private key (PEM).
     pub(super) fn read(path: &Path) -> Result<Self, PkiError> {
-        let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
-        let key = private_key(&read(path)?).map_err(|error| unusable(error.to_string()))?;
-        Self::from_der(&key).map_err(|error| unusable(error.to_string()))
+        let key = private_key(&read(path)?).map_err(|error| FileFault::Key(error).in_file(path))?;
+        Self::from_der(&key).map_err(|error| FileFault::from(error).in_file(path))
     }
 
     fn from_der(key: &PrivateKeyDer<'_>) -> Result<Self, KeyError> {
@@ -162,15 +170,14 @@ impl SigningKey {
 impl VerifyingKey {
     /// Reads every key of a file (PEM): public keys, certificates, and the public keys of private keys.
     pub(super) fn read_all(path: &Path) -> Result<Vec<Self>, PkiError> {
-        let unusable = |reason: String| PkiError::Unusable { path: path.to_owned(), reason };
         let bytes = read(path)?;
         let mut keys = Vec::new();
         for section in <(SectionKind, Vec<u8>)>::pem_slice_iter(&bytes) {
-            let (kind, der) = section.map_err(|error| unusable(pem_text(&error)))?;
-            keys.extend(Self::from_section(kind, der).map_err(|error| unusable(error.to_string()))?);
+            let (kind, der) = section.map_err(|error| FileFault::Pem(error).in_file(path))?;
+            keys.extend(Self::from_section(kind, der).map_err(|error| FileFault::from(error).in_file(path))?);
         }
         if keys.is_empty() {
-            return Err(unusable(KeyError::NoKey.to_string()));
+            return Err(FileFault::NoTokenKey.in_file(path));
         }
         Ok(keys)
     }

@@ -4,6 +4,7 @@ use registry_core::api::selector::{FieldSelector, LabelSelector, SelectorError};
 use registry_core::api::{
     ErrorList, FieldError, FieldPath, ListOptions, Reason, ResourceVersionMatch, StatusError,
 };
+use registry_core::storage::continue_token;
 use request_info::Query;
 
 use super::{refuse, unsupported};
@@ -35,14 +36,17 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
         send_initial_events: query.switch("sendInitialEvents"),
     };
     refuse("ListOptions", &asked.faults(purpose))?;
+    let resource_version = resource_version(query, purpose).map_err(|unreadable| match purpose {
+        // No version is allowed beside a token, as the store says of those that it gets.
+        ListPurpose::List if !asked.token.is_empty() => {
+            StatusError::bad_request(continue_token::with_resource_version(&asked.token).to_string())
+        }
+        ListPurpose::List | ListPurpose::Watch => unreadable,
+    })?;
     Ok(ListOptions {
         label_selector,
         field_selector,
-        resource_version: match resource_version(query, purpose) {
-            // The store reads the token first, and refuses any version beside it.
-            Err(_) if purpose == ListPurpose::List && !asked.token.is_empty() => Some(u64::MAX),
-            version => version?,
-        },
+        resource_version,
         resource_version_match: match asked.matching.as_str() {
             "Exact" => Some(ResourceVersionMatch::Exact),
             "NotOlderThan" => Some(ResourceVersionMatch::NotOlderThan),

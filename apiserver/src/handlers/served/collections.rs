@@ -58,11 +58,32 @@ impl Served {
             if !version.is_current {
                 failing.push(format!("{}/{}", version.group, version.version));
             }
-            let resources = version.resources.as_array().into_iter().flatten();
-            collections.extend(resources.filter_map(|resource| ServedCollection::remote(version, resource)));
+            collections.extend(remote_collections(version));
         }
         ServedCollections { collections, failing }
     }
+
+    /// Returns the plural name of the collection of a kind.
+    pub(in super::super) fn collection_of_kind(
+        &self,
+        group: &str,
+        version: &str,
+        kind: &str,
+    ) -> Option<String> {
+        let own = self.find_version(group, version).and_then(|own| own.route_of_kind(kind));
+        if let Some(route) = own.filter(|route| route.path.store.is_some()) {
+            return Some(route.path.resource.plural.to_owned());
+        }
+        let is_asked = |other: &&RemoteVersion| other.group == group && other.version == version;
+        let mut collections = self.remote.versions().iter().filter(is_asked).flat_map(remote_collections);
+        collections.find(|collection| collection.kind == kind).map(|collection| collection.resource)
+    }
+}
+
+/// Returns the collections of an extension server in one version.
+fn remote_collections(version: &RemoteVersion) -> impl Iterator<Item = ServedCollection> {
+    let resources = version.resources.as_array().into_iter().flatten();
+    resources.filter_map(|resource| ServedCollection::remote(version, resource))
 }
 
 // === impl ServedCollection ===

@@ -1,11 +1,67 @@
 //! Validation of the audit flags, with Kubernetes' messages.
 
-use registry_core::api::go_text::aggregate;
-
 use super::{
     AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError,
     VERSION, mode,
 };
+
+/// A value that a flag of audit cannot have. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum AuditFault {
+    /// The format of the log.
+    #[error("invalid audit log format {0}, allowed formats are {formats:?}", formats = FORMATS.map(|(name, _)| name).join(","))]
+    Format(String),
+    /// A limit of the log's files.
+    #[error("--audit-log-{limit} {number} can't be a negative number")]
+    Negative {
+        /// The limit.
+        limit: &'static str,
+        /// The value.
+        number: i64,
+    },
+    /// The mode of a backend.
+    #[error("invalid audit {plugin} mode {mode}, allowed modes are {modes:?}", modes = MODES.map(|(name, _)| name).join(","))]
+    Mode {
+        /// The backend.
+        plugin: &'static str,
+        /// The value.
+        mode: String,
+    },
+    /// The size from which an event is truncated.
+    #[error("invalid audit truncate {plugin} max event size {max_event_size}, must be a positive number")]
+    EventSize {
+        /// The backend.
+        plugin: &'static str,
+        /// The value.
+        max_event_size: i64,
+    },
+    /// The size from which events are sent apart.
+    #[error(
+        "invalid audit truncate {plugin} max batch size {max_batch_size}, must be greater than max event \
+         size ({max_event_size})"
+    )]
+    BatchSize {
+        /// The backend.
+        plugin: &'static str,
+        /// The value.
+        max_batch_size: i64,
+        /// The size of a single event.
+        max_event_size: i64,
+    },
+    /// The version of the events.
+    #[error("invalid group version, allowed versions are [{VERSION:?}]")]
+    Version,
+    /// A number of the batches.
+    #[error("invalid audit batch {plugin} {what} {number}, must be a positive number")]
+    NotPositive {
+        /// The backend.
+        plugin: &'static str,
+        /// The number's name.
+        what: &'static str,
+        /// The value.
+        number: String,
+    },
+}
 
 /// The sizes of one backend.
 struct Sizes<'a> {
@@ -33,12 +89,12 @@ impl AuditOptions {
         if self.webhook.audit_webhook_config_file.is_some() {
             self.webhook.check(&mut errors);
         }
-        if errors.is_empty() { Ok(()) } else { Err(OptionsError(aggregate(errors))) }
+        if errors.is_empty() { Ok(()) } else { Err(OptionsError::Audit(errors)) }
     }
 }
 
 impl AuditLogOptions {
-    fn check(&self, errors: &mut Vec<String>) {
+    fn check(&self, errors: &mut Vec<AuditFault>) {
         let sizes = Sizes {
             plugin: "log",
             mode: &self.audit_log_mode,
@@ -51,23 +107,22 @@ impl AuditLogOptions {
         sizes.check(self.batch(), &self.audit_log_version, errors);
         let format = &self.audit_log_format;
         if !FORMATS.iter().any(|(name, _)| name == format) {
-            let names = FORMATS.map(|(name, _)| name).join(",");
-            errors.push(format!("invalid audit log format {format}, allowed formats are {names:?}"));
+            errors.push(AuditFault::Format(format.clone()));
         }
-        for (flag, number) in [
+        for (limit, number) in [
             ("maxage", self.audit_log_maxage),
             ("maxbackup", self.audit_log_maxbackup),
             ("maxsize", self.audit_log_maxsize),
         ] {
             if number < 0 {
-                errors.push(format!("--audit-log-{flag} {number} can't be a negative number"));
+                errors.push(AuditFault::Negative { limit, number });
             }
         }
     }
 }
 
 impl AuditWebhookOptions {
-    fn check(&self, errors: &mut Vec<String>) {
+    fn check(&self, errors: &mut Vec<AuditFault>) {
         let sizes = Sizes {
             plugin: "webhook",
             mode: &self.audit_webhook_mode,
@@ -84,36 +139,27 @@ impl AuditWebhookOptions {
 // === impl Sizes ===
 
 impl Sizes<'_> {
-    fn check(&self, batch: BatchConfig, version: &str, errors: &mut Vec<String>) {
-        let Self { plugin, max_event_size, max_batch_size, .. } = self;
+    fn check(&self, batch: BatchConfig, version: &str, errors: &mut Vec<AuditFault>) {
+        let Self { plugin, max_event_size, max_batch_size, .. } = *self;
         match mode(self.mode) {
             Some(Mode::Batch) => errors.extend(self.batch_error(batch)),
             Some(_) => {}
-            None => {
-                let names = MODES.map(|(name, _)| name).join(",");
-                errors
-                    .push(format!("invalid audit {plugin} mode {}, allowed modes are {names:?}", self.mode));
-            }
+            None => errors.push(AuditFault::Mode { plugin, mode: self.mode.to_owned() }),
         }
-        if *max_event_size <= 0 {
-            errors.push(format!(
-                "invalid audit truncate {plugin} max event size {max_event_size}, must be a positive number"
-            ));
+        if max_event_size <= 0 {
+            errors.push(AuditFault::EventSize { plugin, max_event_size });
         } else if max_batch_size < max_event_size {
-            errors.push(format!(
-                "invalid audit truncate {plugin} max batch size {max_batch_size}, must be greater than max event \
-                 size ({max_event_size})"
-            ));
+            errors.push(AuditFault::BatchSize { plugin, max_batch_size, max_event_size });
         }
         if version != VERSION {
-            errors.push(format!("invalid group version, allowed versions are [{VERSION:?}]"));
+            errors.push(AuditFault::Version);
         }
     }
 
-    fn batch_error(&self, batch: BatchConfig) -> Option<String> {
-        let Self { plugin, .. } = self;
-        let wrong = |what: &str, number: &dyn std::fmt::Display| {
-            Some(format!("invalid audit batch {plugin} {what} {number}, must be a positive number"))
+    fn batch_error(&self, batch: BatchConfig) -> Option<AuditFault> {
+        let plugin = self.plugin;
+        let wrong = |what: &'static str, number: &dyn std::fmt::Display| {
+            Some(AuditFault::NotPositive { plugin, what, number: number.to_string() })
         };
         if self.buffer_size <= 0 {
             return wrong("buffer size", &self.buffer_size);

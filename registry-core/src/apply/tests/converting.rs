@@ -11,11 +11,11 @@ use super::{FIRST, SECOND};
 use crate::api::{GroupVersionKind, Object};
 use crate::registry::testing::widgets;
 use crate::resource::conversion::{Conversion, ConversionError, Converter, RemoteConverter};
-use crate::resource::{NoStrategy, ResourceDescription, ResourceType, Versions};
+use crate::resource::{NoStrategy, ResourceDescription, ResourceProperties, ResourceType, Versions};
 use crate::schema::Schema;
 
 const V1: ResourceDescription = widgets(|| Arc::new(NoStrategy));
-const V2_KIND: GroupVersionKind = GroupVersionKind { version: "v2", ..V1.kind };
+const V2_KIND: GroupVersionKind = GroupVersionKind { version: "v2", ..V1.properties.kind };
 
 /// In `v2`, the replicas are called `size`.
 #[derive(Default)]
@@ -47,7 +47,8 @@ fn versions(converter: Arc<Renaming>) -> Versions {
         let spec = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
         Schema::from_json_schema(&json!({"type": "object", "properties": {"spec": spec}}), V2_KIND)
     };
-    let spoke = ResourceDescription { kind: V2_KIND, schema, ..V1 }.instantiate();
+    let properties = ResourceProperties { kind: V2_KIND, ..V1.properties };
+    let spoke = ResourceDescription { properties, schema, ..V1 }.instantiate();
     let mut spoke = Arc::into_inner(spoke).unwrap();
     let converter = Converter::Remote(converter);
     spoke.hub = Some(Arc::new(Conversion { hub: hub.clone(), converter, hub_fields: Box::default() }));

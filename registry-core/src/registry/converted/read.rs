@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::StreamExt;
+use futures::{StreamExt, TryStreamExt as _};
 
 use crate::api::{GetOptions, ListOptions, Object, StatusError};
 use crate::codec::{DecodeError, stored};
@@ -248,10 +248,7 @@ impl VersionAdapter {
 /// Returns a page with all its objects in memory.
 async fn whole(mut page: ListPage) -> Result<ListPage, StatusError> {
     if let Some(rest) = page.rest.take() {
-        let mut parts = rest.stream();
-        while let Some(part) = parts.next().await {
-            page.items.extend(part?);
-        }
+        page.items.extend(rest.stream().try_concat().await?);
     }
     Ok(page)
 }

@@ -13,7 +13,7 @@ use crate::api::selector::FieldSelector;
 use crate::api::{DeleteOptions, ListOptions, ResourceVersionMatch, StatusError};
 use crate::context::RequestContext;
 use crate::registry::object_adapter::AdaptedAdmission;
-use crate::registry::store::{check_field_selector, delete_listed};
+use crate::registry::store::{CollectionDeletion, check_field_selector};
 use crate::rest::{Lister, ValidateObject, Watcher};
 use crate::storage::{Entry, ListPage, Predicate, Rest, StoredObject, WatchError, WatchEvent, WatchStream};
 
@@ -160,19 +160,12 @@ impl VersionAdapter {
         let (Some(lister), Some(deleter)) = (&self.hub.lister, &self.hub.deleter) else {
             return Err(StatusError::internal("the objects of this kind cannot be listed and deleted"));
         };
-        for warning in self.conversion.hub.strategy.warnings_on_delete(options) {
-            context.warn(warning);
-        }
-        let page = self.selected_page(lister.as_ref(), context, selection.0, selection.1).await?;
-        let admission = AdaptedAdmission { adapter: self, external: admission };
+        let admission = &AdaptedAdmission { adapter: self, external: admission };
         let deleter = deleter.as_ref();
-        delete_listed(deleter, context, &admission, options, page.items.clone(), DELETERS).await?;
-        if let Some(rest) = &page.rest {
-            let mut parts = rest.stream();
-            while let Some(part) = parts.next().await {
-                delete_listed(deleter, context, &admission, options, part?, DELETERS).await?;
-            }
-        }
+        let deletion = CollectionDeletion { deleter, context, admission, options, workers: DELETERS };
+        deletion.warn(&*self.conversion.hub.strategy);
+        let page = self.selected_page(lister.as_ref(), context, selection.0, selection.1).await?;
+        deletion.delete(page.clone()).await?;
         Ok(page)
     }
 
@@ -218,14 +211,12 @@ impl VersionAdapter {
         };
         let page = lister.list_in_parts(context, &options).await?;
         let mut shown = Shown::new(&self.shown);
-        self.show(&mut shown, page.items, predicate).await?;
-        if let Some(rest) = page.rest {
-            let mut parts = rest.stream();
-            while let Some(part) = parts.next().await {
-                self.show(&mut shown, part?, predicate).await?;
-            }
+        let revision = page.revision;
+        let mut parts = page.into_parts();
+        while let Some(part) = parts.try_next().await? {
+            self.show(&mut shown, part, predicate).await?;
         }
-        Ok((page.revision, shown))
+        Ok((revision, shown))
     }
 
     async fn show(

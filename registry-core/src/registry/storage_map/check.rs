@@ -61,7 +61,7 @@ const fn contradiction(map: &StorageMap, written: &[WrittenVersion]) -> Option<M
 
 /// Checks that a type is listed at its own path.
 const fn misplaced(culprit: &Culprit<'_>, version: &WrittenVersion, path: &WrittenPath) -> Option<Message> {
-    let resource = culprit.entry.resource;
+    let resource = &culprit.entry.resource.properties;
     let fits = same(resource.kind.group, version.group)
         && same(resource.kind.version, version.version)
         && is_path(path.path, resource.plural, culprit.entry.subresource);
@@ -105,7 +105,7 @@ const fn served_twice(entries: &[MapEntry], version: &WrittenVersion, index: usi
     while earlier < index {
         let first = &entries[earlier];
         let second = &entries[index];
-        if same(first.resource.plural, second.resource.plural)
+        if same(first.resource.properties.plural, second.resource.properties.plural)
             && same_option(first.subresource, second.subresource)
         {
             let message = Message::new()
@@ -132,13 +132,13 @@ const fn stray_subresource(
     index: usize,
 ) -> Option<Message> {
     let Some(subresource) = culprit.entry.subresource else { return None };
-    let resource = culprit.entry.resource;
+    let resource = &culprit.entry.resource.properties;
     let mut earlier = 0;
     while earlier < index {
         let parent = &entries[earlier];
-        if parent.subresource.is_none() && same(parent.resource.plural, resource.plural) {
+        if parent.subresource.is_none() && same(parent.resource.properties.plural, resource.plural) {
             let parent = Culprit { entry: parent, storage: version.paths[earlier].storage };
-            if parent.entry.resource.is_namespaced() != resource.is_namespaced() {
+            if parent.entry.resource.properties.is_namespaced() != resource.is_namespaced() {
                 return Some(scopes_differ(&parent, culprit));
             }
             return undeclared(culprit, &parent, subresource);
@@ -160,9 +160,9 @@ const fn stray_subresource(
 const fn scopes_differ(parent: &Culprit<'_>, child: &Culprit<'_>) -> Message {
     Message::new()
         .text("a ")
-        .scope(parent.entry.resource)
+        .scope(&parent.entry.resource.properties)
         .text(" parent with a ")
-        .scope(child.entry.resource)
+        .scope(&child.entry.resource.properties)
         .text(" child: ")
         .culprit(parent)
         .text(" and ")
@@ -171,7 +171,7 @@ const fn scopes_differ(parent: &Culprit<'_>, child: &Culprit<'_>) -> Message {
 
 /// Checks that the resource of a `status` or `scale` has one.
 const fn undeclared(child: &Culprit<'_>, parent: &Culprit<'_>, subresource: &str) -> Option<Message> {
-    let resource = parent.entry.resource;
+    let resource = &parent.entry.resource.properties;
     let declared = if same(subresource, "status") {
         resource.has_status
     } else if same(subresource, "scale") {

@@ -5,6 +5,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use crate::api::{DeleteOptions, ListOptions, StatusError};
 use crate::context::RequestContext;
+use crate::resource::ObjectStrategy;
 use crate::rest::{CollectionDeleter, GracefulDeleter, Lister, ValidateObject};
 use crate::storage::{ListPage, StoredObject};
 
@@ -27,20 +28,19 @@ impl CollectionDeleter for Store {
         options: &DeleteOptions,
         selection: &ListOptions,
     ) -> Result<ListPage, StatusError> {
-        for warning in self.strategy().warnings_on_delete(options) {
-            context.warn(warning);
-        }
+        let workers = self.options.delete_collection_workers;
+        let deletion = CollectionDeletion { deleter: self, context, admission, options, workers };
+        deletion.warn(self.strategy());
         let mut selection = selection.clone();
         let one_page = selection.limit > 0;
         if !one_page {
             selection.limit = PAGE_OBJECTS;
         }
-        let workers = self.options.delete_collection_workers;
         let mut listed: Option<ListPage> = None;
         let mut listed_bytes = 0;
         loop {
             let page = self.list(context, &selection).await?;
-            delete_listed(self, context, admission, options, page.items.clone(), workers).await?;
+            deletion.delete(page.clone()).await?;
             if one_page {
                 return Ok(page);
             }
@@ -67,21 +67,41 @@ impl CollectionDeleter for Store {
     }
 }
 
-/// Deletes listed objects with limited concurrency, until one deletion fails. Those that are gone already count as deleted.
-pub(in crate::registry) async fn delete_listed(
-    deleter: &dyn GracefulDeleter,
-    context: &RequestContext,
-    admission: &dyn ValidateObject,
-    options: &DeleteOptions,
-    objects: Vec<StoredObject>,
-    workers: usize,
-) -> Result<(), StatusError> {
-    let delete = |entry: StoredObject| async move {
+/// The deletion of all objects of a list, each for itself. If one deletion fails, some of the objects may be deleted.
+pub(in crate::registry) struct CollectionDeletion<'a> {
+    pub(in crate::registry) deleter: &'a dyn GracefulDeleter,
+    pub(in crate::registry) context: &'a RequestContext,
+    pub(in crate::registry) admission: &'a dyn ValidateObject,
+    pub(in crate::registry) options: &'a DeleteOptions,
+    /// Maximum number of concurrent deletions; at least 1.
+    pub(in crate::registry) workers: usize,
+}
+
+// === impl CollectionDeletion ===
+
+impl CollectionDeletion<'_> {
+    /// Warns the client once, as for the deletion of one object.
+    pub(in crate::registry) fn warn(&self, strategy: &dyn ObjectStrategy) {
+        for warning in strategy.warnings_on_delete(self.options) {
+            self.context.warn(warning);
+        }
+    }
+
+    /// Deletes the objects of a page, until one deletion fails. Those that are gone already count as deleted.
+    pub(in crate::registry) async fn delete(&self, page: ListPage) -> Result<(), StatusError> {
+        let mut parts = page.into_parts();
+        while let Some(part) = parts.try_next().await? {
+            let deleting = stream::iter(part).map(|entry| self.delete_one(entry));
+            deleting.buffer_unordered(self.workers.max(1)).try_collect::<()>().await?;
+        }
+        Ok(())
+    }
+
+    async fn delete_one(&self, entry: StoredObject) -> Result<(), StatusError> {
         let name = entry.key.rsplit('/').next().unwrap_or_default();
-        match deleter.delete(context, name, admission, options).await {
+        match self.deleter.delete(self.context, name, self.admission, self.options).await {
             Err(failure) if !failure.is_not_found() => Err(failure),
             _ => Ok(()),
         }
-    };
-    stream::iter(objects).map(delete).buffer_unordered(workers.max(1)).try_collect().await
+    }
 }

@@ -10,7 +10,9 @@ use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{CreateOptions, DeleteOptions, DryRun, GetOptions, Object, Reason, StatusError};
 use crate::context::RequestContext;
 use crate::registry::testing::{Edit, MemoryStorage, Replace, object_of, widget, widgets};
-use crate::resource::{Deletion, NoStrategy, ObjectStrategy, ResourceDescription, WriteRules};
+use crate::resource::{
+    Deletion, NoStrategy, ObjectStrategy, ResourceDescription, ResourceProperties, WriteRules,
+};
 use crate::rest::{AdmitAll, Answer, Creater, Getter, GracefulDeleter, Updater, ValidateObject};
 use crate::storage::StoredObject;
 
@@ -25,14 +27,20 @@ mod updating;
 
 static PLAIN: ResourceDescription = widgets(|| Arc::new(NoStrategy));
 static PICKY: ResourceDescription = ResourceDescription {
-    returns_deleted_object: true,
-    is_builtin: true,
-    write_rules: WriteRules { unconditional_update: false, ..WriteRules::KUBERNETES },
+    properties: ResourceProperties {
+        returns_deleted_object: true,
+        is_builtin: true,
+        write_rules: WriteRules { unconditional_update: false, ..WriteRules::KUBERNETES },
+        ..PLAIN.properties
+    },
     ..widgets(|| Arc::new(Picky))
 };
 static GRACEFUL: ResourceDescription = ResourceDescription {
-    returns_deleted_object: true,
-    write_rules: WriteRules::KUBERNETES,
+    properties: ResourceProperties {
+        returns_deleted_object: true,
+        write_rules: WriteRules::KUBERNETES,
+        ..PLAIN.properties
+    },
     ..widgets(|| Arc::new(Graceful))
 };
 

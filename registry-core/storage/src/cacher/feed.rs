@@ -1,5 +1,9 @@
 //! Keeps a cache filled: one list, then one watch; repeated when the watch breaks. Releases the objects when the
 //! budget requires it, and loads them again when they fit.
+//!
+//! It is no [reflector](https://pkg.go.dev/k8s.io/client-go/tools/cache#Reflector) as `registry-core` has one: it releases its
+//! objects in the middle of a watch and lists them again beside it, at the revision that the watch has reached. It also applies
+//! whole revisions under one lock, so that no reader sees a part of one.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::log::LogError;
+use super::log::{AccessError, LogError};
 use super::{OpenError, Revision};
 use crate::directory_lock::{DirectoryLock, LOCK_FILE};
 use crate::durable_file::{self, DurableFile};
@@ -90,7 +90,7 @@ impl HighWaterMark {
     /// Opens or creates the file.
     pub(super) fn open(directory: &Path) -> Result<Self, LogError> {
         let path = directory.join(ACKNOWLEDGED);
-        let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", path.display()));
+        let io = |error| AccessError::file(&path, error);
         let at_open = Self::read_file(&path)?;
         if at_open.is_none() {
             // With its full length, so that later writes only overwrite.
@@ -137,7 +137,7 @@ impl HighWaterMark {
         let bytes = match std::fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(LogError::Io(format!("{}: {error}", path.display()))),
+            Err(error) => return Err(AccessError::file(path, error).into()),
         };
         if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);
@@ -175,23 +175,8 @@ pub(super) fn probe_disk(directory: &Path) -> Result<(), LogError> {
         file.sync()
     };
     attempt().map_err(|error| {
-        LogError::Io(format!("{} takes no data ({error}){}", directory.display(), remedy(&error)))
+        LogError::Io(AccessError::Probe { path: directory.to_owned(), source: error.into() })
     })
-}
-
-/// Returns the remedy for a file system error, for the end of a message.
-fn remedy(error: &std::io::Error) -> &'static str {
-    /// `EMFILE` and `ENFILE`: the process or the machine has too many open files.
-    const TOO_MANY_OPEN_FILES: [i32; 2] = [24, 23];
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            ": free some space there"
-        }
-        _ if cfg!(unix) && error.raw_os_error().is_some_and(|code| TOO_MANY_OPEN_FILES.contains(&code)) => {
-            ": raise the limit on open files (ulimit -n)"
-        }
-        _ => "",
-    }
 }
 
 /// Whether there is a log in a data directory.
@@ -203,7 +188,7 @@ pub(super) fn has_log(directory: &Path) -> Result<bool, LogError> {
     match log.symlink_metadata() {
         Ok(_) => return Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(LogError::Io(format!("{}: {error}", log.display()))),
+        Err(error) => return Err(AccessError::file(&log, error).into()),
     }
     match HighWaterMark::open_to_read(directory)?.read() {
         0 => Ok(false),
@@ -228,17 +213,4 @@ pub(super) fn is_occupied(directory: &Path) -> std::io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_name_the_remedy_that_helps() {
-        let of = |code| remedy(&std::io::Error::from_raw_os_error(code));
-        assert_eq!(of(28), ": free some space there");
-        assert_eq!(of(24), ": raise the limit on open files (ulimit -n)");
-        assert_eq!(of(13), "", "for a permission that is missing neither helps");
-    }
 }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use futures::StreamExt;
 
 use super::load::Loaded;
-use super::log::Commit;
+use super::log::{AccessError, Commit};
 use super::record::{Kind, META_REVISION, Record};
 use super::state::EMPTY_REVISION;
 use super::*;
@@ -27,6 +27,10 @@ struct Faults {
     keeps_failed: AtomicBool,
     /// Each commit waits for a message.
     gate: Mutex<Option<mpsc::Receiver<()>>>,
+}
+
+fn full(text: &str) -> LogError {
+    LogError::Io(AccessError::Log(Arc::new(std::io::Error::other(text))))
 }
 
 impl Log for FaultyLog {
@@ -52,7 +56,7 @@ impl Log for FaultyLog {
         if self.faults.keeps_failed.load(Ordering::SeqCst) {
             self.inner.commit(commit)?;
         }
-        Err(LogError::Io("the disk is full".to_owned()))
+        Err(full("the disk is full"))
     }
 
     fn acknowledged(&self) -> Result<Revision, LogError> {
@@ -63,7 +67,7 @@ impl Log for FaultyLog {
 
     fn reopen(&self) -> Result<(), LogError> {
         if self.faults.is_broken.load(Ordering::SeqCst) {
-            return Err(LogError::Io("the disk is still full".to_owned()));
+            return Err(full("the disk is still full"));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::Revision;
 use crate::entry::{Attributes, StoredObject};
-use crate::error::{InvalidRequest, StorageError};
+use crate::error::StorageError;
 use crate::interface::{ListPage, ListRequest};
 use crate::mvcc::{KeyValue, MvccError, RangeRequest, Ranged};
 use registry_meta::ResourceVersionMatch;
@@ -80,11 +80,10 @@ pub(super) async fn list(
 fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, StorageError> {
     let asked = request.revision.filter(|revision| *revision > 0);
     if let (Some(token), false) = (&request.continue_token, range.exact) {
-        let position = continue_token::decode(token, &range.start)?;
         if asked.is_some() {
-            return Err(StorageError::InvalidRequest(InvalidRequest::RevisionWithToken));
+            return Err(continue_token::with_resource_version(token));
         }
-        return Ok(position);
+        return continue_token::decode(token, &range.start);
     }
     let revision = match request.revision_match {
         Some(ResourceVersionMatch::Exact) => asked,

@@ -24,7 +24,7 @@ use registry_core::api::{GroupVersionKind, Scope};
 use registry_core::registry::ServedKind;
 use registry_core::release::Lifecycle;
 use registry_core::resource::conversion::Conversion;
-use registry_core::resource::{ResourceType, SchemaSource, SelectableField, Versions, WriteRules};
+use registry_core::resource::{ResourceProperties, ResourceType, SchemaSource, Versions, WriteRules};
 use registry_core::rest::webhook::WebhookCaller;
 use registry_core::storage::StoredObject;
 
@@ -168,10 +168,6 @@ fn field_name(json_path: &str) -> &str {
     json_path.strip_prefix('.').unwrap_or(json_path)
 }
 
-fn selectable_field(name: &'static str) -> SelectableField {
-    SelectableField { name, path: intern::texts(name.split('.')), other_path: &[], absent: "" }
-}
-
 // === impl Making ===
 
 impl Making<'_> {
@@ -190,23 +186,22 @@ impl Making<'_> {
             if hub.is_none() { intern::texts(self.selectable.iter().copied()) } else { own.selectable };
         let compiled = own.compiled.clone();
         let deprecation = deprecation::warning(definition, version);
-        Ok(Arc::new(ResourceType {
+        let properties = ResourceProperties {
             kind: own.kind,
             lifecycle: Lifecycle::default(),
             list_kind: intern::text(&names.list_kind),
             plural: rules.plural,
             singular: intern::text(&names.singular),
-            short_names: names.short_names.iter().map(|name| intern::text(name)).collect(),
-            categories: names.categories.iter().map(|name| intern::text(name)).collect(),
+            short_names: intern::texts(names.short_names.iter().map(String::as_str)),
+            categories: intern::texts(names.categories.iter().map(String::as_str)),
             scope: match definition.scope {
                 definition::Scope::Cluster => Scope::Cluster,
                 definition::Scope::Namespaced => Scope::Namespaced,
             },
             storage_prefix: intern::text(&format!("{}/{}", definition.group, names.plural)),
-            selectable: fields.iter().copied().map(selectable_field).collect(),
+            selectable: intern::selectable(fields),
             indexes: &[],
             field_names: intern::texts(NAMES.into_iter().chain(fields.iter().copied())),
-            columns: columns::table_columns(&version.columns),
             row_conditions: None,
             has_status: if hub.is_none() { rules.all_have_status } else { version.has_status },
             has_generation: true,
@@ -222,6 +217,11 @@ impl Making<'_> {
                 reset_by_status: &[&["metadata"], &["spec"]],
                 ..WriteRules::OWN
             },
+            declared_at: intern::text(&definition.name),
+        };
+        Ok(Arc::new(ResourceType {
+            properties,
+            columns: columns::table_columns(&version.columns),
             strategy: Arc::new(CustomStrategy::new(
                 rules.clone(),
                 at,
@@ -233,7 +233,6 @@ impl Making<'_> {
                 let converter = conversion::between_versions(definition, self.webhooks);
                 Arc::new(Conversion { hub: hub.clone(), converter, hub_fields })
             }),
-            declared_at: definition.name.clone().into(),
         }))
     }
 }

@@ -1,7 +1,7 @@
 //! Messages built at compile time, where `format!` is not available.
 
 use crate::registry::storage_map::MapEntry;
-use crate::resource::ResourceDescription;
+use crate::resource::ResourceProperties;
 
 /// Maximum length of a message, in bytes; longer ones are truncated. Two entries with their paths take a third of it.
 const CAPACITY_BYTES: usize = 2048;
@@ -49,7 +49,7 @@ impl Message {
 
     /// Appends `pods` or `pods/status`.
     pub(super) const fn path(self, entry: &MapEntry) -> Self {
-        let message = self.text(entry.resource.plural);
+        let message = self.text(entry.resource.properties.plural);
         match entry.subresource {
             Some(subresource) => message.text("/").text(subresource),
             None => message,
@@ -62,7 +62,7 @@ impl Message {
     }
 
     /// Appends `cluster-scoped` or `namespaced`.
-    pub(super) const fn scope(self, resource: &ResourceDescription) -> Self {
+    pub(super) const fn scope(self, resource: &ResourceProperties) -> Self {
         self.text(if resource.is_namespaced() { "namespaced" } else { "cluster-scoped" })
     }
 

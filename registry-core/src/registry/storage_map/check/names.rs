@@ -4,7 +4,7 @@
 
 use super::message::{Culprit, Message, same};
 use crate::registry::storage_map::{StorageMap, WrittenVersion};
-use crate::resource::ResourceDescription;
+use crate::resource::ResourceProperties;
 
 /// Returns the first collision between the resources of two versions (or of one with itself).
 pub(super) const fn collision(
@@ -44,8 +44,8 @@ pub(super) const fn collision(
 
 /// Returns the collision between two resources of a group, if any.
 pub(super) const fn between(a: &Culprit<'_>, b: &Culprit<'_>, versions_differ: bool) -> Option<Message> {
-    let first = a.entry.resource;
-    let second = b.entry.resource;
+    let first = &a.entry.resource.properties;
+    let second = &b.entry.resource.properties;
     if versions_differ && same(first.plural, second.plural) && same(first.kind.kind, second.kind.kind) {
         if first.is_namespaced() == second.is_namespaced() {
             return None;
@@ -86,7 +86,7 @@ pub(super) const fn between(a: &Culprit<'_>, b: &Culprit<'_>, versions_differ: b
 
 const fn collide(what: &str, name: &str, a: &Culprit<'_>, b: &Culprit<'_>) -> Message {
     let message = Message::new().text("the ").text(what).text(" `").text(name).text("` of ").culprit(b);
-    let group = b.entry.resource.kind.group;
+    let group = b.entry.resource.properties.kind.group;
     let message = if group.is_empty() {
         message.text(" is taken in the core group by ")
     } else {
@@ -96,7 +96,7 @@ const fn collide(what: &str, name: &str, a: &Culprit<'_>, b: &Culprit<'_>) -> Me
 }
 
 /// Whether this is one of the resource's names.
-const fn has_name(resource: &ResourceDescription, name: &str) -> bool {
+const fn has_name(resource: &ResourceProperties, name: &str) -> bool {
     if same(resource.plural, name) || same(resource.singular, name) {
         return true;
     }

@@ -2,7 +2,7 @@
 
 use super::message::{Culprit, Message, same};
 use crate::registry::storage_map::{Install, MapEntry, StorageMap, WrittenVersion};
-use crate::resource::ResourceDescription;
+use crate::resource::ResourceProperties;
 
 /// Returns the first spoke of a version whose hub the map does not serve, or the first resource that shares its keys
 /// with another.
@@ -28,12 +28,13 @@ pub(super) const fn misused(map: &StorageMap, written: &[WrittenVersion], this: 
 const fn without_hub(map: &StorageMap, spoke: &Culprit<'_>) -> Option<Message> {
     let Some(conversion) = spoke.entry.resource.hub else { return None };
     let hub = conversion.hub;
+    let names = &hub.properties;
     let mut version = 0;
     while version < map.versions.len() {
         let entries = map.versions[version].entries;
         let mut index = 0;
         while index < entries.len() {
-            if is_stored(&entries[index]) && is_same(entries[index].resource, hub) {
+            if is_stored(&entries[index]) && is_same(&entries[index].resource.properties, names) {
                 return None;
             }
             index += 1;
@@ -44,11 +45,11 @@ const fn without_hub(map: &StorageMap, spoke: &Culprit<'_>) -> Option<Message> {
         .text("a spoke without its hub: ")
         .culprit(spoke)
         .text(" is stored as `")
-        .text(hub.plural)
+        .text(names.plural)
         .text("` of `")
-        .group_version(hub.kind.group, hub.kind.version)
+        .group_version(names.kind.group, names.kind.version)
         .text("` (declared at ")
-        .text(hub.declared_at);
+        .text(names.declared_at);
     Some(message.text("), which the map does not have"))
 }
 
@@ -85,13 +86,13 @@ pub(super) const fn share_keys(first: &MapEntry, second: &MapEntry) -> bool {
         && is_stored(second)
         && first.resource.hub.is_none()
         && second.resource.hub.is_none()
-        && same(first.resource.storage_prefix, second.resource.storage_prefix)
+        && same(first.resource.properties.storage_prefix, second.resource.properties.storage_prefix)
 }
 
 pub(super) const fn two_stores(first: &Culprit<'_>, second: &Culprit<'_>) -> Message {
     let message = Message::new()
         .text("two stores for the keys below `")
-        .text(second.entry.resource.storage_prefix)
+        .text(second.entry.resource.properties.storage_prefix)
         .text("`: ")
         .culprit(first)
         .text(" and ")
@@ -104,7 +105,7 @@ const fn is_stored(entry: &MapEntry) -> bool {
     entry.subresource.is_none() && matches!(entry.install, Install::OverStore(_))
 }
 
-const fn is_same(left: &ResourceDescription, right: &ResourceDescription) -> bool {
+const fn is_same(left: &ResourceProperties, right: &ResourceProperties) -> bool {
     same(left.kind.group, right.kind.group)
         && same(left.kind.version, right.kind.version)
         && same(left.plural, right.plural)

@@ -5,50 +5,55 @@ use crate::api::{GroupVersionKind, Scope};
 use crate::registry::storage_map::{Install, MapVersion};
 use crate::release::Lifecycle;
 use crate::resource::conversion::ConversionDescription;
-use crate::resource::{NoStrategy, ResourceDescription, ScalePaths};
+use crate::resource::{NoStrategy, ResourceDescription, ResourceProperties, ScalePaths};
 
 pub(super) const PODS: ResourceDescription = ResourceDescription {
-    kind: GroupVersionKind { group: "", version: "v1", kind: "Pod" },
-    list_kind: "PodList",
-    plural: "pods",
-    singular: "pod",
-    short_names: &["po"],
-    categories: &[],
-    scope: Scope::Namespaced,
-    storage_prefix: "pods",
+    properties: ResourceProperties {
+        kind: GroupVersionKind { group: "", version: "v1", kind: "Pod" },
+        list_kind: "PodList",
+        plural: "pods",
+        singular: "pod",
+        short_names: &["po"],
+        categories: &[],
+        scope: Scope::Namespaced,
+        storage_prefix: "pods",
+        lifecycle: Lifecycle { introduced: None, removed: None },
+        selectable: &[],
+        indexes: &[],
+        field_names: &[],
+        row_conditions: None,
+        has_status: true,
+        has_generation: false,
+        scale: None,
+        time_to_live_seconds: None,
+        returns_deleted_object: false,
+        serves_deletecollection: true,
+        write_rules: crate::resource::WriteRules::OWN,
+        is_builtin: true,
+        declared_at: "src/pods.rs:7",
+    },
     enabled_by_default: true,
     feature: None,
-    lifecycle: Lifecycle { introduced: None, removed: None },
-    selectable: &[],
-    indexes: &[],
-    field_names: &[],
     columns: &[],
-    row_conditions: None,
-    has_status: true,
-    has_generation: false,
-    scale: None,
-    time_to_live_seconds: None,
-    returns_deleted_object: false,
-    serves_deletecollection: true,
-    write_rules: crate::resource::WriteRules::OWN,
-    is_builtin: true,
     strategy: || Arc::new(NoStrategy),
     schema: || unreachable!("the check looks at names only"),
     hub: None,
-    declared_at: "src/pods.rs:7",
 };
 pub(super) const NODES: ResourceDescription = ResourceDescription {
-    kind: GroupVersionKind { group: "", version: "v1", kind: "Node" },
-    list_kind: "NodeList",
-    plural: "nodes",
-    singular: "node",
-    short_names: &["no"],
-    scope: Scope::Cluster,
-    storage_prefix: "minions",
+    properties: ResourceProperties {
+        kind: GroupVersionKind { group: "", version: "v1", kind: "Node" },
+        list_kind: "NodeList",
+        plural: "nodes",
+        singular: "node",
+        short_names: &["no"],
+        scope: Scope::Cluster,
+        storage_prefix: "minions",
+        lifecycle: Lifecycle { introduced: None, removed: None },
+        declared_at: "src/nodes.rs:3",
+        ..PODS.properties
+    },
     enabled_by_default: true,
     feature: None,
-    lifecycle: Lifecycle { introduced: None, removed: None },
-    declared_at: "src/nodes.rs:3",
     ..PODS
 };
 
@@ -67,7 +72,7 @@ pub(super) const fn entry(
         resource,
         subresource,
         install: Install::OverStore(|_, _| unreachable!("the check installs nothing")),
-        declared_at: resource.declared_at,
+        declared_at: resource.properties.declared_at,
     }
 }
 
@@ -97,7 +102,11 @@ const MAIN_PODS: (&str, &str, MapEntry) = ("pods", "Main<Pods>", entry(&PODS, No
 #[test]
 fn a_sound_map_passes() {
     let kind = GroupVersionKind { version: "v1beta1", ..PODS.kind };
-    let beta = leak(ResourceDescription { kind, hub: Some(&TO_PODS), ..PODS });
+    let beta = leak(ResourceDescription {
+        properties: ResourceProperties { kind, ..PODS.properties },
+        hub: Some(&TO_PODS),
+        ..PODS
+    });
     let paths = [
         MAIN_PODS,
         ("pods/status", "Status<Pods>", entry(&PODS, Some("status"))),
@@ -133,7 +142,10 @@ fn a_path_has_one_storage_and_every_subresource_its_parent() {
          declares no `scale`"
     );
     let scaled = leak(ResourceDescription {
-        scale: Some(ScalePaths { replicas: &["spec"], current: &["status"], selector: None }),
+        properties: ResourceProperties {
+            scale: Some(ScalePaths { replicas: &["spec"], current: &["status"], selector: None }),
+            ..PODS.properties
+        },
         ..PODS
     });
     let scale =
@@ -143,7 +155,14 @@ fn a_path_has_one_storage_and_every_subresource_its_parent() {
 
 #[test]
 fn parents_and_children_and_versions_share_a_scope() {
-    let impostor = leak(ResourceDescription { plural: "nodes", declared_at: "src/impostor.rs:9", ..PODS });
+    let impostor = leak(ResourceDescription {
+        properties: ResourceProperties {
+            plural: "nodes",
+            declared_at: "src/impostor.rs:9",
+            ..PODS.properties
+        },
+        ..PODS
+    });
     let paths = [
         ("nodes", "Main<Nodes>", entry(&NODES, None)),
         ("nodes/status", "Status<Impostor>", entry(impostor, Some("status"))),
@@ -154,9 +173,12 @@ fn parents_and_children_and_versions_share_a_scope() {
          `Status<Impostor>` (declared at src/impostor.rs:9)"
     );
     let beta = leak(ResourceDescription {
-        kind: GroupVersionKind { version: "v2", ..PODS.kind },
-        scope: Scope::Cluster,
-        declared_at: "src/v2.rs:1",
+        properties: ResourceProperties {
+            kind: GroupVersionKind { version: "v2", ..PODS.kind },
+            scope: Scope::Cluster,
+            declared_at: "src/v2.rs:1",
+            ..PODS.properties
+        },
         ..PODS
     });
     let second = [("pods", "Main<PodsV2>", entry(beta, None))];
@@ -169,15 +191,15 @@ fn parents_and_children_and_versions_share_a_scope() {
 
 #[test]
 fn names_collide_within_a_group_and_not_across() {
-    let cases: [(ResourceDescription, &str); 5] = [
-        (ResourceDescription { kind: PODS.kind, ..NODES }, "the kind `Pod`"),
-        (ResourceDescription { list_kind: "PodList", ..NODES }, "the kind `PodList`"),
-        (ResourceDescription { plural: "po", ..NODES }, "the plural `po`"),
-        (ResourceDescription { singular: "pod", ..NODES }, "the singular `pod`"),
-        (ResourceDescription { short_names: &["no", "pods"], ..NODES }, "the short name `pods`"),
+    let cases: [(ResourceProperties, &str); 5] = [
+        (ResourceProperties { kind: PODS.kind, ..NODES.properties }, "the kind `Pod`"),
+        (ResourceProperties { list_kind: "PodList", ..NODES.properties }, "the kind `PodList`"),
+        (ResourceProperties { plural: "po", ..NODES.properties }, "the plural `po`"),
+        (ResourceProperties { singular: "pod", ..NODES.properties }, "the singular `pod`"),
+        (ResourceProperties { short_names: &["no", "pods"], ..NODES.properties }, "the short name `pods`"),
     ];
-    for (resource, culprit) in cases {
-        let resource = leak(resource);
+    for (properties, culprit) in cases {
+        let resource = leak(ResourceDescription { properties, ..NODES });
         let paths = [MAIN_PODS, (resource.plural, "Main<Nodes>", entry(resource, None))];
         assert_eq!(
             verdict(&[("", "v1", &paths)]),
@@ -188,7 +210,10 @@ fn names_collide_within_a_group_and_not_across() {
         );
     }
     let elsewhere = leak(ResourceDescription {
-        kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind },
+        properties: ResourceProperties {
+            kind: GroupVersionKind { group: "metrics.k8s.io", ..PODS.kind },
+            ..PODS.properties
+        },
         hub: Some(&TO_PODS),
         ..PODS
     });
@@ -199,7 +224,10 @@ fn names_collide_within_a_group_and_not_across() {
 #[test]
 fn keys_belong_to_one_store_and_a_spoke_to_its_hub() {
     let kind = GroupVersionKind { version: "v2", ..PODS.kind };
-    let second = leak(ResourceDescription { kind, declared_at: "src/v2.rs:1", ..PODS });
+    let second = leak(ResourceDescription {
+        properties: ResourceProperties { kind, declared_at: "src/v2.rs:1", ..PODS.properties },
+        ..PODS
+    });
     let paths = [("pods", "Main<PodsV2>", entry(second, None))];
     assert_eq!(
         verdict(&[("", "v1", &[MAIN_PODS]), ("", "v2", &paths)]),

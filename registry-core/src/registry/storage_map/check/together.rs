@@ -89,7 +89,7 @@ fn between(first: &'static MapEntry, second: &'static MapEntry) -> Option<Messag
 
 /// Names the entry by its kind, since the type names in the map's text are not available.
 const fn culprit(entry: &'static MapEntry) -> Culprit<'static> {
-    Culprit { entry, storage: entry.resource.kind.kind }
+    Culprit { entry, storage: entry.resource.properties.kind.kind }
 }
 
 #[cfg(test)]

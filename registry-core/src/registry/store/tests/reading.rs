@@ -5,8 +5,10 @@ use crate::rest::Lister;
 use super::*;
 
 /// Widgets without custom selectable fields.
-static BARE: ResourceDescription =
-    ResourceDescription { selectable: &[], ..widgets(|| Arc::new(NoStrategy)) };
+static BARE: ResourceDescription = ResourceDescription {
+    properties: ResourceProperties { selectable: &[], ..PLAIN.properties },
+    ..widgets(|| Arc::new(NoStrategy))
+};
 
 fn selecting(text: &str) -> ListOptions {
     ListOptions { field_selector: FieldSelector::parse(text).unwrap(), ..ListOptions::default() }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::memory::MemoryLog;
-use super::{Commit, Content, KeyChange, Log, LogError, Revision};
+use super::{AccessError, Commit, Content, KeyChange, Log, LogError, Revision};
 use crate::embedded::backend::{Backend, BackendChange, BackendError, BackendName};
 use crate::embedded::record::{Kind, META_REVISION, Record};
 
@@ -82,9 +82,8 @@ fn loaded_record(revision: Revision, key: &Arc<str>, value: &Bytes) -> Record<Ar
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn failed(error: BackendError) -> LogError {
-    LogError::Io(format!("the backend failed: {error}"))
+    LogError::Io(AccessError::Backend(error.into()))
 }
 
 impl Log for BackedLog {

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use self::copy::DatabaseCopy;
-use super::{Commit, Log, LogError, Revision};
+use super::{AccessError, Commit, Log, LogError, Revision};
 use crate::durable_file;
 use crate::embedded::directory::{HighWaterMark, LOG, NEW_LOG, probe_disk};
 use bytes::Bytes;
@@ -120,7 +120,7 @@ impl FjallLog {
 impl Log for FjallLog {
     fn read(&self, revision: Revision) -> Result<Option<Bytes>, LogError> {
         self.with(|open| {
-            let value = open.keyspace.get(revision.to_be_bytes()).map_err(|error| log_error(&error))?;
+            let value = open.keyspace.get(revision.to_be_bytes()).map_err(log_error)?;
             Ok(value.map(Bytes::from_owner))
         })
     }
@@ -158,7 +158,7 @@ impl Log for FjallLog {
         *open = Err(LogError::Closed);
         std::thread::sleep(DROP_GRACE);
         *open = Handles::open(&self.directory.join(LOG), self.options).map_err(|error| match error {
-            LogError::Io(reason) => LogError::Io(format!("the log could not be opened again: {reason}")),
+            LogError::Io(reason) => LogError::Io(AccessError::Reopening(reason.into())),
             other => other,
         });
         open.as_ref().map(|_| ()).map_err(Clone::clone)
@@ -178,7 +178,7 @@ impl Log for FjallLog {
                 "rewriting the embedded log to free the space of removed records"
             );
             self.removed_since_reclaim.store(0, Ordering::Relaxed);
-            open.keyspace.major_compact().map_err(|error| log_error(&error))
+            open.keyspace.major_compact().map_err(log_error)
         });
         if let Err(error) = outcome {
             tracing::warn!(%error, "the embedded log's space could not be reclaimed");
@@ -186,7 +186,7 @@ impl Log for FjallLog {
     }
 
     fn disk_bytes(&self) -> u64 {
-        self.with(|open| open.database.disk_space().map_err(|error| log_error(&error))).unwrap_or_default()
+        self.with(|open| open.database.disk_space().map_err(log_error)).unwrap_or_default()
     }
 
     fn close(&self) {
@@ -202,7 +202,7 @@ impl NewFjallLog {
     /// attempt.
     pub(in super::super) fn create(directory: &Path, options: FjallOptions) -> Result<Self, LogError> {
         let database = directory.join(NEW_LOG);
-        let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", database.display()));
+        let io = |error| LogError::Io(AccessError::file(&database, error));
         match std::fs::remove_dir_all(&database) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(io(error)),
             _ => {}
@@ -233,7 +233,7 @@ impl NewFjallLog {
         let outcome = sync_all(&database)
             .and_then(|()| std::fs::rename(&database, directory.join(LOG)))
             .and_then(|()| durable_file::sync_directory(&directory));
-        outcome.map_err(|error| LogError::Io(format!("{}: {error}", database.display())))
+        outcome.map_err(|error| LogError::Io(AccessError::file(&database, error)))
     }
 }
 
@@ -261,7 +261,7 @@ impl Handles {
         let lock = database.join("lock");
         // The file has no content; nothing is lost if it is missing.
         let outcome = OpenOptions::new().append(true).create(true).mode(0o600).open(&lock);
-        outcome.map_err(|error| LogError::Io(format!("{}: {error}", lock.display())))?;
+        outcome.map_err(|error| AccessError::file(&lock, error))?;
         Self::open_with(database, options, WORKER_THREADS)
     }
 
@@ -296,7 +296,7 @@ impl Handles {
             // Data is passed to the operating system only by the commit that then waits for the disk.
             .manual_journal_persist(true)
             .open()
-            .map_err(|error| log_error(&error))?;
+            .map_err(log_error)?;
         let keyspace = database
             .keyspace(KEYSPACE, || {
                 KeyspaceCreateOptions::default()
@@ -306,7 +306,7 @@ impl Handles {
                     // Only existing revisions are looked up: in the last level a filter would never exclude any.
                     .expect_point_read_hits(true)
             })
-            .map_err(|error| log_error(&error))?;
+            .map_err(log_error)?;
         Ok(Self { keyspace, database })
     }
 
@@ -316,7 +316,7 @@ impl Handles {
         visit: &mut dyn FnMut(Revision, Bytes) -> ControlFlow<()>,
     ) -> Result<(), LogError> {
         for guard in self.keyspace.range(range.start().to_be_bytes()..=range.end().to_be_bytes()) {
-            let (key, value) = guard.into_inner().map_err(|error| log_error(&error))?;
+            let (key, value) = guard.into_inner().map_err(log_error)?;
             let revision = <[u8; 8]>::try_from(&*key)
                 .map_err(|_| LogError::Damaged("a record's key is no revision".to_owned()))?;
             if visit(Revision::from_be_bytes(revision), Bytes::from_owner(value)).is_break() {
@@ -334,18 +334,16 @@ impl Handles {
         for (revision, bytes) in &commit.records {
             batch.insert(&self.keyspace, revision.to_be_bytes(), &**bytes);
         }
-        batch.commit().map_err(|error| log_error(&error))
+        batch.commit().map_err(log_error)
     }
 }
 
 /// Classifies fjall's errors by whether they are retryable.
-fn log_error(error: &fjall::Error) -> LogError {
+fn log_error(error: fjall::Error) -> LogError {
     match error {
         fjall::Error::Io(error) => io_error(error),
         fjall::Error::Storage(fjall::LsmError::Io(error)) => io_error(error),
-        fjall::Error::Poisoned => {
-            LogError::Io("an earlier write or a background flush failed; the log takes no more".to_owned())
-        }
+        fjall::Error::Poisoned => LogError::Io(AccessError::Poisoned),
         fjall::Error::Locked => LogError::Locked,
         fjall::Error::InvalidVersion(version) => {
             LogError::OtherVersion(format!("its log has another version of the format, {version:?}"))
@@ -354,14 +352,14 @@ fn log_error(error: &fjall::Error) -> LogError {
     }
 }
 
-fn io_error(error: &std::io::Error) -> LogError {
+fn io_error(error: std::io::Error) -> LogError {
     match error.kind() {
         // The data directory exists, and the requests depend on the content of its files.
         ErrorKind::NotFound | ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
             LogError::Damaged(format!("a file of the log is missing, cut short or malformed: {error}"))
         }
-        ErrorKind::StorageFull => LogError::Io(format!("the disk is full: {error}")),
-        _ => LogError::Io(error.to_string()),
+        ErrorKind::StorageFull => LogError::Io(AccessError::Full(error.into())),
+        _ => LogError::Io(AccessError::Log(error.into())),
     }
 }
 
@@ -382,7 +380,7 @@ mod tests {
         for revision in 0..400 {
             log.commit(&Commit { records: vec![(revision, record.clone())], ..Commit::default() }).unwrap();
         }
-        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
+        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(log_error)).unwrap();
         log
     }
 
@@ -396,7 +394,7 @@ mod tests {
             log.commit(&Commit { removals: vec![revision], ..Commit::default() }).unwrap();
         }
         // Records in memory, including removals, are not in the tables yet.
-        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(|error| log_error(&error))).unwrap();
+        log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(log_error)).unwrap();
         log.reclaim(100_000);
         assert!(used() < 300_000, "{} bytes", used());
         assert!(log.read(389).unwrap().is_none());

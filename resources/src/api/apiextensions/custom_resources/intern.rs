@@ -13,12 +13,14 @@ use std::hash::Hash;
 use std::sync::LazyLock;
 
 use parking_lot::Mutex;
+use registry_core::resource::SelectableField;
 
 /// A field path.
 pub(crate) type Path = &'static [&'static str];
 
 static TEXTS: LazyLock<Interned<str>> = LazyLock::new(Interned::default);
 static PATHS: LazyLock<Interned<[&'static str]>> = LazyLock::new(Interned::default);
+static SELECTABLE: LazyLock<Interned<[SelectableField]>> = LazyLock::new(Interned::default);
 
 /// The interned values of a type.
 struct Interned<T: ?Sized + 'static>(Mutex<HashSet<&'static T>>);
@@ -32,6 +34,16 @@ pub(crate) fn text(text: &str) -> &'static str {
 pub(crate) fn texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Path {
     let texts: Vec<&'static str> = texts.into_iter().map(text).collect();
     PATHS.get(texts.as_slice(), |texts| Box::leak(texts.into()))
+}
+
+/// Returns the selectable fields with these names, which are their paths, as a constant.
+pub(crate) fn selectable(names: Path) -> &'static [SelectableField] {
+    let field = |name: &'static str| {
+        let path = texts(name.split('.'));
+        SelectableField { name, path, other_path: &[], absent: "" }
+    };
+    let fields: Vec<SelectableField> = names.iter().copied().map(field).collect();
+    SELECTABLE.get(fields.as_slice(), |fields| Box::leak(fields.into()))
 }
 
 // === impl Interned ===

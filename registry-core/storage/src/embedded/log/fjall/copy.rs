@@ -15,7 +15,7 @@ use super::journal;
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file;
 use crate::embedded::directory::LOG;
-use crate::embedded::log::LogError;
+use crate::embedded::log::{AccessError, LogError};
 
 /// Mode of copies: they contain everything that journals contain.
 const MODE: u32 = 0o700;
@@ -41,10 +41,7 @@ impl DatabaseCopy {
     pub(super) fn new(database: &Path) -> Result<Self, LogError> {
         let temporary = std::env::temp_dir();
         let failed = |error: std::io::Error| {
-            LogError::Io(format!(
-                "{}: {error} (a working copy needs space there; TMPDIR names another directory)",
-                temporary.display()
-            ))
+            LogError::Io(AccessError::WorkingCopy { path: temporary.clone(), source: error.into() })
         };
         let directory = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -55,7 +52,7 @@ impl DatabaseCopy {
             DirectoryLock::acquire(directory.path()).map_err(|error| failed(std::io::Error::other(error)))?;
         remove_abandoned(&temporary, directory.path()).map_err(failed)?;
         // A link's target is relative to the link.
-        let original = database.canonicalize().map_err(|error| io(database, &error))?;
+        let original = database.canonicalize().map_err(|error| io(database, error))?;
         copy_directory(&original, &directory.path().join(LOG))?;
         Ok(Self { directory, _lock: lock })
     }
@@ -94,10 +91,10 @@ fn remove_abandoned(temporary: &Path, own: &Path) -> std::io::Result<()> {
 }
 
 fn copy_directory(from: &Path, to: &Path) -> Result<(), LogError> {
-    durable_file::create_directory(to).map_err(|error| io(to, &error))?;
+    durable_file::create_directory(to).map_err(|error| io(to, error))?;
     let holds_tables = from.file_name().is_some_and(|name| name == "tables");
-    for entry in std::fs::read_dir(from).map_err(|error| io(from, &error))? {
-        let entry = entry.map_err(|error| io(from, &error))?;
+    for entry in std::fs::read_dir(from).map_err(|error| io(from, error))? {
+        let entry = entry.map_err(|error| io(from, error))?;
         let path = entry.path();
         let target = to.join(entry.file_name());
         if path.is_dir() {
@@ -112,13 +109,13 @@ fn copy_directory(from: &Path, to: &Path) -> Result<(), LogError> {
         } else {
             std::fs::read(&path).and_then(|bytes| std::fs::write(&target, bytes))
         };
-        outcome.map_err(|error| io(&path, &error))?;
+        outcome.map_err(|error| io(&path, error))?;
     }
     Ok(())
 }
 
-fn io(path: &Path, error: &std::io::Error) -> LogError {
-    LogError::Io(format!("{}: {error}", path.display()))
+fn io(path: &Path, error: std::io::Error) -> LogError {
+    LogError::Io(AccessError::file(path, error))
 }
 
 #[cfg(test)]

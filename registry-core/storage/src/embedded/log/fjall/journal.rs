@@ -12,7 +12,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::embedded::log::LogError;
+use crate::embedded::log::{AccessError, LogError};
 
 const TRAILER: &[u8] = b"FJL\x03";
 
@@ -28,7 +28,7 @@ const READ_BYTES: usize = 256 * 1024;
 
 /// Fails if a journal is missing, or broken before its end. Changes nothing.
 pub(super) fn verify_journals(database: &Path) -> Result<(), LogError> {
-    let io = |error: std::io::Error| LogError::Io(format!("{}: {error}", database.display()));
+    let io = |error| LogError::Io(AccessError::file(database, error));
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(database).map_err(io)? {
         let path = entry.map_err(io)?.path();
@@ -58,7 +58,7 @@ pub(super) fn verify_journals(database: &Path) -> Result<(), LogError> {
 fn verify_journal(path: &Path) -> Result<(), LogError> {
     let outcome = File::open(path).map_err(Problem::Io).and_then(verify_batches);
     outcome.map_err(|problem| match problem {
-        Problem::Io(error) => LogError::Io(format!("{}: {error}", path.display())),
+        Problem::Io(error) => LogError::Io(AccessError::file(path, error)),
         Problem::Damage(problem) => LogError::Damaged(format!("{} {problem}", path.display())),
     })
 }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::embedded::log::LogError;
+use crate::embedded::log::{AccessError, LogError};
 
 /// The beginning of the file `version`, and the version of the format, which follows it.
 const FORMAT: &[u8] = b"FJL";
@@ -64,8 +64,8 @@ pub(super) fn verify_files(database: &Path) -> Result<(), LogError> {
 
 fn keyspaces(directory: &Path) -> Result<Vec<(u64, PathBuf)>, LogError> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(|error| failed(directory, &error))? {
-        let path = entry.map_err(|error| failed(directory, &error))?.path();
+    for entry in std::fs::read_dir(directory).map_err(|error| failed(directory, error))? {
+        let path = entry.map_err(|error| failed(directory, error))?.path();
         let number = path.file_name().and_then(|name| name.to_str()?.parse().ok());
         if let Some(number) = number {
             found.push((number, path));
@@ -91,7 +91,7 @@ fn verify_keyspace(keyspace: &Path) -> Result<(), LogError> {
     let tables = tables(&manifest).ok_or_else(|| damaged(&path, "cannot be read"))?;
     for number in tables {
         let table = keyspace.join(format!("tables/{number}"));
-        let metadata = table.metadata().map_err(|error| failed(&table, &error))?;
+        let metadata = table.metadata().map_err(|error| failed(&table, error))?;
         if !metadata.is_file() || metadata.len() == 0 {
             return Err(damaged(&table, "is empty"));
         }
@@ -122,15 +122,15 @@ fn tables(manifest: &[u8]) -> Option<Vec<u64>> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LogError> {
-    std::fs::read(path).map_err(|error| failed(path, &error))
+    std::fs::read(path).map_err(|error| failed(path, error))
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> LogError {
+fn failed(path: &Path, error: std::io::Error) -> LogError {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
             damaged(path, "is missing")
         }
-        _ => LogError::Io(format!("{}: {error}", path.display())),
+        _ => LogError::Io(AccessError::file(path, error)),
     }
 }
 

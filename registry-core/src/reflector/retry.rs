@@ -1,4 +1,4 @@
-//! The times of an informer's retries.
+//! The times of retries.
 
 use std::time::Duration;
 
@@ -12,9 +12,6 @@ const HEALTHY: Duration = Duration::from_secs(10);
 
 /// Number of attempts to resume a watch before all objects are listed again.
 const MAX_RESUMES: u32 = 5;
-
-/// Number of failures in a row from which they are reported.
-const REPORTED: u32 = 3;
 
 /// The failures in a row.
 pub(super) struct Retry {
@@ -42,12 +39,12 @@ impl Retry {
     }
 
     /// Whether a watch may be resumed: a position that cannot be resumed often is given up.
-    pub(super) fn may_resume(&self) -> bool {
+    pub(super) const fn may_resume(&self) -> bool {
         !self.failures.is_multiple_of(MAX_RESUMES + 1)
     }
 
-    /// Whether the failures last, and are worth a warning.
-    pub(super) fn is_persistent(&self) -> bool {
-        self.failures >= REPORTED
+    /// Returns the number of failures in a row.
+    pub(super) const fn failures(&self) -> u32 {
+        self.failures
     }
 }

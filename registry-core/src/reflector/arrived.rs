@@ -6,39 +6,36 @@ use std::task::Poll;
 use futures::StreamExt as _;
 use tokio::time::Instant;
 
-use crate::storage::{WatchEvent, WatchStream};
-
-use super::ended::Ended;
+use super::{Ended, Event, Source};
 
 /// Maximum number of events taken at a time.
 const BATCH: usize = 256;
 
 /// Events that were taken from a watch, and its end if it came after them.
-#[derive(Default)]
-pub(super) struct Arrived {
+pub(super) struct Arrived<S: Source> {
     /// The events, in order.
-    pub(super) events: Vec<WatchEvent>,
-    end: Option<Ended>,
+    pub(super) events: Vec<Event<S::Object>>,
+    end: Option<Ended<S::Error>>,
     is_full: bool,
 }
 
 // === impl Arrived ===
 
-impl Arrived {
+impl<S: Source> Arrived<S> {
     /// Waits for the next event or the end of the watch, and takes what has arrived with it. Takes nothing if it is
     /// dropped before it completes.
-    pub(super) async fn next(&mut self, stream: &mut WatchStream) {
+    pub(super) async fn next(&mut self, changes: &mut S::Changes) {
         self.is_full = false;
         let taking = poll_fn(|context| {
             while self.events.len() < BATCH {
-                match stream.poll_next_unpin(context) {
+                match changes.poll_next_unpin(context) {
                     Poll::Ready(Some(Ok(event))) => self.events.push(event),
                     Poll::Ready(Some(Err(error))) => {
-                        self.end = Some(Ended::from_watch(&error));
+                        self.end = Some(Ended::with::<S>(error));
                         return Poll::Ready(());
                     }
                     Poll::Ready(None) => {
-                        self.end = Some(Ended::closed());
+                        self.end = Some(Ended::Closed);
                         return Poll::Ready(());
                     }
                     Poll::Pending if self.events.is_empty() => return Poll::Pending,
@@ -57,11 +54,14 @@ impl Arrived {
         self.end.is_none() && (self.is_full || Instant::now() < until)
     }
 
-    /// Takes the end of the watch.
-    ///
-    /// # Errors
-    /// Fails if the watch has ended.
-    pub(super) fn ended(&mut self) -> Result<(), Ended> {
-        self.end.take().map_or(Ok(()), Err)
+    /// Takes the end of the watch, if it has ended.
+    pub(super) const fn ended(&mut self) -> Option<Ended<S::Error>> {
+        self.end.take()
+    }
+}
+
+impl<S: Source> Default for Arrived<S> {
+    fn default() -> Self {
+        Self { events: Vec::new(), end: None, is_full: false }
     }
 }
