@@ -16,6 +16,7 @@
 //! | `exposition` | the metrics that are shown, and the values of their labels |
 //! | `external_signer` | the program that signs tokens of service accounts |
 //! | `health` | `/metrics/slis`: the health checks as metrics |
+//! | `process` | processor time, memory and file descriptors of the process |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/metrics`, `k8s.io/component-base/metrics`.
 
@@ -48,6 +49,8 @@ mod health;
 mod jwt;
 mod names;
 mod policies;
+#[cfg(target_os = "linux")]
+mod process;
 mod requests;
 
 use exposition::{Exposition, ExpositionMetrics};
@@ -146,7 +149,7 @@ impl ServerMetrics {
         let build_info = families.gauge(&names::BUILD_INFO)?;
         build_info.with_label_values(&version::build_info()).set(1);
         #[cfg(target_os = "linux")]
-        families.foreign(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
+        process::register(&mut families)?;
         Ok(Arc::new(Self {
             storage: StorageMetrics::new(&mut families)?,
             requests: RequestMetrics::new(&mut families)?,

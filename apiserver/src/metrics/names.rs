@@ -3,6 +3,9 @@
 
 use registry_core::metrics::{Definition, REQUEST_SECONDS};
 
+#[cfg(target_os = "linux")]
+pub(super) mod process;
+
 /// From 1 KB to 1 GB.
 const RESPONSE_BYTES: &[f64] = &[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 /// From 1 KiB to 128 KiB.

@@ -139,11 +139,6 @@ impl Families {
         Ok(family)
     }
 
-    /// Registers a library's collector of gauges and counters.
-    pub fn foreign(&mut self, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
-        self.register("gauge", collector)
-    }
-
     /// Registers a collector of [gauges](Self::unregistered_gauge) and [counters](Self::unregistered_counter).
     pub fn collect(&mut self, collector: Box<dyn Collector>) -> Result<(), MetricsError> {
         self.registry.register(collector)
@@ -155,11 +150,9 @@ impl Families {
     }
 
     fn describe(&mut self, kind: &'static str, collector: &dyn Collector) {
-        // Collectors do not report the type of their metrics, but the names imply it.
-        let kind = |name: &str| if name.ends_with("_total") { "counter" } else { kind };
         self.described.extend(collector.desc().into_iter().map(|description| Described {
             name: description.fq_name.clone(),
-            kind: kind(&description.fq_name),
+            kind,
             labels: description.variable_labels.clone(),
             help: description.help.clone(),
         }));
