@@ -323,8 +323,9 @@ impl TestServerBuilder {
             format!("--token-auth-file={}", tokens.display()),
         ];
         flags.extend(self.flags);
-        let options = Options::from_arguments(flags)
+        let mut options = Options::from_arguments(flags)
             .map_err(|error| crate::options::OptionsError(error.to_string()))?;
+        options.locations.removes_data_dir = true;
         let server = self.server.options(options).build().await?;
         let readiness = server.readiness();
         let started = TestServer {

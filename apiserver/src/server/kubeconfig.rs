@@ -5,9 +5,10 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use registry_core::durable_file::Durability;
 
 use crate::options::Options;
-use crate::pki::{Identities, PkiError, write_private};
+use crate::pki::{Identities, PkiError, write_surviving};
 
 /// Writes the kubeconfig of the administrator to all the places that the options name.
 pub(super) fn write_all(
@@ -15,15 +16,21 @@ pub(super) fn write_all(
     address: SocketAddr,
     identities: &Identities,
 ) -> Result<(), PkiError> {
-    write(&options.kubeconfig_path(), address, identities)?;
+    let durability = options.locations.durability();
+    write(&options.kubeconfig_path(), durability, address, identities)?;
     match &options.locations.write_kubeconfig {
-        Some(path) => write(path, address, identities),
+        Some(path) => write(path, Durability::PowerLoss, address, identities),
         None => Ok(()),
     }
 }
 
 /// Writes a self-contained kubeconfig that only its owner can read.
-fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {
+fn write(
+    path: &Path,
+    durability: Durability,
+    address: SocketAddr,
+    identities: &Identities,
+) -> Result<(), PkiError> {
     let url = url(address);
     let authority = STANDARD.encode(&identities.server_ca_pem);
     let certificate = STANDARD.encode(&identities.admin.certificate_pem);
@@ -50,7 +57,7 @@ users:
     client-key-data: {key}
 "
     );
-    write_private(path, &text)
+    write_surviving(durability, path, &text)
 }
 
 /// Returns the URL of an address, for clients on this machine.
