@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use registry_core::durable_file;
+use registry_core::durable_file::{self, Durability};
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -15,6 +15,7 @@ use crate::proxy::KubeletIdentity;
 
 mod authority;
 mod client;
+mod directory;
 mod error;
 mod front_proxy;
 mod issue;
@@ -28,6 +29,7 @@ mod validity;
 pub(crate) use authority::DirectoryGuard;
 use authority::{AUTHORITY_PREFIX, Authority};
 pub(crate) use client::issue_client;
+pub(crate) use directory::{KeyDirectory, write_surviving};
 pub(crate) use error::FileFault;
 pub use error::{PkiError, UnusableFile};
 use front_proxy::FrontProxy;
@@ -88,30 +90,31 @@ impl Identities {
 
     /// The same as [`ensure`](Self::ensure), at this time.
     pub(crate) fn ensure_at(options: &Options, now: Moment) -> Result<Self, PkiError> {
-        let directory = options.certificate_directory();
-        create_private_directory(&directory)?;
-        let guard = DirectoryGuard::acquire(&directory)?;
+        let keys = KeyDirectory::of(options);
+        let directory = keys.path();
+        keys.create()?;
+        let guard = DirectoryGuard::acquire(directory)?;
         let mut notes = Notes::default();
-        let authority = Authority::ensure(&directory, now, &mut notes)?;
-        let admin = authority.ensure_leaf(&directory, "admin", &Purpose::Administrator, now, &mut notes)?;
+        let authority = Authority::ensure(&keys, now, &mut notes)?;
+        let admin = authority.ensure_leaf(&keys, "admin", &Purpose::Administrator, now, &mut notes)?;
 
         let serving = &options.serving;
         let given = serving.tls_cert_file.clone().zip(serving.tls_private_key_file.clone());
-        let given = given.or_else(|| placed_pair(options, &directory));
+        let given = given.or_else(|| placed_pair(options, directory));
         let (certificate_pem, key_pem, server_ca_pem) = if let Some((certificate, key)) = &given {
             let chain = read(certificate)?;
             (chain.clone(), read(key)?, chain)
         } else {
             let purpose = Purpose::serving(serving.bind_address, serving.service_cluster_ip_range.primary());
-            let leaf = authority.ensure_leaf(&directory, "apiserver", &purpose, now, &mut notes)?;
+            let leaf = authority.ensure_leaf(&keys, "apiserver", &purpose, now, &mut notes)?;
             (leaf.certificate_pem, leaf.key_pem, authority.trusted_pem.clone())
         };
-        let front_proxy = FrontProxy::ensure(options, &directory, now, &mut notes)?;
+        let front_proxy = FrontProxy::ensure(options, &keys, now, &mut notes)?;
         if generates_kubelet_identity(options) {
-            authority.ensure_leaf(&directory, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?;
+            authority.ensure_leaf(&keys, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?;
         }
         drop(guard);
-        notes.log_made(&directory);
+        notes.log_made(directory);
         let own = (directory.join("apiserver.crt"), directory.join("apiserver.key"));
         let (certificate_path, key_path) = match given {
             Some(given) => given,
@@ -222,7 +225,7 @@ fn generates_kubelet_identity(options: &Options) -> bool {
 /// Returns the identity towards kubelets: that of the options, else a certificate of the generated authority.
 pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<KubeletIdentity, PkiError> {
     let given = &options.kubelet;
-    let directory = options.certificate_directory();
+    let keys = KeyDirectory::of(options);
     let authorities = match &given.kubelet_certificate_authority {
         Some(path) => certificates(path, &read(path)?)?,
         None => Vec::new(),
@@ -232,13 +235,13 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     {
         CertifiedKey { certificate_pem: read(certificate)?, key_pem: read(key)? }
     } else {
-        create_private_directory(&directory)?;
-        let _guard = DirectoryGuard::acquire(&directory)?;
+        keys.create()?;
+        let _guard = DirectoryGuard::acquire(keys.path())?;
         let mut notes = Notes::default();
-        let authority = Authority::ensure(&directory, now, &mut notes)?;
-        authority.ensure_leaf(&directory, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?
+        let authority = Authority::ensure(&keys, now, &mut notes)?;
+        authority.ensure_leaf(&keys, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?
     };
-    let path = given.kubelet_client_certificate.clone().unwrap_or(directory);
+    let path = given.kubelet_client_certificate.clone().unwrap_or_else(|| keys.path().to_owned());
     let key_path = given.kubelet_client_key.as_ref().unwrap_or(&path);
     let key = private_key(key_path, &shown.key_pem)?;
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
@@ -266,8 +269,7 @@ pub(crate) fn create_private_directory(path: &Path) -> Result<(), PkiError> {
 
 /// Writes a file that only its owner can read, atomically.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<(), PkiError> {
-    durable_file::write(path, text.as_bytes())
-        .map_err(|source| PkiError::Write { path: path.to_owned(), source })
+    write_surviving(Durability::PowerLoss, path, text)
 }
 
 fn read(path: &Path) -> Result<String, PkiError> {

@@ -323,7 +323,8 @@ impl TestServerBuilder {
             format!("--token-auth-file={}", tokens.display()),
         ];
         flags.extend(self.flags);
-        let options = Options::from_arguments(flags).map_err(OptionsError::from)?;
+        let mut options = Options::from_arguments(flags).map_err(OptionsError::from)?;
+        options.locations.removes_data_dir = true;
         let server = self.server.options(options).build().await?;
         let readiness = server.readiness();
         let started = TestServer {

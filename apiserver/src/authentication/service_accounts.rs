@@ -17,7 +17,7 @@ use responses::Response;
 use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
 use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
-use crate::pki::PkiError;
+use crate::pki::{KeyDirectory, PkiError};
 
 pub(super) mod bound;
 mod claims;
@@ -93,10 +93,10 @@ impl VerifiedClaims {
 
 impl TokenKeys {
     /// Reads the keys that the flags name; the one that signs is created below `directory` if they name none.
-    fn read(options: &ServiceAccountOptions, directory: &std::path::Path) -> Result<Self, PkiError> {
+    fn read(options: &ServiceAccountOptions, directory: &KeyDirectory) -> Result<Self, PkiError> {
         let signing = match &options.service_account_signing_key_file {
             Some(path) => SigningKey::read(path)?,
-            None => SigningKey::ensure(&directory.join("sa.key"))?,
+            None => SigningKey::ensure(directory)?,
         };
         let mut verifying = vec![signing.public().clone()];
         for path in &options.service_account_key_file {
@@ -120,7 +120,7 @@ impl ServiceAccountTokens {
     /// Fails if a key cannot be read or created.
     pub(crate) fn new(
         options: &ServiceAccountOptions,
-        directory: &std::path::Path,
+        directory: &KeyDirectory,
         external: Option<Arc<ExternalSigner>>,
         stores: Stores,
     ) -> Result<Self, PkiError> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use registry_core::durable_file::Durability;
 
 use super::{Options, OptionsError, StorageBackend, UnwritableFile};
 
@@ -30,11 +31,21 @@ pub struct LocationOptions {
     /// File that exists while the server is ready. It contains the URL
     #[arg(long, value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
+
+    /// Whether the data directory is removed when the server ends, so that nothing in it is flushed to disk. No flag: whoever
+    /// makes the directory knows it.
+    #[arg(skip)]
+    pub removes_data_dir: bool,
 }
 
 // === impl LocationOptions ===
 
 impl LocationOptions {
+    /// Returns the events that generated files in the data directory must survive.
+    pub(crate) fn durability(&self) -> Durability {
+        if self.removes_data_dir { Durability::ProcessEnd } else { Durability::PowerLoss }
+    }
+
     /// Checks the flags. Changes nothing on disk.
     ///
     /// # Errors

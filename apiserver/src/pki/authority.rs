@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use certificates::{parsed, pkcs8_forms};
 use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use registry_core::durable_file::Durability;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::validity::{Moment, Validity, days};
-use super::{FileFault, Notes, PkiError, certificates, issue, read, write_private};
+use super::{FileFault, KeyDirectory, Notes, PkiError, certificates, issue, read, write_surviving};
 
 /// The prefix of the names of generated authorities.
 pub(super) const AUTHORITY_PREFIX: &str = "orlop-ca@";
@@ -53,6 +54,7 @@ struct Pair {
 /// The files of the authorities.
 struct Files {
     purpose: AuthorityPurpose,
+    durability: Durability,
     certificate_path: PathBuf,
     key_path: PathBuf,
     certificate_pem: String,
@@ -98,14 +100,14 @@ impl AuthorityPurpose {
 impl Authority {
     /// Reads `ca.crt` and `ca.key`. Creates them if there is no certificate; adds an authority if all
     /// existing ones expire soon.
-    pub(super) fn ensure(directory: &Path, now: Moment, notes: &mut Notes) -> Result<Self, PkiError> {
+    pub(super) fn ensure(directory: &KeyDirectory, now: Moment, notes: &mut Notes) -> Result<Self, PkiError> {
         Self::ensure_for(AuthorityPurpose::Cluster, directory, now, notes)
     }
 
     /// The same as [`ensure`](Self::ensure), with the files of another purpose.
     pub(super) fn ensure_for(
         purpose: AuthorityPurpose,
-        directory: &Path,
+        directory: &KeyDirectory,
         now: Moment,
         notes: &mut Notes,
     ) -> Result<Self, PkiError> {
@@ -152,9 +154,13 @@ fn choose(pairs: Vec<Pair>, now: Moment) -> Option<Pair> {
 // === impl Files ===
 
 impl Files {
-    fn read(purpose: AuthorityPurpose, directory: &Path, notes: &mut Notes) -> Result<Self, PkiError> {
-        let certificate_path = directory.join(format!("{}.crt", purpose.file()));
-        let key_path = directory.join(format!("{}.key", purpose.file()));
+    fn read(
+        purpose: AuthorityPurpose,
+        directory: &KeyDirectory,
+        notes: &mut Notes,
+    ) -> Result<Self, PkiError> {
+        let certificate_path = directory.path().join(format!("{}.crt", purpose.file()));
+        let key_path = directory.path().join(format!("{}.key", purpose.file()));
         let (certificate_pem, key_pem) = match (certificate_path.exists(), key_path.exists()) {
             (true, true) => (read(&certificate_path)?, super::read_private(&key_path, notes)?),
             (true, false) => {
@@ -163,7 +169,8 @@ impl Files {
             // A key without a certificate is left by an interrupted start.
             (false, _) => (String::new(), String::new()),
         };
-        Ok(Self { purpose, certificate_path, key_path, certificate_pem, key_pem })
+        let durability = directory.durability();
+        Ok(Self { purpose, durability, certificate_path, key_path, certificate_pem, key_pem })
     }
 
     /// Returns the certificates whose keys are present.
@@ -218,10 +225,10 @@ impl Files {
             );
         }
         let key_pem = key.serialize_pem() + &self.key_pem;
-        write_private(&self.key_path, &key_pem)?;
+        write_surviving(self.durability, &self.key_path, &key_pem)?;
         self.key_pem = key_pem;
         let certificate_pem = certificate + &self.certificate_pem;
-        write_private(&self.certificate_path, &certificate_pem)?;
+        write_surviving(self.durability, &self.certificate_path, &certificate_pem)?;
         self.certificate_pem = certificate_pem;
         Ok(())
     }

@@ -7,7 +7,7 @@ use rcgen::{DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
 use crate::options::Options;
 
 use super::authority::Authority;
-use super::{CertifiedKey, DirectoryGuard, FileFault, Moment, Notes, PkiError, issue};
+use super::{CertifiedKey, DirectoryGuard, FileFault, KeyDirectory, Moment, Notes, PkiError, issue};
 
 /// Issues a certificate of this user, with these groups, that is valid for this time from now on.
 ///
@@ -20,12 +20,12 @@ pub(crate) fn issue_client(
     lifetime: Duration,
     now: Moment,
 ) -> Result<CertifiedKey, PkiError> {
-    let directory = options.certificate_directory();
-    let path = directory.join("ca.crt");
+    let directory = KeyDirectory::of(options);
+    let path = directory.path().join("ca.crt");
     if !path.exists() {
         return Err(FileFault::Absent.in_file(&path));
     }
-    let _guard = DirectoryGuard::acquire(&directory)?;
+    let _guard = DirectoryGuard::acquire(directory.path())?;
     let authority = Authority::ensure(&directory, now, &mut Notes::default())?;
     let seconds = i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX);
     let end = now.saturating_add(seconds);

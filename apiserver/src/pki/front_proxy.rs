@@ -12,7 +12,7 @@ use crate::options::Options;
 
 use super::authority::{Authority, AuthorityPurpose};
 use super::issue::Purpose;
-use super::{FileFault, Moment, Notes, PkiError, certificates, private_key, read};
+use super::{FileFault, KeyDirectory, Moment, Notes, PkiError, certificates, private_key, read};
 
 /// The name in the generated certificate, which extension servers accept.
 pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
@@ -38,7 +38,7 @@ impl FrontProxy {
     /// Reads the identity that the options name, or reads or generates one in this directory.
     pub(super) fn ensure(
         options: &Options,
-        directory: &Path,
+        directory: &KeyDirectory,
         now: Moment,
         notes: &mut Notes,
     ) -> Result<Self, PkiError> {
@@ -53,7 +53,8 @@ impl FrontProxy {
         }
         let authority = Authority::ensure_for(AuthorityPurpose::FrontProxy, directory, now, notes)?;
         let leaf = authority.ensure_leaf(directory, "aggregator-client", &Purpose::FrontProxy, now, notes)?;
-        let identity = certified(directory, &leaf.certificate_pem, directory, &leaf.key_pem)?;
+        let path = directory.path();
+        let identity = certified(path, &leaf.certificate_pem, path, &leaf.key_pem)?;
         Ok(Self { identity: Some(identity), generated_ca_pem: Some(authority.trusted_pem) })
     }
 }

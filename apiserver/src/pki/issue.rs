@@ -1,7 +1,6 @@
 //! Issues certificates, and determines which ones have to be reissued.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::path::Path;
 
 use jiff::Timestamp;
 use rcgen::{
@@ -17,7 +16,7 @@ use crate::options::ServiceRange;
 
 use super::authority::Authority;
 use super::validity::{Moment, Validity, days};
-use super::{CertifiedKey, Notes, PROXY_CLIENT, PkiError, read, read_private, write_private};
+use super::{CertifiedKey, KeyDirectory, Notes, PROXY_CLIENT, PkiError, read, read_private};
 
 const LEAF_DAYS: i64 = 365;
 /// Time by which certificates are backdated, because clocks differ.
@@ -42,14 +41,14 @@ impl Authority {
     /// another purpose, or due for renewal.
     pub(super) fn ensure_leaf(
         &self,
-        directory: &Path,
+        directory: &KeyDirectory,
         name: &str,
         purpose: &Purpose,
         now: Moment,
         notes: &mut Notes,
     ) -> Result<CertifiedKey, PkiError> {
-        let certificate_path = directory.join(format!("{name}.crt"));
-        let key_path = directory.join(format!("{name}.key"));
+        let certificate_path = directory.path().join(format!("{name}.crt"));
+        let key_path = directory.path().join(format!("{name}.key"));
         let present = read(&certificate_path).and_then(|certificate_pem| {
             Ok(CertifiedKey { certificate_pem, key_pem: read_private(&key_path, notes)? })
         });
@@ -63,8 +62,8 @@ impl Authority {
         let end = (now + days(LEAF_DAYS)).min(self.validity.end);
         let certificate_pem = purpose.parameters(now, end).signed_by(&key, &self.issuer)?.pem();
         let key_pem = key.serialize_pem();
-        write_private(&key_path, &key_pem)?;
-        write_private(&certificate_path, &certificate_pem)?;
+        directory.write(&key_path, &key_pem)?;
+        directory.write(&certificate_path, &certificate_pem)?;
         notes.made(name);
         Ok(CertifiedKey { certificate_pem, key_pem })
     }

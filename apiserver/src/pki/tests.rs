@@ -72,8 +72,8 @@ fn subject(der: &CertificateDer<'_>) -> String {
 fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let options = options(directory.path(), &[]);
-    let pki = options.certificate_directory();
-    create_private_directory(&pki).unwrap();
+    let pki = KeyDirectory::of(&options);
+    pki.create().unwrap();
     let now = now();
     let mut notes = Notes::default();
     let authority = Authority::ensure(&pki, now, &mut notes).unwrap();

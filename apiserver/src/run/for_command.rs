@@ -48,6 +48,7 @@ pub(super) fn run(
     let ending = Ending::default();
     if options.has_temporary_directory() {
         options.locations.data_dir = Some(temporary_directory(&mut guard, &ending)?);
+        options.locations.removes_data_dir = true;
     }
     let status = runtime.block_on(serve(options, &command.command, maps, builder, &ending, &mut guard));
     runtime.shutdown_background();

@@ -19,7 +19,7 @@ use crate::authorization::{Authorizer, ServerAccess};
 use crate::health::EngineCheck;
 use crate::metrics::JwtMetrics;
 use crate::options::Options;
-use crate::pki;
+use crate::pki::{self, KeyDirectory};
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::server::error::ServerError;
 use crate::storage::Engine;
@@ -63,7 +63,7 @@ impl Clients<'_> {
             Self::Own(trust, metrics, external) => (trust, metrics, external),
             Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
         };
-        let directory = options.certificate_directory();
+        let directory = KeyDirectory::of(options);
         let service_accounts =
             ServiceAccountTokens::new(&options.service_accounts, &directory, external, stores.clone())?;
         let service_accounts = Arc::new(service_accounts.with_clock(clock));

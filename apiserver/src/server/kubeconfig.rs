@@ -4,9 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use clients::WrittenKubeconfig;
+use registry_core::durable_file::Durability;
 
 use crate::options::Options;
-use crate::pki::{Identities, PkiError, write_private};
+use crate::pki::{Identities, PkiError, write_surviving};
 
 /// Writes the kubeconfig of the administrator to all the places that the options name.
 pub(super) fn write_all(
@@ -14,15 +15,21 @@ pub(super) fn write_all(
     address: SocketAddr,
     identities: &Identities,
 ) -> Result<(), PkiError> {
-    write(&options.kubeconfig_path(), address, identities)?;
+    let durability = options.locations.durability();
+    write(&options.kubeconfig_path(), durability, address, identities)?;
     match &options.locations.write_kubeconfig {
-        Some(path) => write(path, address, identities),
+        Some(path) => write(path, Durability::PowerLoss, address, identities),
         None => Ok(()),
     }
 }
 
 /// Writes a self-contained kubeconfig that only its owner can read.
-fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<(), PkiError> {
+fn write(
+    path: &Path,
+    durability: Durability,
+    address: SocketAddr,
+    identities: &Identities,
+) -> Result<(), PkiError> {
     let kubeconfig = WrittenKubeconfig {
         server: &url(address),
         authority_pem: &identities.server_ca_pem,
@@ -30,7 +37,7 @@ fn write(path: &Path, address: SocketAddr, identities: &Identities) -> Result<()
         certificate_pem: &identities.admin.certificate_pem,
         key_pem: &identities.admin.key_pem,
     };
-    write_private(path, &kubeconfig.to_string())
+    write_surviving(durability, path, &kubeconfig.to_string())
 }
 
 /// Returns the URL of an address, for clients on this machine.

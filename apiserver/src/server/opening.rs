@@ -120,6 +120,7 @@ impl Opened {
         let data_directory = if options.has_temporary_directory() {
             let (directory, path) = DataDirectory::temporary().await?;
             options.locations.data_dir = Some(path);
+            options.locations.removes_data_dir = true;
             directory
         } else {
             DataDirectory::acquire(&options.data_directory()).await?

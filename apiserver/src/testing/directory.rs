@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use registry_core::directory_lock::{DirectoryLock, LOCK_FILE};
 
+use crate::server::data_directory::create_private;
 use crate::server::error::ServerError;
 
 const PREFIX: &str = "orlop-test-";
@@ -25,7 +26,7 @@ impl TestDirectory {
         let parent = std::env::temp_dir();
         REMOVE_ABANDONED.call_once(|| remove_abandoned(&parent));
         let path = parent.join(format!("{PREFIX}{}", uuid::Uuid::new_v4()));
-        crate::pki::create_private_directory(&path)?;
+        create_private(&path).map_err(|source| ServerError::Write { path: path.clone(), source })?;
         Ok(Self(path))
     }
 

@@ -112,6 +112,20 @@ fn settings(
     Ok(settings)
 }
 
+/// Returns a path without empty segments and `.`, and without the segment before each `..`, as clients of Kubernetes request it:
+/// servers answer others with redirects, which a webhook's client does not follow.
+fn cleaned(path: &str) -> String {
+    let mut kept = Vec::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => drop(kept.pop()),
+            segment => kept.push(segment),
+        }
+    }
+    format!("/{}", kept.join("/"))
+}
+
 // === impl Client ===
 
 impl Client {
@@ -146,10 +160,12 @@ impl Client {
             _ => uri.port_u16().unwrap_or(DEFAULT_PORT),
         };
         let settings = settings(&url, &format!("{}:{port}", uri.host().unwrap_or_default()), config, users)?;
+        let path = cleaned(uri.path());
+        let url = if path == uri.path() { url } else { format!("https://{authority}{path}") };
         Ok(Self {
             place,
             host: HeaderValue::from_str(authority)?,
-            path: uri.path().to_owned(),
+            path,
             server_name,
             url,
             files: Followed::new(settings, &PROTOCOLS)?,
@@ -296,6 +312,27 @@ impl Client {
         let mut idle = self.idle.lock();
         if idle.len() < MAX_IDLE && !sender.is_closed() {
             idle.push(Idle { sender, tls: prepared.tls.clone(), since: Instant::now() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_requested_without_what_servers_redirect() {
+        for (given, requested) in [
+            ("/", "/"),
+            ("", "/"),
+            ("/validate", "/validate"),
+            ("//validate", "/validate"),
+            ("/validate/", "/validate"),
+            ("/a/./b/../c//d", "/a/c/d"),
+            ("/../a", "/a"),
+            ("/a%2F%2Fb", "/a%2F%2Fb"),
+        ] {
+            assert_eq!(cleaned(given), requested, "{given}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A file is written under a temporary name in the target's directory, flushed to disk, renamed to its final name, and
 //! the directory is flushed too. After a crash at any point the target has its old content or its new content, never
-//! something between, and mode 0600.
+//! something between, and mode 0600. Files that need not survive a loss of power are not flushed: see [`Durability`].
 //!
 //! A crash can leave the temporary file behind. Every later write into the same directory removes such files: the
 //! process that writes a temporary file holds a lock on it, so a file that is not locked belongs to no process.
@@ -27,6 +27,17 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// The permission bits of group and others.
 const OTHERS_MODE: u32 = 0o077;
 
+/// The events that a file must survive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// A loss of power: it is flushed to disk.
+    #[default]
+    PowerLoss,
+    /// The end of the process: it is left to the operating system when it is flushed. For files that are removed with a
+    /// directory for temporary files.
+    ProcessEnd,
+}
+
 /// A file that is being written and that appears under its name when [`publish`](Self::publish) is called. Dropped
 /// before that, it leaves nothing behind.
 #[derive(Debug)]
@@ -43,9 +54,20 @@ pub struct DurableFile {
 /// Fails if the target is a symbolic link, a directory or another special file, or if the operating system refuses. The
 /// target then has its old content.
 pub fn write(target: &Path, content: &[u8]) -> io::Result<()> {
+    write_surviving(Durability::PowerLoss, target, content)
+}
+
+/// The same as [`write`], for a file that must survive less.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_surviving(durability: Durability, target: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = DurableFile::create(target)?;
     file.write_all(content)?;
-    file.publish()
+    match durability {
+        Durability::PowerLoss => file.publish(),
+        Durability::ProcessEnd => file.rename(),
+    }
 }
 
 /// Creates a directory with mode 0700, and its missing parents likewise, durably. A directory that exists is left as it
@@ -138,12 +160,18 @@ impl DurableFile {
     /// # Errors
     /// Fails as [`create`](Self::create) does. The target then has its old content, unless only the last step failed,
     /// which flushes the directory.
-    pub fn publish(mut self) -> io::Result<()> {
+    pub fn publish(self) -> io::Result<()> {
         self.sync()?;
+        let target = self.target.clone();
+        self.rename()?;
+        sync_directory(parent_of(&target))
+    }
+
+    fn rename(mut self) -> io::Result<()> {
         refuse_special(&self.target)?;
         std::fs::rename(&self.temporary, &self.target)?;
         self.is_published = true;
-        sync_directory(parent_of(&self.target))
+        Ok(())
     }
 }
 
@@ -246,6 +274,9 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"old");
         new.publish().unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert_eq!(mode(&file), 0o600);
+        write_surviving(Durability::ProcessEnd, &file, b"newest").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"newest");
         assert_eq!(mode(&file), 0o600);
         assert_eq!(names(home.path()), ["file"]);
     }

@@ -6,7 +6,6 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use certificates::{NotX509, parsed, pkcs8_forms, private_key, rsa_public_key_info};
 use rcgen::KeyPair as GeneratedKey;
-use registry_core::durable_file::parent_of;
 use ring::digest::{SHA256, digest};
 use ring::error::Unspecified;
 use ring::rand::SystemRandom;
@@ -21,10 +20,12 @@ use serde_json::{Value, json};
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo};
 use x509_parser::public_key::PublicKey;
 
-use crate::pki::{DirectoryGuard, FileFault, PkiError, write_private};
+use crate::pki::{DirectoryGuard, FileFault, KeyDirectory, PkiError};
 
 use crate::authentication::jwt;
 
+/// The name of the file of the generated key.
+const KEY_FILE: &str = "sa.key";
 /// The prefix of a P-256 key's `SubjectPublicKeyInfo`, up to the point.
 const P256_HEADER: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
@@ -112,13 +113,14 @@ impl Algorithm {
 
 impl SigningKey {
     /// Reads a key, or creates one that only its owner can read.
-    pub(super) fn ensure(path: &Path) -> Result<Self, PkiError> {
+    pub(super) fn ensure(directory: &KeyDirectory) -> Result<Self, PkiError> {
         // Servers that share the directory share the key: only one of them creates it.
-        let _guard = DirectoryGuard::acquire(parent_of(path))?;
+        let _guard = DirectoryGuard::acquire(directory.path())?;
+        let path = directory.path().join(KEY_FILE);
         if !path.exists() {
-            write_private(path, &GeneratedKey::generate()?.serialize_pem())?;
+            directory.write(&path, &GeneratedKey::generate()?.serialize_pem())?;
         }
-        Self::read(path)
+        Self::read(&path)
     }
 
     /// Reads a private key (PEM).
