@@ -153,7 +153,7 @@ fn as_text(complaints: Vec<String>) -> Option<String> {
 
 /// Returns the limits of a range.
 fn items(limits: &[Value]) -> impl Iterator<Item = LimitRangeItem<'_, '_>> {
-    limits.iter().map(|limit| LimitRangeItem::from_value(limit))
+    limits.iter().map(LimitRangeItem::from_value)
 }
 
 fn check_containers(pod: &Object, limit: &LimitRangeItem<'_, '_>, complaints: &mut Vec<String>) {

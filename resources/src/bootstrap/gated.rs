@@ -143,7 +143,7 @@ pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
     roles.extend(enabled(features).map(|role| named::<ClusterRoles>(role.name)));
     for rule in rules().into_iter().filter(|rule| features.contains(&rule.feature)) {
         let Some(role) = roles.iter_mut().find(|role| role.name() == rule.role) else { continue };
-        let mut all = ClusterRole(&role).rules().values().to_vec();
+        let mut all = ClusterRole(role).rules().values().to_vec();
         all.push(rule.value());
         role.set(&["rules"], all.into());
     }

@@ -102,7 +102,10 @@ fn target(metric: &MetricSpec<'_, '_>, measured: Option<&MetricStatus<'_, '_>>) 
 
 /// Returns the values of a metric of a resource, after the name of the resource.
 fn named(resource: &Text<'_, '_>, values: String) -> String {
-    resource.optional_text().map_or_else(|| values.clone(), |resource| format!("{resource}: {values}"))
+    match resource.optional_text() {
+        Some(resource) => format!("{resource}: {values}"),
+        None => values,
+    }
 }
 
 /// Returns a current and a target value. Averages are marked with a word.

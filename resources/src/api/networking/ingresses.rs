@@ -63,5 +63,5 @@ fn addresses(object: &Object) -> Value {
 
 /// Returns 80, and 443 if the ingress terminates TLS.
 fn ports(object: &Object) -> Value {
-    if !Ingress(object).spec().tls().is_empty() { "80, 443".into() } else { "80".into() }
+    if Ingress(object).spec().tls().is_empty() { "80".into() } else { "80, 443".into() }
 }

@@ -74,8 +74,12 @@ fn renew_conversion(mut conversion: CustomResourceConversionMut<'_>) {
     }
     let mut fields = Fields::new();
     let mut webhook = WebhookConversionMut(&mut fields);
-    client.into_iter().for_each(|client| webhook.client_config().set_value(client));
-    versions.into_iter().for_each(|versions| webhook.conversion_review_versions().set_value(versions));
+    if let Some(client) = client {
+        webhook.client_config().set_value(client);
+    }
+    if let Some(versions) = versions {
+        webhook.conversion_review_versions().set_value(versions);
+    }
     conversion.webhook().set_value(fields.into());
 }
 

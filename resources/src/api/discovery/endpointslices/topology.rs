@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use registry_core::api::Object;
 use registry_core::api::validation::names;
+use resource_views::List;
 use resource_views::discovery::v1::{EndpointSlice, EndpointSliceMut};
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ pub(super) fn drop_from(new: &mut Object, old: Option<&Object>) {
         return;
     }
     let before = old.map(|old| EndpointSlice(old).endpoints());
-    let before = before.iter().flat_map(|endpoints| endpoints.elements());
+    let before = before.iter().flat_map(List::elements);
     let earlier = before.map(|endpoint| endpoint.deprecated_topology().entry(NODE).text());
     let earlier: HashSet<&str> = earlier.filter(|name| !name.is_empty()).collect();
     for mut endpoint in EndpointSliceMut(new).endpoints().elements() {
