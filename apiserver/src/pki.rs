@@ -90,7 +90,7 @@ impl Identities {
 
     /// The same as [`ensure`](Self::ensure), at this time.
     pub(crate) fn ensure_at(options: &Options, now: Moment) -> Result<Self, PkiError> {
-        let keys = KeyDirectory::of(options);
+        let keys = KeyDirectory::from_options(options);
         let directory = keys.path();
         keys.create()?;
         let guard = DirectoryGuard::acquire(directory)?;
@@ -225,7 +225,7 @@ fn generates_kubelet_identity(options: &Options) -> bool {
 /// Returns the identity towards kubelets: that of the options, else a certificate of the generated authority.
 pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<KubeletIdentity, PkiError> {
     let given = &options.kubelet;
-    let keys = KeyDirectory::of(options);
+    let keys = KeyDirectory::from_options(options);
     let authorities = match &given.kubelet_certificate_authority {
         Some(path) => certificates(path, &read(path)?)?,
         None => Vec::new(),

@@ -67,10 +67,10 @@ fn resource_entry(version: &Version<'_>, paths: &[&InstalledPath], path: &Instal
         "verbs": version.verbs(path),
     });
     if !own.short_names.is_empty() {
-        put(&mut entry, "shortNames", &*own.short_names);
+        put(&mut entry, "shortNames", own.short_names);
     }
     if !own.categories.is_empty() {
-        put(&mut entry, "categories", &*own.categories);
+        put(&mut entry, "categories", own.categories);
     }
     let subresources: Vec<Value> = (paths.iter())
         .filter(|other| other.resource.plural == own.plural)

@@ -143,8 +143,8 @@ fn resource<'a>(version: &Version<'_>, path: &'a InstalledPath) -> ApiResource<'
         version,
         kind: kind.kind,
         verbs,
-        short_names: &own.short_names,
-        categories: &own.categories,
+        short_names: own.short_names,
+        categories: own.categories,
         storage_version_hash: String::new(),
     };
     if let Some(subresource) = path.subresource {

@@ -20,7 +20,7 @@ pub(crate) fn issue_client(
     lifetime: Duration,
     now: Moment,
 ) -> Result<CertifiedKey, PkiError> {
-    let directory = KeyDirectory::of(options);
+    let directory = KeyDirectory::from_options(options);
     let path = directory.path().join("ca.crt");
     if !path.exists() {
         return Err(FileFault::Absent.in_file(&path));

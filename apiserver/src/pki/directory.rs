@@ -19,7 +19,7 @@ pub(crate) struct KeyDirectory {
 
 impl KeyDirectory {
     /// Returns the directory that the options name.
-    pub(crate) fn of(options: &Options) -> Self {
+    pub(crate) fn from_options(options: &Options) -> Self {
         Self { path: options.certificate_directory(), durability: options.locations.durability() }
     }
 

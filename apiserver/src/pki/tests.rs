@@ -72,7 +72,7 @@ fn subject(der: &CertificateDer<'_>) -> String {
 fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let options = options(directory.path(), &[]);
-    let pki = KeyDirectory::of(&options);
+    let pki = KeyDirectory::from_options(&options);
     pki.create().unwrap();
     let now = now();
     let mut notes = Notes::default();

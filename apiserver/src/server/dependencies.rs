@@ -63,7 +63,7 @@ impl Clients<'_> {
             Self::Own(trust, metrics, external) => (trust, metrics, external),
             Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
         };
-        let directory = KeyDirectory::of(options);
+        let directory = KeyDirectory::from_options(options);
         let service_accounts =
             ServiceAccountTokens::new(&options.service_accounts, &directory, external, stores.clone())?;
         let service_accounts = Arc::new(service_accounts.with_clock(clock));

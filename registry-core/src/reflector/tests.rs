@@ -112,12 +112,12 @@ impl Sink<&'static str, Fault> for Scripted {
     }
 }
 
-fn changed(object: &'static str, revision: Revision) -> Item {
-    Ok(Event { revision, change: Some(Change::Modified(object)) })
+fn changed(object: &'static str, revision: Revision) -> Event<&'static str> {
+    Event { revision, change: Some(Change::Modified(object)) }
 }
 
-fn bookmark(revision: Revision) -> Item {
-    Ok(Event { revision, change: None })
+fn bookmark(revision: Revision) -> Event<&'static str> {
+    Event { revision, change: None }
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,12 +127,12 @@ async fn a_watch_that_breaks_is_resumed_after_the_last_bookmark_or_change() {
     let (first, second, _third) = (script.feed(), script.feed(), script.feed());
     let running = script.run();
     assert_eq!(script.calls().await, ["list", "replaced a", "applied 3", "watch 3"]);
-    first.send(changed("b", 4)).unwrap();
+    first.send(Ok(changed("b", 4))).unwrap();
     assert_eq!(script.calls().await, ["changed b", "applied 4"]);
-    first.send(bookmark(9)).unwrap();
+    first.send(Ok(bookmark(9))).unwrap();
     first.send(Err(Fault::Broken)).unwrap();
     assert_eq!(script.calls().await, ["reached 9", "broken, 1", "watch 9", "resumed"]);
-    second.send(changed("c", 10)).unwrap();
+    second.send(Ok(changed("c", 10))).unwrap();
     drop(second);
     sleep(Duration::from_millis(100)).await;
     assert_eq!(
@@ -211,7 +211,7 @@ async fn a_watch_that_lasted_is_resumed_at_once_and_a_panic_leads_to_a_list() {
     script.calls().await;
     drop(first);
     assert_eq!(script.calls().await, ["reached 3", "the watch was closed, 1", "watch 3", "resumed"]);
-    second.send(changed("fatal", 4)).unwrap();
+    second.send(Ok(changed("fatal", 4))).unwrap();
     sleep(Duration::from_millis(100)).await;
     assert_eq!(
         script.calls().await,

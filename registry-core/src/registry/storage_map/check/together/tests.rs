@@ -31,9 +31,9 @@ fn map(declared_in: &'static str, resources: Vec<ResourceDescription>) -> Storag
 }
 
 /// Returns the conflict of a map with a resource of these properties and one with pods, nodes and ships.
-fn refusal(properties: ResourceProperties) -> String {
+fn refusal(properties: &ResourceProperties) -> String {
     let first = map("one::map", vec![PODS, NODES, SHIPS]);
-    let second = map("two::map", vec![ResourceDescription { properties, ..SHIPS }]);
+    let second = map("two::map", vec![ResourceDescription { properties: *properties, ..SHIPS }]);
     check_together(&[&first, &second]).map_or_else(|conflict| conflict.to_string(), |()| String::new())
 }
 
@@ -41,7 +41,7 @@ fn refusal(properties: ResourceProperties) -> String {
 fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
     let other = ResourceProperties { declared_at: "src/other.rs:9", ..SHIPS.properties };
     assert_eq!(
-        refusal(other),
+        refusal(&other),
         "the storage maps of `one::map` and `two::map` cannot be served together: both serve `ships` of \
          `sea.example.dev/v1`: `Ship` (declared at src/ship.rs:3) and `Ship` (declared at src/other.rs:9)"
     );
@@ -64,12 +64,12 @@ fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
             "two stores for the keys below `minions`: `Node`",
         ),
     ] {
-        let told = refusal(properties);
+        let told = refusal(&properties);
         assert!(told.contains(named) && told.contains("src/other.rs:9"), "{told}");
     }
     // Another version of a kind, in another crate, uses the same keys.
     let told =
-        refusal(ResourceProperties { kind: GroupVersionKind { version: "v2", ..SHIPS.kind }, ..other });
+        refusal(&ResourceProperties { kind: GroupVersionKind { version: "v2", ..SHIPS.kind }, ..other });
     assert!(told.contains("one says `hub = …`"), "{told}");
 }
 
@@ -80,5 +80,5 @@ fn maps_of_different_resources_are_served_together() {
         storage_prefix: "air.example.dev/ships",
         ..SHIPS.properties
     };
-    assert_eq!(refusal(elsewhere), "");
+    assert_eq!(refusal(&elsewhere), "");
 }
