@@ -22,7 +22,7 @@ fn a_kind_has_the_names_of_its_definition() {
     let resource = &made.served[0].resource;
     assert_eq!(format!("{resource:?}"), "example.com/v1/widgets Widget");
     assert_eq!((resource.list_kind, resource.singular), ("WidgetList", "widget"));
-    assert_eq!((&*resource.short_names, &*resource.categories), (&["wd"][..], &["all"][..]));
+    assert_eq!((resource.short_names, resource.categories), (&["wd"][..], &["all"][..]));
     assert_eq!(resource.scope, Scope::Namespaced);
     assert_eq!(resource.storage_prefix, "example.com/widgets");
     assert_eq!(resource.field_names, ["metadata.name", "metadata.namespace", "spec.color"]);
