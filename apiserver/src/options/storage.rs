@@ -192,7 +192,7 @@ impl StorageOptions {
     }
 
     /// Returns the connection to an etcd with these endpoints, by the other flags of etcd.
-    #[cfg(feature = "etcd3")]
+    #[cfg(all(feature = "embedded", feature = "etcd3"))]
     pub(crate) fn connection_to(&self, servers: &[String]) -> Result<EtcdConnection, OptionsError> {
         let servers = servers.to_vec();
         Self { etcd_servers: servers, etcd_servers_overrides: Vec::new(), ..self.clone() }.etcd_connection()

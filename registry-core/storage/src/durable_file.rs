@@ -57,10 +57,10 @@ pub fn write(target: &Path, content: &[u8]) -> io::Result<()> {
     write_surviving(Durability::PowerLoss, target, content)
 }
 
-/// The same as [`write`], for a file that must survive less.
+/// The same as [`write()`], for a file that must survive less.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_surviving(durability: Durability, target: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = DurableFile::create(target)?;
     file.write_all(content)?;
