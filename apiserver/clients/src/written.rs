@@ -1,5 +1,6 @@
 //! Kubeconfigs that the server writes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine as _;
@@ -23,8 +24,7 @@ pub struct WrittenKubeconfig<'a> {
 
 impl fmt::Display for WrittenKubeconfig<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Texts of JSON are texts of YAML.
-        let (server, user) = (Value::from(self.server), Value::from(self.user));
+        let (server, user) = (scalar(self.server), scalar(self.user));
         let [authority, certificate, key] =
             [self.authority_pem, self.certificate_pem, self.key_pem].map(|pem| STANDARD.encode(pem));
         write!(
@@ -53,6 +53,14 @@ users:
     }
 }
 
+/// Returns a text as YAML has it: as it is if it can be nothing else than a URL or a short name, so that simple programs can read
+/// it too, or else quoted. Texts of JSON are texts of YAML.
+fn scalar(text: &str) -> Cow<'_, str> {
+    let is_of_url = |byte: u8| byte.is_ascii_alphanumeric() || b":/.-_[]".contains(&byte);
+    let is_url = text.starts_with("https://") && text.bytes().all(is_of_url) && !text.ends_with(':');
+    if is_url || text == "admin" { text.into() } else { Value::from(text).to_string().into() }
+}
+
 #[cfg(test)]
 mod tests {
     use registry_core::codec::{Limits, yaml};
@@ -62,7 +70,7 @@ mod tests {
     #[test]
     fn names_with_signs_of_yaml_stay_texts() {
         let written = WrittenKubeconfig {
-            server: "https://[::1]:6443",
+            server: "https://[::1]:6443/a b: #c",
             authority_pem: "a",
             user: "system:node:x # \"y\"",
             certificate_pem: "b",
@@ -73,5 +81,15 @@ mod tests {
         assert_eq!(read["contexts"][0]["context"]["user"], written.user);
         assert_eq!(read["users"][0]["name"], written.user);
         assert_eq!(read["users"][0]["user"]["client-key-data"], "Yw==");
+    }
+
+    #[test]
+    fn urls_are_written_as_they_are() {
+        for text in ["https://[::1]:6443", "https://127.0.0.1:6443", "https://a-b.c:1/d_e", "admin"] {
+            assert_eq!(scalar(text), text);
+        }
+        for text in ["https://a:", "https://a b", "https://a#b", "https://a\"b", "true", "null", "", "jane"] {
+            assert_eq!(scalar(text), format!("{text:?}"));
+        }
     }
 }
