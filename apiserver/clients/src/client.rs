@@ -10,7 +10,6 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use registry_core::go_duration;
 use registry_core::release::PRODUCT;
 use rustls::ClientConfig;
@@ -22,19 +21,13 @@ use super::connector::{Connector, Place};
 use super::egress::Route;
 use super::error::SettingsError;
 use super::files::{Followed, Prepared};
+use super::pool;
 use super::settings::ClientSettings;
 
 /// The protocols, in order of preference.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// Maximum number of calls at once; others wait for their turn, within their time.
 const MAX_CALLS: usize = 128;
-/// Maximum number of unused connections that are kept.
-const MAX_IDLE: usize = 16;
-/// Time for which an unused connection is kept.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// Time after which a silent HTTP/2 connection is checked, and the time that the server has to answer.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A client of one server.
 pub struct Client {
@@ -231,23 +224,6 @@ impl Client {
     }
 }
 
-/// Returns a client that keeps connections for further requests. Connections that are silent although they should not be are
-/// closed, so that the next request makes a new one.
-pub fn pool<B>(connector: Connector) -> legacy::Client<Connector, B>
-where
-    B: http_body::Body + Send,
-    B::Data: Send,
-{
-    legacy::Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .pool_max_idle_per_host(MAX_IDLE)
-        .http2_keep_alive_interval(PING_INTERVAL)
-        .http2_keep_alive_timeout(PING_TIMEOUT)
-        .build(connector)
-}
-
 // === impl Pooled ===
 
 impl Pooled {
@@ -260,7 +236,7 @@ impl Pooled {
     ) -> Self {
         let used = is_encrypted.then(|| tls.clone());
         let connector = Connector::new(place.clone(), server_name.to_owned(), route, used);
-        let pool = pool(connector);
+        let pool = pool::pool(connector);
         Self { tls, pool }
     }
 }

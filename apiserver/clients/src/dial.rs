@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::service::ServiceError;
+use super::error::ServiceError;
 
 /// Time after which the next address is tried while the one before is silent, as in Go.
 const FALLBACK_DELAY: Duration = Duration::from_millis(300);

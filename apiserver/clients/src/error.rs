@@ -1,9 +1,10 @@
-//! Settings that no client can be made of.
+//! The reasons for which no client can be made of settings, and a service has no address.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use certificates::{self, KeyError, certificate_text, pem_text};
+use registry_core::api::StatusError;
 use registry_core::codec::DecodeError;
 use rustls_pki_types::pem;
 
@@ -99,6 +100,25 @@ pub enum SettingsError {
     NoHost(String),
     #[error("server {0:?}: its scheme must be https or http")]
     Scheme(String),
+}
+
+/// Error of a service that has no address. Retryable.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages describe the variants")]
+pub enum ServiceError {
+    #[error("services are not served")]
+    NotServed,
+    #[error("service {0:?} not found")]
+    NotFound(String),
+    #[error(r#"cannot route to service with ClusterIP "None""#)]
+    Headless,
+    #[error("no service port {port} found for service {name:?}")]
+    NoPort { name: String, port: u16 },
+    #[error("unsupported service type {0:?}")]
+    UnsupportedType(String),
+    /// The service cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] StatusError),
 }
 
 impl SettingsError {

@@ -3,19 +3,21 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `kubeconfig`, `in_cluster` | the two readers of configuration |
-//! | `written` | kubeconfigs that the server writes |
-//! | `error` | the reasons for which settings cannot be used |
-//! | `settings` | what they read: a server, its authorities, and the credentials for it |
+//! | `client` | requests over pooled connections, HTTP/2 or HTTP/1.1, with credentials that are read again when they change |
+//! | `pool` | connections that are kept for further requests |
+//! | `connector` | makes the connections of a pool |
 //! | `files` | settings whose files are read again when they change |
+//! | `kubeconfig`, `in_cluster` | the two readers of configuration |
+//! | `settings` | what they read: a server, its authorities, and the credentials for it |
 //! | `headers` | the headers by which a client acts as another user |
-//! | `dial`, `connector` | a connection: resolved, checked, encrypted |
+//! | `service` | the address of a service of the cluster |
 //! | `egress` | the ways to networks: directly, or through proxies |
 //! | `tls` | the only builder of TLS client configurations, and the authorities of certificates |
-//! | `service` | the address of a service of the cluster |
-//! | `unix_grpc` | calls of plug-ins on Unix sockets |
-//! | `client` | requests over pooled connections, HTTP/2 or HTTP/1.1, with credentials that are read again when they change |
 //! | `answer` | the answer, and the texts of failures |
+//! | `dial` | a connection: resolved, checked, encrypted |
+//! | `error` | the reasons for which settings cannot be used, and a service has no address |
+//! | `unix_grpc` | calls of plug-ins on Unix sockets |
+//! | `written` | kubeconfigs that the server writes |
 //!
 //! Redirects are never followed, and answers are bounded in time and size. Environment variables that name proxies are
 //! ignored.
@@ -32,6 +34,7 @@ mod files;
 mod headers;
 mod in_cluster;
 pub mod kubeconfig;
+mod pool;
 mod service;
 mod settings;
 pub mod tls;
@@ -40,12 +43,13 @@ pub mod unix_grpc;
 mod written;
 
 pub use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
-pub use client::{Bounds, CallFailure, Client, pool};
+pub use client::{Bounds, CallFailure, Client};
 pub use connector::{Connector, Place};
 pub use egress::EgressError;
-pub use error::SettingsError;
+pub use error::{ServiceError, SettingsError};
 pub use files::{Followed, Prepared};
 pub use headers::escaped_header_key;
-pub use service::{ServiceError, ServiceResolver};
+pub use pool::pool;
+pub use service::ServiceResolver;
 pub use settings::{Authorization, ClientSettings, Content, TrustSource};
 pub use written::WrittenKubeconfig;

@@ -3,7 +3,7 @@
 //! Kubernetes concept: `ResolveCluster` in `k8s.io/apiserver/pkg/util/proxy`.
 
 use registry_core::RequestContext;
-use registry_core::api::{GetOptions, Object, StatusError};
+use registry_core::api::{GetOptions, Object};
 use registry_core::registry::Stores;
 use registry_core::resource::ResourceDescription;
 use registry_core::rest::{Answer, Getter as _};
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::dial::BackendReach;
 use super::egress::Egress;
+use super::error::ServiceError;
 
 /// Finds services.
 pub struct ServiceResolver {
@@ -19,25 +20,6 @@ pub struct ServiceResolver {
     /// The addresses that services may have.
     reach: BackendReach,
     egress: Egress,
-}
-
-/// Error of a service that has no address. Retryable.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages describe the variants")]
-pub enum ServiceError {
-    #[error("services are not served")]
-    NotServed,
-    #[error("service {0:?} not found")]
-    NotFound(String),
-    #[error(r#"cannot route to service with ClusterIP "None""#)]
-    Headless,
-    #[error("no service port {port} found for service {name:?}")]
-    NoPort { name: String, port: u16 },
-    #[error("unsupported service type {0:?}")]
-    UnsupportedType(String),
-    /// The service cannot be read.
-    #[error(transparent)]
-    Unreadable(#[from] StatusError),
 }
 
 // === impl ServiceResolver ===
