@@ -34,7 +34,7 @@ pub struct Whole<R>(PhantomData<R>);
 
 impl<R: registry_core::Resource> ApiPath for Whole<R> {
     const ENTRY: MapEntry =
-        MapEntry { resource: R::TYPE, subresource: None, install: Install::OverStore(install), declared_at: R::TYPE.declared_at };
+        MapEntry { resource: R::TYPE, subresource: None, install: Install::OverStore(install), declared_at: R::TYPE.properties.declared_at };
 }
 
 /// A subresource of it.
@@ -42,7 +42,7 @@ pub struct Part<R>(PhantomData<R>);
 
 impl<R: registry_core::Resource> ApiPath for Part<R> {
     const ENTRY: MapEntry =
-        MapEntry { resource: R::TYPE, subresource: Some("part"), install: Install::OverStore(install), declared_at: R::TYPE.declared_at };
+        MapEntry { resource: R::TYPE, subresource: Some("part"), install: Install::OverStore(install), declared_at: R::TYPE.properties.declared_at };
 }
 
 fn install(_: &Arc<Store>, _: &Services) -> Capabilities {
