@@ -5,9 +5,13 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// A kubeconfig of one user of one server, which refers to no other file. Displays as YAML.
+/// The name of the cluster and of the context.
+const NAME: &str = "orlop";
+
+/// A kubeconfig of one user of one server, which refers to no other file. Displays as YAML, for people; programs can have
+/// [JSON](Self::to_json).
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenKubeconfig<'a> {
     /// The server's URL.
@@ -22,6 +26,27 @@ pub struct WrittenKubeconfig<'a> {
     pub key_pem: &'a str,
 }
 
+// === impl WrittenKubeconfig ===
+
+impl WrittenKubeconfig<'_> {
+    /// Returns the kubeconfig as JSON, which clients read too.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": NAME,
+            "clusters": [{"name": NAME, "cluster": {
+                "server": self.server, "certificate-authority-data": STANDARD.encode(self.authority_pem),
+            }}],
+            "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": self.user}}],
+            "users": [{"name": self.user, "user": {
+                "client-certificate-data": STANDARD.encode(self.certificate_pem),
+                "client-key-data": STANDARD.encode(self.key_pem),
+            }}],
+        })
+    }
+}
+
 impl fmt::Display for WrittenKubeconfig<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (server, user) = (scalar(self.server), scalar(self.user));
@@ -32,16 +57,16 @@ impl fmt::Display for WrittenKubeconfig<'_> {
             "\
 apiVersion: v1
 kind: Config
-current-context: orlop
+current-context: {NAME}
 clusters:
-- name: orlop
+- name: {NAME}
   cluster:
     server: {server}
     certificate-authority-data: {authority}
 contexts:
-- name: orlop
+- name: {NAME}
   context:
-    cluster: orlop
+    cluster: {NAME}
     user: {user}
 users:
 - name: {user}
@@ -81,6 +106,7 @@ mod tests {
         assert_eq!(read["contexts"][0]["context"]["user"], written.user);
         assert_eq!(read["users"][0]["name"], written.user);
         assert_eq!(read["users"][0]["user"]["client-key-data"], "Yw==");
+        assert_eq!(read, written.to_json());
     }
 
     #[test]

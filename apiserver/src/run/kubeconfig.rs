@@ -72,7 +72,7 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
         certificate_pem: &made.certificate_pem,
         key_pem: &made.key_pem,
     };
-    Ok(kubeconfig.to_string())
+    Ok(serde_json::to_string_pretty(&kubeconfig.to_json())? + "\n")
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
             return Err("another command".to_owned());
         };
         let printed = kubeconfig(&options, command).map_err(|error| error.to_string());
-        printed.map(|text| yaml::decode(text.as_bytes(), &Limits::default()).unwrap().value)
+        printed.map(|text| serde_json::from_str(&text).unwrap())
     }
 
     #[tokio::test]
