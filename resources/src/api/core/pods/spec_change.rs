@@ -2,7 +2,7 @@
 //!
 //! Kubernetes concept: `ValidatePodUpdate` in `pkg/apis/core/validation`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
@@ -120,7 +120,7 @@ fn check_gates(
     errors: &mut ErrorList,
 ) {
     let before: HashSet<_> = before.elements().map(|gate| gate.name().text()).collect();
-    let mut added: HashMap<&str, usize> = HashMap::new();
+    let mut added: BTreeMap<&str, usize> = BTreeMap::new();
     for (place, gate) in gates.elements().enumerate() {
         let name = gate.name().text();
         if !before.contains(name) {
