@@ -64,11 +64,6 @@ impl<'a> Attributes<'a> {
         Self { user, verb: info.verb.as_str(), resource: info.resource.as_ref(), path: &info.path, selectors }
     }
 
-    /// Returns whether the user is in a group.
-    pub fn is_in_group(&self, group: &str) -> bool {
-        self.user.groups.iter().any(|own| own == group)
-    }
-
     /// Returns the 403 error of a refusal, with Kubernetes' message.
     pub fn forbidden(&self, reason: &str) -> StatusError {
         let mut why = self.describe();

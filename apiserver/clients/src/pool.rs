@@ -121,7 +121,7 @@ mod tests {
         };
         assert_eq!(ask().await.as_deref(), Some(&b"0"[..]));
         falls_silent.notify_one();
-        // What was on its way to the silent connection fails when the connection is left.
+        // Requests over the silent connection fail when the client closes it.
         let until_answered = async { while ask().await.as_deref() != Some(&b"1"[..]) {} };
         tokio::time::timeout(Duration::from_secs(30), until_answered).await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! What it costs to read, write and own an object, against serde_json and prost as yardsticks. Figures of one machine
+//! The cost of reading, writing and owning an object, against serde_json and prost as yardsticks. Figures of one machine
 //! are in `docs/benchmarks/codecs.md`. Run with `cargo bench -p registry-core`.
 
 #![allow(

@@ -1,4 +1,4 @@
-//! What it costs to read the table of types, and to bring an object into its schema. Run with
+//! The cost of reading the table of types, and of conforming an object to its schema. Run with
 //! `cargo bench -p registry-schema`. The codecs are measured by `cargo bench -p registry-core --bench codecs`.
 
 #![allow(

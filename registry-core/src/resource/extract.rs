@@ -229,3 +229,49 @@ impl Visitor<'_> for Key<'_, '_> {
         Ok(self.0.step(key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::registry::testing::widgets;
+    use crate::resource::{NoStrategy, ResourceDescription, ResourceProperties, SelectableField};
+
+    /// Returns widgets with so many selectable fields `spec.f0`, `spec.f1` and so on.
+    fn with_fields(number: usize) -> Arc<ResourceType> {
+        let names: Vec<&'static str> = (0..number).map(|place| &*format!("f{place}").leak()).collect();
+        let field = |name: &'static str| SelectableField {
+            name: format!("spec.{name}").leak(),
+            path: vec!["spec", name].leak(),
+            other_path: &[],
+            absent: "",
+        };
+        let selectable: Vec<SelectableField> = names.into_iter().map(field).collect();
+        let own = selectable.iter().map(|field| field.name);
+        let field_names: Vec<&'static str> =
+            ["metadata.name", "metadata.namespace"].into_iter().chain(own).collect();
+        let widgets = widgets(|| Arc::new(NoStrategy));
+        let properties = ResourceProperties {
+            selectable: selectable.leak(),
+            field_names: field_names.leak(),
+            ..widgets.properties
+        };
+        ResourceDescription { properties, ..widgets }.instantiate()
+    }
+
+    #[test]
+    fn attributes_of_bytes_are_those_of_the_object_with_any_number_of_fields() {
+        for number in [0, 1, 124, 125, 126, 300] {
+            let resource = with_fields(number);
+            let spec: serde_json::Map<String, Value> =
+                (0..number).map(|place| (format!("f{place}"), json!(place.to_string()))).collect();
+            let value =
+                json!({"metadata": {"name": "a", "namespace": "b", "labels": {"l": "v"}}, "spec": spec});
+            let of_bytes = attributes(&resource, value.to_string().as_bytes()).unwrap();
+            assert_eq!(of_bytes, resource.attributes(&Object::from_value(value).unwrap()), "{number} fields");
+        }
+    }
+}

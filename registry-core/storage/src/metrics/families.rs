@@ -177,14 +177,6 @@ impl Families {
     pub fn encode(families: &[MetricFamily]) -> Result<String, MetricsError> {
         text::write(families)
     }
-
-    /// Encodes all values in Prometheus' text format.
-    ///
-    /// # Errors
-    /// Fails if there is a metric of a type that no server has.
-    pub fn write(&self) -> Result<String, MetricsError> {
-        Self::encode(&self.gather())
-    }
 }
 
 // === impl Bound ===

@@ -82,7 +82,7 @@ pub(super) fn targets(object: &Object) -> Value {
 
 /// Returns a metric's current and target value.
 fn target(metric: &MetricSpec<'_, '_>, measured: Option<&MetricStatus<'_, '_>>) -> String {
-    // What was measured is of the same type, or of none.
+    // A measured metric has the type of its target, or does not exist.
     macro_rules! source {
         ($source:ident, $average:literal) => {{
             let measured = measured.map(|measured| measured.$source());
