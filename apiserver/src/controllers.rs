@@ -38,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_client::ApiClient;
 use crate::api_client::leadership::Leadership;
+use crate::audit::Auditor;
 use crate::filters::Dispatch;
 use crate::handlers::ServedApi;
 use crate::options::Controller;
@@ -80,6 +81,8 @@ pub(crate) struct Controllers<D> {
 pub(crate) struct ControllerSetup<D> {
     /// Handles their requests.
     pub(crate) handler: Arc<D>,
+    /// Records their requests, if requests are audited.
+    pub(crate) auditor: Option<Arc<Auditor>>,
     /// The API that is served.
     pub(crate) served: Arc<ServedApi>,
     /// The controllers that run.
@@ -199,7 +202,7 @@ impl<D: Dispatch> Controllers<D> {
 
     /// Returns the client of a controller.
     fn client(&self, account: &str) -> Client {
-        Client::for_account(self.setup.handler.clone(), account)
+        Client::for_account(self.setup.handler.clone(), self.setup.auditor.clone(), account)
     }
 }
 

@@ -53,7 +53,7 @@ mod sending;
 mod tests;
 mod work;
 
-use audit_id::AuditIds;
+pub(crate) use audit_id::AuditIds;
 use browser::Browser;
 pub(crate) use draining::Draining;
 use in_flight::{Arriving, InFlight};

@@ -95,14 +95,9 @@ pub enum PolicyError {
     /// It is neither YAML nor JSON.
     #[error("failed decoding: couldn't get version/kind; json parse error: {0}")]
     Syntax(#[from] DecodeError),
-    /// It does not say what it is.
-    #[error("failed decoding: Object '{field}' is missing in '{value}'")]
-    Missing {
-        /// The field without a value.
-        field: &'static str,
-        /// The whole file.
-        value: Value,
-    },
+    /// It lacks this field. The text does not show the file: one that is given by mistake may contain a secret.
+    #[error("failed decoding: Object '{0}' is missing in the file")]
+    Missing(&'static str),
     /// It is something else.
     #[error("failed decoding: no kind {kind:?} is registered for version {api_version:?}")]
     OtherKind {
@@ -207,7 +202,7 @@ fn check_type(value: &Value) -> Result<(), PolicyError> {
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     for (found, field) in [(kind, "Kind"), (api_version, "apiVersion")] {
         if found.is_empty() {
-            return Err(PolicyError::Missing { field, value: value.clone() });
+            return Err(PolicyError::Missing(field));
         }
     }
     if api_version != "audit.k8s.io/v1" || kind != "Policy" {

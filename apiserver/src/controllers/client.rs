@@ -11,6 +11,7 @@ use registry_core::context::ServiceAccountName;
 use serde_json::{Value, json};
 
 use crate::api_client::LocalUser;
+use crate::audit::Auditor;
 use crate::filters::Dispatch;
 use crate::main_server::source::ApiServer;
 
@@ -60,9 +61,14 @@ pub(super) enum Propagation {
 
 impl Client {
     /// Creates the client of a service account in `kube-system`: the name that kube-controller-manager gives the controller.
-    pub(super) fn for_account<D: Dispatch>(handler: Arc<D>, account: &str) -> Self {
+    /// What it does is audited.
+    pub(super) fn for_account<D: Dispatch>(
+        handler: Arc<D>,
+        auditor: Option<Arc<Auditor>>,
+        account: &str,
+    ) -> Self {
         let user = ServiceAccountName { namespace: "kube-system", name: account }.user();
-        Self { server: Arc::new(LocalUser::new(handler, user, USER_AGENT)) }
+        Self { server: Arc::new(LocalUser::new(handler, auditor, user, USER_AGENT)) }
     }
 
     /// Returns the server that is asked.

@@ -14,14 +14,14 @@ const MAX_BYTES: usize = 128;
 
 /// Creates unique ids: keyed hashes of a counter, which need no system call as random ones would.
 #[derive(Debug, Default)]
-pub(super) struct AuditIds {
+pub(crate) struct AuditIds {
     keys: [RandomState; 2],
     counter: AtomicU64,
 }
 
 impl AuditIds {
     /// Returns the id of a request with these headers.
-    pub(super) fn id_of(&self, headers: &HeaderMap) -> HeaderValue {
+    pub(crate) fn id_of(&self, headers: &HeaderMap) -> HeaderValue {
         match headers.get(HEADER) {
             Some(given) if !given.is_empty() && given.len() <= MAX_BYTES && given.to_str().is_ok() => {
                 given.clone()

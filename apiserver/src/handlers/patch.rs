@@ -269,6 +269,7 @@ impl Patched<'_> {
         } else if object.kind() != kind.kind || object.api_version() != &*call.route.api_version {
             return Err(self.foreign(object));
         }
+        let kept = self.take_unpatched(&mut object);
         let mut value = object.into_value();
         let mut odd: Vec<FieldIssue> = Vec::new();
         let schema = call.route.path.capabilities.storage.schema();
@@ -285,8 +286,19 @@ impl Patched<'_> {
             bound_issues(&mut issues);
         }
         settle_issues(call, &issues, self.options.field_validation)?;
-        let object = Object::from_value(value).map_err(|_| Unfit::NoObject)?;
+        let mut object = Object::from_value(value).map_err(|_| Unfit::NoObject)?;
+        object.0.extend(kept);
         Ok(NewObject { object, empty_fields })
+    }
+
+    /// Removes the top-level fields that the patch does not change, and returns them: stored objects of built-in kinds conform.
+    fn take_unpatched(&self, object: &mut Object) -> Vec<(String, Value)> {
+        let patched = self.document.patched_fields().filter(|_| !self.call.route.is_custom());
+        let Some(patched) = patched else { return Vec::new() };
+        let is_kept =
+            |name: &str| !["apiVersion", "kind", "metadata"].contains(&name) && !patched.contains_key(name);
+        let kept: Vec<String> = object.0.keys().filter(|name| is_kept(name)).cloned().collect();
+        kept.into_iter().filter_map(|name| object.0.remove_entry(&name)).collect()
     }
 
     /// Returns the reason why a patched document that declares another kind or version is not of the route's

@@ -118,7 +118,33 @@ pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = O
             }
         }
     }
-    kept.into_iter().flat_map(|given| given.arguments).collect()
+    let ordered = before_commands(command, kept);
+    ordered.into_iter().flat_map(|given| given.arguments).collect()
+}
+
+/// Moves flags of the server that stand after a command, such as `test`, to the place where the parser accepts them.
+fn before_commands(server: &Command, given: Vec<Given>) -> Vec<Given> {
+    let mut commands = vec![server];
+    let mut place = given.len();
+    for (position, word) in given.iter().enumerate().skip(1).filter(|(_, word)| word.flag.is_none()) {
+        let name = word.arguments.first().and_then(|word| word.to_str());
+        let parent = commands.last().copied().unwrap_or(server);
+        if let Some(named) = name.and_then(|name| parent.find_subcommand(name)) {
+            commands.push(named);
+            place = place.min(position);
+        }
+    }
+    let has =
+        |command: &&Command, name: &str| command.get_arguments().any(|flag| flag.get_long() == Some(name));
+    let is_own = |name: &str| commands.iter().skip(1).any(|command| has(command, name));
+    let mut ordered = Vec::with_capacity(given.len());
+    let mut after = Vec::new();
+    for (position, given) in given.into_iter().enumerate() {
+        let is_of_server = given.flag.as_deref().is_some_and(|name| !is_own(name));
+        if position < place || is_of_server { ordered.push(given) } else { after.push(given) }
+    }
+    ordered.append(&mut after);
+    ordered
 }
 
 /// Returns the flag that an argument names, and the value behind `=`.

@@ -12,8 +12,9 @@ use super::{Options, StorageBackend, StoreLocation, ValueError, parse_duration};
 
 const TOKEN_EXAMPLES: &str = "\
 The token of a service account is signed with the key in the data directory, or with
---service-account-signing-key-file. It is valid as long as the account exists, which is recognized by its
-uid: the server in the data directory is asked for it, or --uid gives it and no server has to run.
+--service-account-signing-key-file. It is valid as long as the account exists, which is recognized
+by its uid: the server in the data directory is asked for it, or --uid gives it and no server has
+to run.
 
 The token of a user is random. It is added to the file, which the server reads when it starts with
 --token-auth-file.
@@ -23,7 +24,8 @@ Examples:
   apiserver token default/robot
 
   # For another server, with its key and issuer
-  apiserver --service-account-signing-key-file=sa.key --service-account-issuer=https://issuer.example.com \\
+  apiserver --service-account-signing-key-file=sa.key \\
+            --service-account-issuer=https://issuer.example.com \\
             token --service-account=default:robot --uid=... --audience=vault --expires=10m
 
   # A token for jane, who is in two groups
@@ -31,15 +33,15 @@ Examples:
   apiserver --token-auth-file=tokens.csv";
 
 const TEST_EXAMPLES: &str = "\
-The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to a
-temporary directory. The command starts when the server is ready, with KUBECONFIG set to the kubeconfig
-of an administrator. When it has ended, the server ends too, leaves nothing behind, and exits with the
-code of the command.
+The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to
+a temporary directory. The command starts when the server is ready, with KUBECONFIG set to the
+kubeconfig of an administrator. When it has ended, the server ends too, leaves nothing behind, and
+exits with the code of the command.
 
 Namespaces end, owned objects are deleted with their owners, and pods find the default account: see
 --controllers. The log has errors only, unless --v or RUST_LOG says otherwise.
 
-Flags of the server stand before `test`.
+Flags of the server stand before `--`.
 
 Examples:
   # The tests of a Python project
@@ -56,9 +58,10 @@ Examples:
   KUBEBUILDER_ASSETS=$PWD/assets go test ./...";
 
 const STORAGE_EXAMPLES: &str = "\
-A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the endpoints of an etcd.
-Stop the servers of a store before it is read. Flags of the server stand before `storage`: --etcd-cafile,
---etcd-certfile and --etcd-keyfile for the TLS of etcd, --encryption-provider-config for a check.
+A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
+endpoints of an etcd. Stop the servers of a store before it is read. Flags of the server are
+accepted too: --etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
+--encryption-provider-config for a check.
 
 Examples:
   # From the embedded store into an etcd
@@ -69,7 +72,8 @@ Examples:
   apiserver storage import --to=embedded:elsewhere store.jsonl
 
   # Read and decode everything
-  apiserver --encryption-provider-config=encryption.yaml storage check --from=embedded:apiserver-data";
+  apiserver --encryption-provider-config=encryption.yaml \\
+            storage check --from=embedded:apiserver-data";
 
 const COMPLETION_EXAMPLES: &str = "\
 Examples:
@@ -135,7 +139,7 @@ pub enum StorageCommand {
     /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and certificates of the server (in `pki`, or
     /// --cert-dir). Keep it as secret as the data directory
     Backup {
-        /// File to write
+        /// File to write; replaced if it exists
         file: PathBuf,
 
         /// Leave out the keys and certificates: a server restored from it makes new ones, and refuses present kubeconfigs and
@@ -161,7 +165,7 @@ pub enum StorageCommand {
         #[arg(long, value_name = "PREFIX")]
         prefix: Option<String>,
 
-        /// File to write
+        /// File to write; replaced if it exists
         file: PathBuf,
     },
     /// Writes the objects of an exported file to an empty store, and reads them back
@@ -227,8 +231,19 @@ pub struct KubeconfigCommand {
     pub expires: Duration,
 
     /// URL of the server [default: that of the administrator's kubeconfig]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = server_url)]
     pub server: Option<String>,
+}
+
+/// Checks the URL of a server.
+fn server_url(text: &str) -> Result<String, ValueError> {
+    let uri: http::Uri = text.parse().map_err(|_| ValueError::NoServerUrl)?;
+    let is_served = uri.scheme_str().is_some_and(|scheme| ["https", "http"].contains(&scheme));
+    if is_served && uri.host().is_some_and(|host| !host.is_empty()) {
+        Ok(text.to_owned())
+    } else {
+        Err(ValueError::NoServerUrl)
+    }
 }
 
 /// A token for tests.

@@ -17,8 +17,9 @@ const SHORT: [&str; 10] = [
 ];
 const SHORT_END: &str = "These are the flags that matter most: --help shows all, with examples.";
 const LONG_END: &str = "\
-Signals: SIGTERM and SIGINT stop the server gracefully, a second one stops it at once. SIGHUP is ignored:
-certificates, and those configuration files that may change while the server runs, are read again within 10 seconds.
+Signals: SIGTERM and SIGINT stop the server gracefully, a second one stops it at once. SIGHUP is
+ignored: certificates, and those configuration files that may change while the server runs, are read
+again within 10 seconds.
 
 Durations are written as Go writes them: 300ms, 30s, 5m, 1h30m.";
 /// Examples, which are shown in the long help only, come before the flags.
@@ -38,8 +39,9 @@ Examples:
   # The tests of a project, beside a server in memory that ends with them
   apiserver test -- pytest tests
 
-  # The same for hours: in memory, on a free port, with nothing left behind; ready once the file exists
-  apiserver --storage-backend=memory --secure-port=0 --write-kubeconfig=test.kubeconfig --ready-file=ready &
+  # The same for hours: in memory, on a free port, with nothing left behind; ready with the file
+  apiserver --storage-backend=memory --secure-port=0 \\
+            --write-kubeconfig=test.kubeconfig --ready-file=ready &
   until test -e ready; do sleep 0.01; done
   kubectl --kubeconfig=test.kubeconfig get namespaces
 
@@ -64,7 +66,7 @@ Examples:
   export KUBECONFIG=$PWD/apiserver-data/admin.kubeconfig
   kubectl api-resources
 
-  # Behind a main server: this API only. The main server decides who the clients are and what they may do
+  # Behind a main server: this API only. The main server authenticates and authorizes the clients
   PROGRAM --kubeconfig=main.kubeconfig --bind-address=0.0.0.0 --secure-port=8443
 
   # In a cluster: an APIService, a Service, a Deployment and the permissions that they need

@@ -121,6 +121,27 @@ fn typing_errors_are_told_with_what_is_similar() {
 }
 
 #[test]
+fn flags_of_the_server_are_accepted_behind_a_command() {
+    let options = parse(&["--v=1", "test", "--secure-port=7443", "--v", "2", "--", "tool", "--v=9"]).unwrap();
+    assert_eq!((options.serving.secure_port, options.verbosity), (7443, 2));
+    let Some(Command::Test(test)) = options.command else { panic!("not the command: {:?}", options.command) };
+    assert_eq!(test.command, ["tool", "--v=9"]);
+
+    let options = parse(&["storage", "check", "--from=embedded:data", "--etcd-prefix=/other"]).unwrap();
+    assert_eq!(options.storage.etcd_prefix, "/other");
+    assert!(matches!(options.command, Some(Command::Storage(StorageCommand::Check { from: Some(_), .. }))));
+}
+
+#[test]
+fn a_kubeconfig_names_a_url() {
+    assert!(parse(&["kubeconfig", "--user=jane", "--server=https://[::1]:6443"]).is_ok());
+    for other in ["foo", "127.0.0.1:6443", "ftp://host", "https://"] {
+        let refused = refusal(&["kubeconfig", "--user=jane", &format!("--server={other}")]);
+        assert!(refused.contains("it is no URL such as https://127.0.0.1:6443"), "{refused}");
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_refused_by_its_flag() {
     let command = Options::command();
     let files = command

@@ -12,6 +12,9 @@ pub enum ValueError {
     /// The service account of `token`
     #[error("it is not NAMESPACE/NAME or NAMESPACE:NAME")]
     NoAccount,
+    /// `--server` of `kubeconfig`
+    #[error("it is no URL such as https://127.0.0.1:6443")]
+    NoServerUrl,
     /// A flag of extension servers
     #[error("--{0} is a flag of extension servers, and this program is none")]
     NoExtension(String),

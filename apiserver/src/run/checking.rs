@@ -109,7 +109,7 @@ pub(super) fn check(
     if decoder.encrypted > 0 {
         let _ = writeln!(
             lines,
-            "{} values are encrypted and were not decoded: give --encryption-provider-config before `storage`",
+            "encrypted values that were not decoded: {}; give --encryption-provider-config",
             decoder.encrypted
         );
     }

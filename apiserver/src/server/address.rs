@@ -27,7 +27,7 @@ pub(super) async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr
             Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < deadline => {
                 if !has_said {
                     has_said = true;
-                    tracing::info!("waiting for the process that listens on {address} to end");
+                    tracing::info!(patience = ?ENDING_PATIENCE, "waiting for the process that listens on {address} to end");
                 }
             }
             Err(error) if error.kind() == ErrorKind::AddrInUse => {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use flowcontrol::FlowControl;
 use futures::future::BoxFuture;
-use registry_core::api::clock::Clock;
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
@@ -27,7 +26,7 @@ use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::metrics::ServerMetrics;
-use crate::options::{Controller, Options, StorageBackend};
+use crate::options::{Controller, Options};
 use crate::storage::{Engine, Storages};
 use crate::zpages::Zpages;
 
@@ -165,34 +164,26 @@ pub(super) fn background(api: &Arc<Api>, is_extension: bool) -> Vec<BoxFuture<'s
     api.admission().background(&kinds)
 }
 
-/// Adds the tasks of the controllers that run in the server.
-pub(super) fn run_controllers(
-    options: &Options,
-    installed: &InstalledApi,
-    handler: &Arc<Handler>,
-    served: &Arc<ServedApi>,
-    ca_pem: &str,
-    clock: Clock,
-    tasks: &mut ServerTasks,
-) {
-    let backend = options.storage.backend();
-    let mut running = options.controllers.running(backend);
+/// Returns the controllers that run in the server, beside requests.
+pub(super) fn running_controllers(options: &Options) -> Vec<Controller> {
+    let mut running = options.controllers.running(options.storage.backend());
     // `follow_policy` starts it.
     running.retain(|controller| *controller != Controller::ClusterRoleAggregation);
     if !options.storage.enable_garbage_collector {
         running.retain(|controller| *controller != Controller::GarbageCollector);
     }
-    if running.is_empty() {
+    running
+}
+
+/// Adds the tasks of the controllers.
+pub(super) fn run_controllers(
+    setup: ControllerSetup<Handler>,
+    installed: &InstalledApi,
+    tasks: &mut ServerTasks,
+) {
+    if setup.running.is_empty() {
         return;
     }
-    let setup = ControllerSetup {
-        handler: handler.clone(),
-        served: served.clone(),
-        running,
-        ca_pem: ca_pem.to_owned(),
-        shares_store: backend == StorageBackend::Etcd3,
-        clock,
-    };
     let (controllers, informer) = Controllers::new(setup, installed);
     tasks.informers.extend(informer);
     tasks.background.push(Box::pin(controllers.run()));

@@ -14,12 +14,13 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::AdmissionChain;
 use crate::aggregator::{Aggregator, Transports};
 use crate::authorization::{Authorization, Authorizer};
+use crate::controllers::ControllerSetup;
 use crate::faults::Faults;
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiParts};
 #[cfg(feature = "embedded")]
 use crate::options::StorageChoice;
-use crate::options::{Options, ServedResources};
+use crate::options::{Options, ServedResources, StorageBackend};
 use crate::server::error::ServerError;
 #[cfg(feature = "embedded")]
 use crate::storage::Backends;
@@ -27,7 +28,8 @@ use crate::storage::Storages;
 
 use super::assembly::{
     add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
-    follow_flows, follow_policy, health_checks, remote_apis, run_controllers, served_api,
+    follow_flows, follow_policy, health_checks, remote_apis, run_controllers, running_controllers,
+    served_api,
 };
 use super::authored::Authored;
 use super::dependencies::{Clients, ServerDependencies};
@@ -279,7 +281,16 @@ impl ServerBuilder {
         attached.hooks.extend(authored.hooks(handler.clone()));
         let ca_pem = identities.server_ca_pem.clone();
         if !self.is_extension {
-            run_controllers(options, &installed, &handler, &served, &ca_pem, clock, &mut tasks);
+            let setup = ControllerSetup {
+                handler: handler.clone(),
+                auditor: opened.auditor.clone(),
+                served: served.clone(),
+                running: running_controllers(options),
+                ca_pem: ca_pem.clone(),
+                shares_store: options.storage.backend() == StorageBackend::Etcd3,
+                clock,
+            };
+            run_controllers(setup, &installed, &mut tasks);
         }
         let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
         let hooks = PostStartHooks::new(&installed, &facts, attached.hooks, schemas, tasks);

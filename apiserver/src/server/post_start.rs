@@ -9,6 +9,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::backoff::{Backoff, jittered_period};
+use registry_core::notice::Notice;
 use registry_core::registry::{InformerTask, InstalledApi, Synced};
 use resources::bootstrap::{EndpointsOwner, PublishedAuthentication, ServerFacts, post_start_hooks};
 use resources::post_start::PostStartHook;
@@ -138,8 +139,11 @@ async fn keep_running(hook: &dyn PostStartHook, done: impl Fn()) {
 /// Runs a hook until it succeeds.
 async fn run(hook: &dyn PostStartHook) {
     let mut backoff = BACKOFF;
+    let mut failed = Notice::default();
     while let Err(failure) = hook.run().await {
-        tracing::warn!(hook = hook.name(), "not finished yet: {failure}");
+        failed.log(|times| {
+            tracing::warn!(hook = hook.name(), times, "a hook of the start failed, trying again: {failure}");
+        });
         tokio::time::sleep(backoff.next_pause()).await;
     }
 }

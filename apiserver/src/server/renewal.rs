@@ -4,6 +4,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/dynamiccertificates`.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use async_trait::async_trait;
 use parking_lot::{Mutex, RwLock};
 use prometheus::IntGaugeVec;
 use resources::bootstrap::{FrontProxyNames, PublishedAuthentication};
+use rustls::pki_types::CertificateDer;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -158,7 +160,9 @@ impl CertificateRenewal {
     ) -> Self {
         report(present.notes.warnings());
         let state = State { present, failure: None, warned_at: Moment::MIN };
-        Self { options, address, tls, kubelet, proxy, state: Mutex::new(state) }
+        let renewal = Self { options, address, tls, kubelet, proxy, state: Mutex::new(state) };
+        renewal.warn_daily(&mut renewal.state.lock(), pki::now());
+        renewal
     }
 
     /// Renews the certificates until the server stops.
@@ -196,6 +200,10 @@ impl CertificateRenewal {
             }
             state.failure = failure;
         }
+        self.warn_daily(&mut state, now);
+    }
+
+    fn warn_daily(&self, state: &mut State, now: Moment) {
         if now.saturating_sub(state.warned_at) >= WARNING_PERIOD_SECONDS && self.warn(&state.present, now) {
             state.warned_at = now;
         }
@@ -237,28 +245,28 @@ impl CertificateRenewal {
 
     /// Warns of certificates that expire soon; generated ones only do so if they cannot be renewed.
     fn warn(&self, present: &Identities, now: Moment) -> bool {
-        let mut has_warned = false;
-        let serving = Validity::from_chain(&present.serving_chain);
-        if let Some(end) = serving.map(|validity| validity.end).filter(|end| end - now < WARNING_SECONDS) {
-            let file = self.options.serving.tls_cert_file.as_deref();
-            tracing::warn!(?file, days_left = (end - now) / (24 * 3600), "the serving certificate ends soon");
-            has_warned = true;
-        }
-        let Some(file) = self.options.authentication.client_ca_file.as_deref() else { return has_warned };
-        for authority in &present.client_authorities {
-            let validity = Validity::from_chain(std::slice::from_ref(authority));
-            if let Some(end) = validity.map(|validity| validity.end).filter(|end| end - now < WARNING_SECONDS)
-            {
-                tracing::warn!(
-                    ?file,
-                    days_left = (end - now) / (24 * 3600),
-                    "a client certificate authority ends soon"
-                );
-                has_warned = true;
+        let serving = self.options.serving.tls_cert_file.as_deref();
+        let mut has_warned = warn_of("the serving certificate", serving, &present.serving_chain, now);
+        if let Some(file) = self.options.authentication.client_ca_file.as_deref() {
+            for authority in &present.client_authorities {
+                let chain = std::slice::from_ref(authority);
+                has_warned |= warn_of("a client certificate authority", Some(file), chain, now);
             }
         }
         has_warned
     }
+}
+
+/// Warns of a chain that has expired or does so soon. Returns whether it does.
+fn warn_of(name: &str, file: Option<&Path>, chain: &[CertificateDer<'_>], now: Moment) -> bool {
+    let Some(Validity { end, .. }) = Validity::from_chain(chain) else { return false };
+    let days_left = (end - now) / (24 * 3600);
+    if end < now {
+        tracing::warn!(?file, "{name} has expired");
+    } else if end - now < WARNING_SECONDS {
+        tracing::warn!(?file, days_left, "{name} expires soon");
+    }
+    end - now < WARNING_SECONDS
 }
 
 /// Returns the names of front proxies and of their headers, as extension API servers need them.

@@ -12,6 +12,7 @@
 
 #[path = "../server/client.rs"]
 mod client;
+mod controllers;
 mod hostile;
 #[path = "../server/peer.rs"]
 mod peer;

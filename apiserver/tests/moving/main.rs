@@ -107,7 +107,7 @@ async fn a_servers_store_moves_to_etcd_and_to_another_directory() {
     let to = format!("--to=embedded:{}", path("again").display());
     succeeds(&["storage", "import", &to, &file]);
     let refused = fails(&["storage", "import", &to, &file]);
-    assert!(refused.contains("restore into a new directory, or move this one away first"), "{refused}");
+    assert!(refused.contains("choose a new directory, or move this one away first"), "{refused}");
     drop(Server::start(&path("again"), &[]));
     let backup = fails(&["storage", "import", &format!("{to}2"), &text(&path("data.log"))]);
     assert!(backup.contains("is no export of a store"), "{backup}");
@@ -162,7 +162,7 @@ fn a_check_names_the_keys_of_values_that_cannot_be_decoded() {
     let from = format!("--from=embedded:{}", to.display());
     let undecoded = succeeds(&["storage", "check", &from]);
     assert!(
-        undecoded.contains(&format!("{encrypted} values are encrypted and were not decoded")),
+        undecoded.contains(&format!("encrypted values that were not decoded: {encrypted}")),
         "{undecoded}"
     );
     let decoded = succeeds(&[&flag("right.yaml"), "storage", "check", &from]);

@@ -8,6 +8,7 @@ use futures::future::BoxFuture;
 
 use registry_meta::{GroupVersion, Object};
 use registry_schema::FieldOrder;
+use registry_schema::codec::json::scan::Scanner;
 use registry_schema::codec::protobuf::MAGIC;
 use registry_schema::codec::stored;
 use serde::de::DeserializeOwned;
@@ -168,10 +169,21 @@ impl Entry {
         rest.get(..len)
     }
 
-    /// Decodes `metadata`, and nothing behind it. `None` if the JSON is not canonical, or the metadata is no `T`.
+    /// Decodes `metadata` without the managers of fields, which are most of it. `None` if the JSON is not canonical, or the
+    /// metadata is no `T`.
     pub fn decode_metadata<T: DeserializeOwned>(&self) -> Option<T> {
-        let mut json = serde_json::Deserializer::from_slice(self.metadata_onward()?);
-        T::deserialize(&mut json).ok()
+        let mut scanner = Scanner::new(self.metadata_onward()?)?;
+        let mut decoded = String::with_capacity(512);
+        let mut has_next = scanner.open()?;
+        while has_next {
+            let (name, value) = (scanner.key()?, scanner.value_text()?);
+            if name != "managedFields" {
+                decoded.extend([if decoded.is_empty() { "{\"" } else { ",\"" }, name, "\":", value]);
+            }
+            has_next = scanner.has_next(b'}')?;
+        }
+        decoded.push_str(if decoded.is_empty() { "{}" } else { "}" });
+        serde_json::from_str(&decoded).ok()
     }
 
     /// Returns the JSON from the value of `metadata` on.

@@ -25,6 +25,7 @@ use super::Revision;
 use super::mvcc::{
     ChangeStream, Committed, Got, Mvcc, MvccError, NotReady, RangeRequest, Ranged, prefix_end,
 };
+use super::notice::Notice;
 
 mod listening;
 mod newest;
@@ -102,6 +103,7 @@ impl Drop for SharedWatch {
 async fn run(shared: Arc<SharedWatchState>) {
     let end = prefix_end(&shared.prefix);
     let mut backoff = BACKOFF;
+    let mut broke = Notice::default();
     loop {
         let ended = match shared.routes.delivered() {
             Some(after) => follow(&shared, &end, after, &mut backoff).await,
@@ -120,7 +122,7 @@ async fn run(shared: Arc<SharedWatchState>) {
                 tracing::warn!(%ended, listeners, "changes were compacted before they were seen: caches are filled again");
             }
         } else {
-            tracing::info!(%ended, "the watch of the store broke, watching again");
+            broke.log(|times| tracing::info!(%ended, times, "the watch of the store broke, watching again"));
         }
         tokio::time::sleep(backoff.next_pause()).await;
     }

@@ -69,13 +69,17 @@ pub struct Identity;
 /// Prefix of the values of every encrypting transformer, here and in kube-apiserver.
 const ENCRYPTED_PREFIX: &[u8] = b"k8s:enc:";
 
+/// The error of an encrypted value without a key: kube-apiserver's, and what to do.
+const UNREADABLE: &str =
+    "identity transformer tried to read encrypted data; give --encryption-provider-config";
+
 // === impl Identity ===
 
 #[async_trait]
 impl Transformer for Identity {
     async fn from_storage(&self, stored: Bytes, _context: &str) -> Result<Plain, TransformError> {
         if stored.starts_with(ENCRYPTED_PREFIX) {
-            return Err(TransformError("identity transformer tried to read encrypted data".to_owned()));
+            return Err(TransformError(UNREADABLE.to_owned()));
         }
         Ok(Plain { value: stored, stale: false })
     }

@@ -184,6 +184,8 @@ async fn etcd_is_reached_over_mutual_tls() {
     assert!(matches!(half, Err(ConnectError::HalfAKeyPair)));
     let missing = without(|options| options.ca_file = Some("/nowhere".into())).await;
     assert!(matches!(missing, Err(ConnectError::File { .. })));
+    let other = without(|options| options.ca_file = options.key_file.clone()).await;
+    assert!(matches!(other, Err(ConnectError::NoSection { label: "CERTIFICATE", .. })));
 }
 
 /// Creates an authority and a certificate that serves for both sides.

@@ -18,7 +18,7 @@ use super::process::{self, BINARY, Directory};
 use crate::Failure;
 use callgrind::Callgrind;
 use operations::{OPERATIONS, Operation};
-use profile::Profile;
+use profile::{Profile, Scope};
 
 /// Options of `cargo xtask bench --instructions`.
 #[derive(Clone, Debug, Args)]
@@ -61,7 +61,8 @@ pub(crate) async fn run(options: &InstructionsOptions) -> Result<(), Failure> {
     };
     print!("{}", table(&counts, compared.as_ref()));
     if options.functions > 0 {
-        print!("{}", functions(&counts, compared.as_ref(), options.functions));
+        print!("{}", functions(&counts, compared.as_ref(), Scope::Own, options.functions));
+        print!("{}", functions(&counts, compared.as_ref(), Scope::Inclusive, options.functions));
     }
     Ok(())
 }
@@ -109,16 +110,20 @@ fn table(counts: &Counts, compared: Option<&Counts>) -> String {
 }
 
 /// Returns the functions with the most instructions, or with the largest differences, of each operation.
-fn functions(counts: &Counts, compared: Option<&Counts>, number: usize) -> String {
+fn functions(counts: &Counts, compared: Option<&Counts>, scope: Scope, number: usize) -> String {
     let mut text = String::new();
+    let title = match scope {
+        Scope::Own => "of functions alone",
+        Scope::Inclusive => "of functions with those that they call",
+    };
     for (at, (operation, profile)) in OPERATIONS.iter().zip(counts).enumerate() {
-        let _ = writeln!(text, "\n{}, instructions of functions alone:", operation.row());
+        let _ = writeln!(text, "\n{}, instructions {title}:", operation.row());
         let other = compared.and_then(|compared| compared.get(at));
         let mut rows: HashMap<&str, [f64; 2]> = HashMap::new();
-        for (name, own) in profile.functions() {
+        for (name, own) in profile.functions(scope) {
             rows.entry(name).or_default()[0] = own;
         }
-        for (name, own) in other.into_iter().flat_map(Profile::functions) {
+        for (name, own) in other.into_iter().flat_map(|profile| profile.functions(scope)) {
             rows.entry(name).or_default()[1] = own;
         }
         let mut rows: Vec<_> = rows.into_iter().collect();

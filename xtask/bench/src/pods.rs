@@ -18,7 +18,7 @@ use crate::Failure;
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 /// The media type of Kubernetes' protobuf.
-const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// Number of objects among which successive writes rotate, so that clients rarely write the same object at once.
 const WRITTEN: u64 = 256;
@@ -125,7 +125,8 @@ async fn lease_update(client: &Client, server: &ServerProcess, load: Load) -> Re
     .await
 }
 
-fn version_of(object: &[u8]) -> Result<String, Failure> {
+/// Returns the resource version of an object in JSON.
+pub(crate) fn version_of(object: &[u8]) -> Result<String, Failure> {
     let object: Value = serde_json::from_slice(object)?;
     let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
     version.map(str::to_owned).ok_or_else(|| "an object has no resource version".into())
@@ -150,7 +151,7 @@ async fn list(
 }
 
 /// Returns a pod as a controller creates it: 2.6 KB as it is sent, 7.4 KB as the server stores it.
-fn usual_pod(name: &str) -> Bytes {
+pub(crate) fn usual_pod(name: &str) -> Bytes {
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {
@@ -215,7 +216,7 @@ fn container(name: &str, image: &str, port: u16) -> Value {
 }
 
 /// Returns a patch with the status of a pod that runs; `number` makes it different from others.
-fn status_of(number: u64) -> Bytes {
+pub(crate) fn status_of(number: u64) -> Bytes {
     let since = "2026-01-05T10:00:00Z";
     let condition = |kind: &str| json!({"type": kind, "status": "True", "lastProbeTime": null, "lastTransitionTime": since});
     let container = |name: &str, image: &str| {
@@ -241,7 +242,7 @@ fn status_of(number: u64) -> Bytes {
 }
 
 /// Returns a node's lease; `number` makes it different from others.
-fn lease(name: &str, number: u64, version: &str) -> Bytes {
+pub(crate) fn lease(name: &str, number: u64, version: &str) -> Bytes {
     let renewed =
         format!("2026-01-05T10:{:02}:{:02}.{:06}Z", number / 60 % 60, number % 60, number % 1_000_000);
     let lease = json!({

@@ -10,7 +10,7 @@ use registry_core::patch::strategic;
 use registry_core::patch::{PatchError, merge};
 use registry_core::schema::{FieldIssue, Schema};
 use responses::negotiation::with_empty_details;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::content::pass_over_unknown;
 
@@ -89,6 +89,13 @@ impl PatchDocument {
     /// Returns whether it is a strategic patch, which Go's server applies to maps instead of JSON.
     pub(super) fn is_strategic(&self) -> bool {
         matches!(self.content, Content::Strategic(_))
+    }
+
+    /// Returns the top-level fields of an object that the patch changes, by name; `None` if they are not known.
+    pub(super) fn patched_fields(&self) -> Option<&Map<String, Value>> {
+        let (Content::Merge(patch) | Content::Strategic(patch)) = &self.content else { return None };
+        // A directive is about the whole object.
+        patch.as_object().filter(|fields| !fields.keys().any(|name| name.starts_with('$')))
     }
 
     /// Applies the patch to the current object. What it adds takes from the budget.

@@ -18,6 +18,7 @@ mod errors;
 mod order;
 pub(super) mod parts;
 pub mod scan;
+mod words;
 pub(super) mod write;
 
 pub use order::sort_as_written;

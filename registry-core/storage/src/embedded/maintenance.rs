@@ -115,7 +115,7 @@ pub enum MaintenanceError {
         path: PathBuf,
     },
     /// A restore goes into a new directory only. Not retryable.
-    #[error("{} is not empty: restore into a new directory, or move this one away first", directory.display())]
+    #[error("{} is not empty: choose a new directory, or move this one away first", directory.display())]
     Occupied {
         /// The directory.
         directory: PathBuf,

@@ -251,20 +251,28 @@ async fn settings(options: &Etcd3Options) -> Result<ConnectOptions, ConnectError
     }
     let mut tls = TlsOptions::new();
     if let Some(authorities) = &options.ca_file {
-        tls = tls.ca_certificate(Certificate::from_pem(pem(authorities).await?));
+        tls = tls.ca_certificate(Certificate::from_pem(pem(authorities, "CERTIFICATE").await?));
     }
     tls = match (&options.cert_file, &options.key_file) {
-        (Some(certificate), Some(key)) => {
-            tls.identity(Identity::from_pem(pem(certificate).await?, pem(key).await?))
-        }
+        (Some(certificate), Some(key)) => tls.identity(Identity::from_pem(
+            pem(certificate, "CERTIFICATE").await?,
+            pem(key, "PRIVATE KEY").await?,
+        )),
         (None, None) => tls,
         _ => return Err(ConnectError::HalfAKeyPair),
     };
     Ok(settings.with_tls(tls))
 }
 
-async fn pem(path: &Path) -> Result<Vec<u8>, ConnectError> {
-    tokio::fs::read(path).await.map_err(|source| ConnectError::File { path: path.to_owned(), source })
+/// Reads a PEM file, which has a section whose label ends like this: the client library does not say which file has none.
+async fn pem(path: &Path, label: &'static str) -> Result<Vec<u8>, ConnectError> {
+    let failed = |source| ConnectError::File { path: path.to_owned(), source };
+    let content = tokio::fs::read(path).await.map_err(failed)?;
+    let end = format!("{label}-----");
+    if content.windows(end.len()).any(|part| part == end.as_bytes()) {
+        return Ok(content);
+    }
+    Err(ConnectError::NoSection { path: path.to_owned(), label })
 }
 
 /// Kubernetes concept: the feature check for `RequestWatchProgress`.

@@ -72,6 +72,14 @@ pub enum ConnectError {
         /// The reason.
         source: std::io::Error,
     },
+    /// A PEM file has no section of its kind. Not retryable.
+    #[error("{path} contains no {label} (PEM)")]
+    NoSection {
+        /// The file.
+        path: PathBuf,
+        /// The end of the section's label.
+        label: &'static str,
+    },
     /// The client library rejects the options. Not retryable.
     #[error("cannot set up the etcd client: {0}")]
     Setup(#[source] etcd_client::Error),

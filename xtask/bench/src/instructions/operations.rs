@@ -10,12 +10,15 @@ use super::profile::Profile;
 use crate::Failure;
 use crate::client::{Connection, Request};
 use crate::objects::{self, Kind, config_map};
+use crate::pods;
 use crate::watching;
 
 /// Number of requests before those that are counted: the first ones create what later ones use.
 const WARM_UP: u32 = 20;
 /// Number of objects in a list.
 const LISTED: usize = 300;
+/// Number of pods in a list.
+const LISTED_PODS: usize = 50;
 /// Number of other requests in whose place there is one list.
 const REQUESTS_PER_LIST: u32 = 10;
 
@@ -32,11 +35,31 @@ pub(super) enum Operation {
     MergePatch,
     /// Creates one while a client watches.
     WatchedCreate,
+    /// Creates a pod of 2.6 KB, 7.4 KB as it is stored.
+    PodCreate,
+    /// Patches the whole status of a pod, as kubelets do.
+    PodStatusPatch,
+    /// Renews a node's Lease by an update.
+    LeaseUpdate,
+    /// Lists 50 pods.
+    PodList,
+    /// Lists 50 pods, in protobuf.
+    PodListProtobuf,
 }
 
 /// All operations, in the order in which they are measured.
-pub(super) const OPERATIONS: [Operation; 5] =
-    [Operation::Get, Operation::List, Operation::Create, Operation::MergePatch, Operation::WatchedCreate];
+pub(super) const OPERATIONS: [Operation; 10] = [
+    Operation::Get,
+    Operation::List,
+    Operation::Create,
+    Operation::MergePatch,
+    Operation::WatchedCreate,
+    Operation::PodCreate,
+    Operation::PodStatusPatch,
+    Operation::LeaseUpdate,
+    Operation::PodList,
+    Operation::PodListProtobuf,
+];
 
 // === impl Operation ===
 
@@ -57,6 +80,11 @@ impl Operation {
             Self::Create => "CREATE",
             Self::MergePatch => "merge patch",
             Self::WatchedCreate => "event to a watcher",
+            Self::PodCreate => "CREATE of a pod",
+            Self::PodStatusPatch => "status patch of a pod",
+            Self::LeaseUpdate => "update of a lease",
+            Self::PodList => "LIST of 50 pods",
+            Self::PodListProtobuf => "LIST of 50 pods, protobuf",
         }
     }
 
@@ -68,82 +96,142 @@ impl Operation {
             Self::Create => "create",
             Self::MergePatch => "patch",
             Self::WatchedCreate => "watch",
+            Self::PodCreate => "pod-create",
+            Self::PodStatusPatch => "pod-status",
+            Self::LeaseUpdate => "lease",
+            Self::PodList => "pod-list",
+            Self::PodListProtobuf => "pod-list-protobuf",
+        }
+    }
+
+    /// Returns the path of the operation's collection.
+    fn collection(self) -> String {
+        let namespace = self.namespace();
+        match self {
+            Self::LeaseUpdate => format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"),
+            Self::PodCreate | Self::PodStatusPatch | Self::PodList | Self::PodListProtobuf => {
+                Kind::Pod.collection(namespace)
+            }
+            _ => Kind::ConfigMap.collection(namespace),
+        }
+    }
+
+    /// Returns the object that exists before, with a name.
+    fn object(self, name: &str) -> Bytes {
+        match self {
+            Self::LeaseUpdate => pods::lease(name, 0, ""),
+            Self::PodStatusPatch | Self::PodList | Self::PodListProtobuf => pods::usual_pod(name),
+            _ => config_map(name, "0"),
         }
     }
 
     /// Returns the number of counted operations.
     fn requests(self, requests: u32) -> u32 {
-        if self == Self::List { requests.div_ceil(REQUESTS_PER_LIST) } else { requests }
+        match self {
+            Self::List | Self::PodList | Self::PodListProtobuf => requests.div_ceil(REQUESTS_PER_LIST),
+            _ => requests,
+        }
     }
 
     /// Returns the number of objects that exist before.
     const fn objects(self) -> usize {
         match self {
-            Self::Get | Self::MergePatch => 1,
+            Self::Get | Self::MergePatch | Self::PodStatusPatch | Self::LeaseUpdate => 1,
             Self::List => LISTED,
-            Self::Create | Self::WatchedCreate => 0,
+            Self::PodList | Self::PodListProtobuf => LISTED_PODS,
+            Self::Create | Self::WatchedCreate | Self::PodCreate => 0,
         }
     }
 }
 
-/// Counts the instructions of an operation, sent one after the other over one connection.
+/// The sender of the requests of an operation, one after the other over one connection.
+struct Sender {
+    operation: Operation,
+    connection: Connection,
+    /// The watch, if there is one: each request makes an event.
+    events: Option<Incoming>,
+    /// The resource version of the object that is updated.
+    version: String,
+}
+
+/// Counts the instructions of an operation.
 pub(super) async fn measure(
     operation: Operation,
     server: &Callgrind,
     requests: u32,
 ) -> Result<Profile, Failure> {
     let client = server.client()?;
-    let namespace = operation.namespace();
-    objects::make_namespace(&client, namespace).await?;
+    objects::make_namespace(&client, operation.namespace()).await?;
+    let collection = operation.collection();
     let mut events = None;
     if operation == Operation::WatchedCreate {
-        let path = format!("{}?{}", Kind::ConfigMap.collection(namespace), watching::PARAMETERS);
+        let path = format!("{collection}?{}", watching::PARAMETERS);
         let response =
             client.connect().await?.send(Method::GET, &path, "application/json", Bytes::new()).await?;
         events = Some(response.into_body());
     }
     let mut connection = client.connect().await?;
-    let collection = Kind::ConfigMap.collection(namespace);
+    let mut version = String::new();
     for number in 0..operation.objects() {
-        let object = config_map(&format!("item-{number}"), "0");
-        connection.exchange(Method::POST, &collection, object).await?;
+        let object = operation.object(&format!("item-{number}"));
+        let made = connection.fetch(Request::write(Method::POST, &collection, object)).await?;
+        version = pods::version_of(&made)?;
     }
+    let mut sender = Sender { operation, connection, events, version };
     let requests = operation.requests(requests);
     for number in 0..WARM_UP {
-        send(operation, &mut connection, events.as_mut(), number).await?;
+        sender.send(number).await?;
     }
     server.begin()?;
     for number in WARM_UP..WARM_UP + requests {
-        send(operation, &mut connection, events.as_mut(), number).await?;
+        sender.send(number).await?;
     }
     server.end(requests)
 }
 
-/// Sends one request, reads the response, and its event.
-async fn send(
-    operation: Operation,
-    connection: &mut Connection,
-    events: Option<&mut Incoming>,
-    number: u32,
-) -> Result<(), Failure> {
-    let collection = Kind::ConfigMap.collection(operation.namespace());
-    let object = format!("{collection}/item-0");
-    match operation {
-        Operation::Get => connection.exchange(Method::GET, &object, Bytes::new()).await,
-        Operation::List => connection.exchange(Method::GET, &collection, Bytes::new()).await,
-        Operation::Create | Operation::WatchedCreate => {
-            // Names of one length.
-            let body = config_map(&format!("created-{number:06}"), "0");
-            connection.exchange(Method::POST, &collection, body).await
+// === impl Sender ===
+
+impl Sender {
+    /// Sends one request, reads the response, and its event.
+    async fn send(&mut self, number: u32) -> Result<(), Failure> {
+        let collection = self.operation.collection();
+        let object = format!("{collection}/item-0");
+        match self.operation {
+            Operation::Get => self.connection.exchange(Method::GET, &object, Bytes::new()).await?,
+            Operation::List | Operation::PodList => {
+                self.connection.exchange(Method::GET, &collection, Bytes::new()).await?
+            }
+            Operation::PodListProtobuf => {
+                self.connection.exchange_as(Request::get(&collection, pods::PROTOBUF)).await?
+            }
+            Operation::Create | Operation::WatchedCreate => {
+                // Names of one length.
+                let body = config_map(&format!("created-{number:06}"), "0");
+                self.connection.exchange(Method::POST, &collection, body).await?
+            }
+            Operation::PodCreate => {
+                let body = pods::usual_pod(&format!("created-{number:06}"));
+                self.connection.exchange(Method::POST, &collection, body).await?
+            }
+            Operation::MergePatch => {
+                let patch = format!(r#"{{"data":{{"sent":"{number:06}"}}}}"#);
+                self.connection.exchange_as(Request::merge_patch(&object, patch.into())).await?
+            }
+            Operation::PodStatusPatch => {
+                let patch = pods::status_of(u64::from(number));
+                self.connection.exchange_as(Request::merge_patch(&format!("{object}/status"), patch)).await?
+            }
+            Operation::LeaseUpdate => {
+                let body = pods::lease("item-0", u64::from(number) + 1, &self.version);
+                let renewed = self.connection.fetch(Request::write(Method::PUT, &object, body)).await?;
+                self.version = pods::version_of(&renewed)?;
+                renewed.len()
+            }
+        };
+        match &mut self.events {
+            Some(events) => receive(events).await,
+            None => Ok(()),
         }
-        Operation::MergePatch => {
-            let patch = format!(r#"{{"data":{{"sent":"{number:06}"}}}}"#);
-            connection.exchange_as(Request::merge_patch(&object, patch.into())).await
-        }
-    }?;
-    match events {
-        Some(events) => receive(events).await,
-        None => Ok(()),
     }
 }
 

@@ -7,12 +7,23 @@ use std::collections::HashMap;
 use super::per_operation;
 use crate::Failure;
 
+/// Which instructions count for a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Those of the function alone.
+    Own,
+    /// Those of the functions that it calls too.
+    Inclusive,
+}
+
 /// The instructions of one operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
     total: f64,
     /// By function, without those that it calls.
     own: HashMap<String, f64>,
+    /// By function, with those that it calls. A function that calls itself has those calls twice.
+    inclusive: HashMap<String, f64>,
 }
 
 // === impl Profile ===
@@ -25,6 +36,7 @@ impl Profile {
     pub(super) fn parse(text: &str, operations: u32) -> Result<Self, Failure> {
         let mut names: HashMap<&str, &str> = HashMap::new();
         let mut own: HashMap<&str, u64> = HashMap::new();
+        let mut inclusive: HashMap<&str, u64> = HashMap::new();
         let mut function = "";
         let mut is_call = false;
         for line in text.lines() {
@@ -41,22 +53,27 @@ impl Profile {
                 is_call = true;
             } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
                 // The line after a call has the instructions of what is called.
+                let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse().ok()).unwrap_or(0);
                 if !std::mem::take(&mut is_call) {
-                    let cost = line.split_whitespace().nth(1).and_then(|cost| cost.parse().ok());
-                    *own.entry(function).or_default() += cost.unwrap_or(0);
+                    *own.entry(function).or_default() += cost;
                 }
+                *inclusive.entry(function).or_default() += cost;
             }
         }
         let total: u64 = own.values().sum();
         if total == 0 {
             return Err("it has no instructions".into());
         }
-        let mut by_name: HashMap<String, f64> = HashMap::new();
-        for (number, instructions) in own {
-            let name = names.get(number).copied().unwrap_or(number);
-            *by_name.entry(name.to_owned()).or_default() += per_operation(instructions, operations);
-        }
-        Ok(Self { total: per_operation(total, operations), own: by_name })
+        let by_name = |by_number: HashMap<&str, u64>| {
+            let mut by_name: HashMap<String, f64> = HashMap::new();
+            for (number, instructions) in by_number {
+                let name = names.get(number).copied().unwrap_or(number);
+                *by_name.entry(name.to_owned()).or_default() += per_operation(instructions, operations);
+            }
+            by_name
+        };
+        let total = per_operation(total, operations);
+        Ok(Self { total, own: by_name(own), inclusive: by_name(inclusive) })
     }
 
     /// Returns the number of instructions.
@@ -64,18 +81,29 @@ impl Profile {
         self.total
     }
 
-    /// Returns the functions, and the number of instructions of each.
-    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.own.iter().map(|(name, own)| (name.as_str(), *own))
+    /// Returns the functions, and the number of instructions of each, without or with those of the functions that it calls.
+    pub(super) fn functions(&self, scope: Scope) -> impl Iterator<Item = (&str, f64)> {
+        let functions = match scope {
+            Scope::Own => &self.own,
+            Scope::Inclusive => &self.inclusive,
+        };
+        functions.iter().map(|(name, instructions)| (name.as_str(), *instructions))
     }
 
     /// Returns what this operation costs more than another one.
     pub(super) fn without(&self, other: &Self) -> Self {
-        let mut own = self.own.clone();
-        for (name, instructions) in &other.own {
-            *own.entry(name.clone()).or_default() -= instructions;
+        let subtract = |from: &HashMap<String, f64>, other: &HashMap<String, f64>| {
+            let mut difference = from.clone();
+            for (name, instructions) in other {
+                *difference.entry(name.clone()).or_default() -= instructions;
+            }
+            difference
+        };
+        Self {
+            total: self.total - other.total,
+            own: subtract(&self.own, &other.own),
+            inclusive: subtract(&self.inclusive, &other.inclusive),
         }
-        Self { total: self.total - other.total, own }
     }
 }
 
@@ -89,9 +117,13 @@ mod tests {
     fn instructions_of_called_functions_count_once() {
         let profile = Profile::parse(TEXT, 2).unwrap();
         assert!((profile.total() - 60.0).abs() < f64::EPSILON);
-        let mut functions: Vec<_> = profile.functions().collect();
-        functions.sort_by(|left, right| left.0.cmp(right.0));
-        assert_eq!(functions, [("copy", 30.0), ("main", 30.0)]);
+        let functions = |scope| {
+            let mut functions: Vec<_> = profile.functions(scope).collect();
+            functions.sort_by(|left, right| left.0.cmp(right.0));
+            functions
+        };
+        assert_eq!(functions(Scope::Own), [("copy", 30.0), ("main", 30.0)]);
+        assert_eq!(functions(Scope::Inclusive), [("copy", 30.0), ("main", 60.0)]);
         assert!(profile.without(&profile).total().abs() < f64::EPSILON);
     }
 

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::read_any;
+use super::words::quote_or_backslash;
 
 /// Maximum nesting depth of a value that is passed over: its open brackets are the bits of one number.
 const MAX_DEPTH: u32 = u64::BITS;
@@ -259,26 +260,6 @@ impl<'t> Scanner<'t> {
         self.at += digits;
         (digits > 0).then_some(())
     }
-}
-
-/// Returns the position of the first quote or backslash, looking at eight bytes at once.
-fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
-    /// Every byte is 1.
-    const ONES: u64 = u64::MAX / 255;
-    /// The highest bit of the lowest byte that is zero; higher bits mean nothing.
-    const fn zero_byte(word: u64) -> u64 {
-        word.wrapping_sub(ONES) & !word & (ONES << 7)
-    }
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (place, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        let found = zero_byte(word ^ (ONES * u64::from(b'"'))) | zero_byte(word ^ (ONES * u64::from(b'\\')));
-        if found != 0 {
-            return Some(place * 8 + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let place = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-    Some(bytes.len() - rest.len() + place)
 }
 
 #[cfg(test)]

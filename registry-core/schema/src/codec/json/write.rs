@@ -4,6 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value};
 
+use super::words::has_escapes;
 use crate::FieldOrder;
 
 /// The first fields of every Go struct of an object; `metadata` follows.
@@ -98,9 +99,9 @@ fn write_map(
 /// Writes a field, with a comma before it unless it is the first one.
 pub(in crate::codec) fn write_field(out: &mut Vec<u8>, field: &str, value: &Value) {
     write_comma(out);
-    write_json(out, field);
+    write_string(out, field);
     out.push(b':');
-    write_json(out, value);
+    write_value(out, value);
 }
 
 /// Writes a comma unless the next entry is the first one, or follows a comma.
@@ -121,8 +122,76 @@ pub(in crate::codec) fn write_number(out: &mut Vec<u8>, number: u64) {
     debug_assert!(written.is_ok(), "memory takes everything");
 }
 
-/// Writing strings and trees to memory cannot fail: there is no I/O, and all keys are strings.
-fn write_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
+/// Writes a value as `serde_json` does, which looks at each byte of a string by itself.
+fn write_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_by_serde(out, number),
+        Value::String(text) => write_string(out, text),
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_value(out, item);
+            }
+            out.push(b']');
+        }
+        Value::Object(fields) => {
+            out.push(b'{');
+            for (index, (name, value)) in fields.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write_string(out, name);
+                out.push(b':');
+                write_value(out, value);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+fn write_string(out: &mut Vec<u8>, text: &str) {
+    if has_escapes(text.as_bytes()) {
+        return write_by_serde(out, text);
+    }
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'"');
+}
+
+/// Writing strings and numbers to memory cannot fail: there is no I/O.
+fn write_by_serde<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
     let written = serde_json::to_writer(out, value);
     debug_assert!(written.is_ok(), "memory takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_are_written_as_by_serde() {
+        let mut texts: Vec<String> = (0..=0x7f).map(|byte| char::from(byte).to_string()).collect();
+        for length in 0..20 {
+            let plain = "é".repeat(length / 2) + &"x".repeat(length % 2);
+            texts.push(format!("{plain}\"{plain}"));
+            texts.push(format!("{plain}\u{1f}"));
+            texts.push(plain);
+        }
+        let value = json!({
+            "texts": texts, "numbers": [0, -1, u64::MAX, i64::MIN, 1.5, 1e300, -0.0], "literals": [null, true, false],
+            "nested": {"a\"b": {}, "list": [[], [{"x": [1, 2]}]], "": ""},
+        });
+        let mut out = Vec::new();
+        write_value(&mut out, &value);
+        assert_eq!(String::from_utf8(out).unwrap(), value.to_string());
+    }
 }
