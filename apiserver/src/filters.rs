@@ -386,7 +386,7 @@ impl<D: Dispatch> Filters<D> {
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
-        let work = ExpectedWork::for_request(&info, &place);
+        let work = ExpectedWork::for_request(&info, query, &place);
         let request = std::mem::take(request);
         let mut response = match &self.faults {
             None => self.inner.dispatch(info, context, request, work).await,

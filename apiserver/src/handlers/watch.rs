@@ -30,6 +30,9 @@ use frames::Frames;
 /// Maximum duration of a watch that a client can request. A longer one would overflow the clock.
 const MAX_WATCH_SECONDS: u64 = 366 * 24 * 3600;
 
+/// Maximum number of requirements of a watch: each is matched with each event, as long as the watch lasts.
+const MAX_REQUIREMENTS: usize = 1_000;
+
 /// The cause of a watch's refusal whose resource version is still to come.
 const VERSION_TOO_LARGE: &str = "ResourceVersionTooLarge";
 
@@ -38,6 +41,13 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Watch)?;
     let options = selection(call, ListPurpose::Watch)?;
+    let requirements = options.label_selector.requirements.len() + options.field_selector.requirements.len();
+    if requirements > MAX_REQUIREMENTS {
+        let message = format!(
+            "the selectors of a watch have at most {MAX_REQUIREMENTS} requirements, not {requirements}"
+        );
+        return Err(StatusError::bad_request(message));
+    }
     let frames = Frames::new(call, &output, options.allow_watch_bookmarks)?;
     let timeout = options.timeout_seconds.map_or_else(
         || default_timeout(call.api.config.watches.minimum),

@@ -3,8 +3,9 @@
 //! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
 //! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
 //! handshakes. So would lists, whose objects are selected, and in protobuf encoded, before the response begins.
-//! Their handlers therefore run on the threads for [`LongWork`]. So do requests whose expressions turn out to take long, from
-//! there on: what a policy or a definition asks about a small object can take long. The connection's runtime waits for the
+//! Their handlers therefore run on the threads for [`LongWork`]. So do requests whose expressions turn out to take long, or whose
+//! stored object turns out to be large, from there on: what a policy or a definition asks about a small object can take long, and a
+//! short patch can be for an object of some MiB. The connection's runtime waits for the
 //! response, and its deadline still ends the request: the handler is dropped at its next `await`, and what it does before that ends
 //! with its [budget](registry_core::context::Budget), which learns here that nobody waits any more.
 
@@ -15,7 +16,8 @@ use std::task::Poll;
 
 use axum::body::Body;
 use futures::future::BoxFuture;
-use http::Request;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue, Request};
 use http_body::Body as _;
 use registry_core::RequestContext;
 use registry_core::context::{Abandoned, Place};
@@ -56,9 +58,9 @@ impl<D: Dispatch> Dispatch for LongRequests<D> {
         let progress = (work == ExpectedWork::LongList).then(|| self.long_work.begin_response());
         let moves = match &progress {
             Some(list) => !list.stays(),
-            None => is_large(&info, request.body()),
+            None => work == ExpectedWork::Matching || is_large(&info, request.body()),
         };
-        if !moves && !may_evaluate(&info) {
+        if !moves && !may_evaluate(&info) && !is_encoded(&info, request.headers()) {
             let handler = self.inner.dispatch(info, context, request, work);
             return match progress {
                 Some(progress) => Box::pin(during(progress, handler)),
@@ -118,6 +120,12 @@ fn may_evaluate(info: &RequestInfo) -> bool {
         Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
     );
     is_write && info.resource.is_some() && !info.is_long_running()
+}
+
+/// Returns whether the response to a request is an object that may be encoded for it: stored objects are in JSON.
+fn is_encoded(info: &RequestInfo, headers: &HeaderMap) -> bool {
+    let is_other = |accepted: &HeaderValue| accepted != "application/json" && accepted != "*/*";
+    info.verb == Verb::Get && info.resource.is_some() && headers.get(ACCEPT).is_some_and(is_other)
 }
 
 /// Returns whether a request has a large body that is read as a whole.
@@ -188,6 +196,7 @@ mod tests {
         assert_eq!(thread_of_request(&served, list(), ExpectedWork::Usual).await, here);
         let long = ExpectedWork::LongList;
         assert_eq!(thread_of_request(&served, list(), long).await, here, "it is the only one");
+        assert_eq!(thread_of_request(&served, list(), ExpectedWork::Matching).await, THREAD_NAME);
         let _another = long_work.begin_response();
         assert_eq!(thread_of_request(&served, list(), long).await, THREAD_NAME);
     }
@@ -238,6 +247,48 @@ mod tests {
             let response = served.dispatch(info, context, request, ExpectedWork::Usual).await;
             let bytes = response.into_body().collect().await.unwrap().to_bytes();
             assert_eq!(bytes, expected, "{name}");
+        }
+    }
+
+    /// Works on an object whose size in bytes is its name. Responds with the name of the thread that it ended on.
+    struct Stored;
+
+    impl Dispatch for Stored {
+        fn dispatch(
+            self: &Arc<Self>,
+            _: RequestInfo,
+            context: RequestContext,
+            request: Request<Body>,
+            _: ExpectedWork,
+        ) -> BoxFuture<'static, Response> {
+            Box::pin(async move {
+                let size_bytes = request.uri().path().rsplit('/').next().unwrap().parse().unwrap();
+                context.budget.leave_for_large(size_bytes).await;
+                Response::new(thread::current().name().unwrap_or_default().to_owned().into())
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_for_large_objects_leave_the_thread() {
+        let served = Arc::new(LongRequests::new(Arc::new(Stored), Arc::new(LongWork::start().unwrap())));
+        let here = thread::current().name().unwrap_or_default().to_owned();
+        let path = |size_bytes: u32| format!("/api/v1/namespaces/a/configmaps/{size_bytes}");
+        for (method, accepted, size_bytes, expected) in [
+            ("PATCH", "application/json", 64, here.as_str()),
+            ("PATCH", "application/json", 1 << 20, THREAD_NAME),
+            ("DELETE", "application/json", 1 << 20, THREAD_NAME),
+            ("GET", "application/yaml", 1 << 20, THREAD_NAME),
+            ("GET", "application/json", 1 << 20, here.as_str()),
+        ] {
+            let request = Request::builder().method(method).uri(path(size_bytes)).header(ACCEPT, accepted);
+            let info = RequestInfo::parse(request.method_ref().unwrap(), request.uri_ref().unwrap());
+            let mut context = RequestContext::system("");
+            context.budget = Budget::default();
+            let request = request.body(Body::empty()).unwrap();
+            let response = served.dispatch(info, context, request, ExpectedWork::Usual).await;
+            let bytes = response.into_body().collect().await.unwrap().to_bytes();
+            assert_eq!(bytes, expected, "{method} {accepted} {size_bytes}");
         }
     }
 

@@ -47,6 +47,20 @@ async fn bodies_that_are_no_such_object() {
 }
 
 #[tokio::test]
+async fn watches_with_endless_selectors() {
+    let server = Server::start().await;
+    let selector =
+        |count: usize| (0..count).map(|number| format!("!a{number}")).collect::<Vec<_>>().join(",");
+    let watch = async |count: usize| {
+        let path = format!("{MAPS}?watch=true&timeoutSeconds=0&labelSelector={}", selector(count));
+        server.get(&path).await
+    };
+    watch(1_000).await.expect(200);
+    let message = "the selectors of a watch have at most 1000 requirements, not 1001";
+    assert_eq!(watch(1_001).await.failure(), (400, message.to_owned()));
+}
+
+#[tokio::test]
 async fn options_of_a_deletion_that_are_none() {
     let server = Server::start().await;
     server.post(MAPS, &config_map("a")).await.expect(201);

@@ -24,6 +24,8 @@ const MAX_STEPS: u64 = 50_000_000;
 const STEPS_PER_CHECK: u64 = 1024;
 /// Number of steps that expressions may take on the threads that serve connections: a few ms.
 const MAX_STEPS_THERE: u64 = 100_000;
+/// Minimum size of a large object, in bytes: decoding, changing, validating and encoding it takes more than 1 ms.
+const LARGE_OBJECT_BYTES: usize = 64 * 1024;
 
 /// The work that one request may still cause.
 ///
@@ -186,7 +188,7 @@ impl Budget {
         self.exhausted().map_or(Ok(()), Err)
     }
 
-    /// Lets the request leave the threads that serve connections when its expressions take long.
+    /// Lets the request leave the threads that serve connections when its expressions take long, or its object is large.
     pub fn leave_by(&mut self, place: Place) {
         self.place = Some(place);
     }
@@ -206,6 +208,16 @@ impl Budget {
         place.0.store(LEAVES, Ordering::Relaxed);
         self.is_interrupted.store(true, Ordering::Relaxed);
         false
+    }
+
+    /// Lets the request change its threads before it works on an object of this size, in bytes, if that is large.
+    pub async fn leave_for_large(&self, object_bytes: usize) {
+        let Some(place) = self.place.as_ref().filter(|_| object_bytes >= LARGE_OBJECT_BYTES) else { return };
+        if place.0.load(Ordering::Relaxed) != LEFT {
+            place.0.store(LEAVES, Ordering::Relaxed);
+            yield_once().await;
+            place.0.store(LEFT, Ordering::Relaxed);
+        }
     }
 
     /// Lets the request change its threads if expressions took long. Returns whether they have to be evaluated again,
@@ -327,6 +339,20 @@ mod tests {
         assert_eq!(budget.take_bytes(usize::MAX), Err(Exhausted::Bytes));
         assert_eq!(budget.take_steps(1), Ok(()));
         assert_eq!(budget.check_complete(), Err(Exhausted::Steps));
+    }
+
+    #[tokio::test]
+    async fn a_large_object_lets_its_request_leave_once() {
+        let mut budget = Budget::default();
+        budget.leave_for_large(LARGE_OBJECT_BYTES).await;
+        let place = Place::default();
+        budget.leave_by(place.clone());
+        budget.leave_for_large(LARGE_OBJECT_BYTES - 1).await;
+        let task = &mut std::task::Context::from_waker(std::task::Waker::noop());
+        let mut leaving = std::pin::pin!(budget.leave_for_large(LARGE_OBJECT_BYTES));
+        assert!(leaving.as_mut().poll(task).is_pending() && place.is_to_leave());
+        assert!(leaving.as_mut().poll(task).is_ready());
+        assert!(std::pin::pin!(budget.leave_for_large(LARGE_OBJECT_BYTES)).poll(task).is_ready());
     }
 
     #[tokio::test]

@@ -62,7 +62,7 @@ const FAST_DIGITS: usize = 18;
 impl Quantity {
     /// Compares the values of two quantities, independent of their notation.
     pub fn compare(&self, other: &Self) -> Ordering {
-        match (self.negative && !self.amount.is_zero(), other.negative && !other.amount.is_zero()) {
+        match (self.is_negative(), other.is_negative()) {
             (false, false) => self.amount.compare(&other.amount),
             (true, true) => other.amount.compare(&self.amount),
             (negative, other_negative) => other_negative.cmp(&negative),
@@ -104,6 +104,52 @@ impl Quantity {
     pub fn nanos(&self) -> Option<i128> {
         let nanos = self.amount.nanos()?;
         Some(if self.negative { -nanos } else { nanos })
+    }
+
+    /// Whether it is less than zero.
+    pub fn is_negative(&self) -> bool {
+        self.negative && !self.amount.is_zero()
+    }
+
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.amount.is_zero()
+    }
+
+    /// Whether it is more than zero.
+    pub fn is_positive(&self) -> bool {
+        !self.negative && !self.amount.is_zero()
+    }
+
+    /// Returns the nearest floating-point number.
+    pub fn to_f64(&self) -> f64 {
+        let amount = self.amount.to_f64();
+        if self.negative { -amount } else { amount }
+    }
+
+    /// Returns the sum, in the notation of this quantity. It is exact, unless one of them is more than 10¹⁰⁰⁰ times as large:
+    /// then it is that one.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        if let (Some(nanos), Some(more)) = (self.nanos(), other.nanos())
+            && let Some(sum) = nanos.checked_add(more)
+        {
+            return self.with_nanos(sum);
+        }
+        let (negative, amount) = if self.negative == other.negative {
+            (self.negative, self.amount.plus(&other.amount))
+        } else if self.amount.compare(&other.amount).is_lt() {
+            (other.negative, other.amount.minus(&self.amount))
+        } else {
+            (self.negative, self.amount.minus(&other.amount))
+        };
+        Self { negative, amount, format: self.format, text: None }
+    }
+
+    /// Returns the difference, in the notation of this quantity; as exact as a [sum](Self::plus).
+    #[must_use]
+    pub fn minus(&self, other: &Self) -> Self {
+        self.plus(&Self { negative: !other.negative, text: None, ..other.clone() })
     }
 
     /// Returns a value in units of 10⁻⁹, in the notation of this quantity.
@@ -201,4 +247,44 @@ impl<'a> Parts<'a> {
 fn split_digits(text: &str) -> (&str, &str) {
     let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     text.split_at(end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quantity(text: &str) -> Quantity {
+        Quantity::parse(text).unwrap()
+    }
+
+    #[test]
+    fn sums_and_differences_are_exact_at_any_size() {
+        for (first, second, sum, difference) in [
+            ("1Gi", "1Gi", "2Gi", "0"),
+            ("1e30", "1", "1000000000000000000000000000001", "999999999999999999999999999999"),
+            ("1Mi", "1e30", "1000000000000000000000001048576", "-999999999999999999999998951424"),
+            ("-1e30", "500m", "-999999999999999999999999999999500m", "-1000000000000000000000000000000500m"),
+            (
+                "999999999999999999999999999999999999999999",
+                "1",
+                "1e42",
+                "999999999999999999999999999999999999999998",
+            ),
+            ("1e40", "-1e40", "0", "20e39"),
+        ] {
+            let (first, second) = (quantity(first), quantity(second));
+            assert!(first.plus(&second).compare(&quantity(sum)).is_eq(), "{first} + {second}");
+            assert!(first.minus(&second).compare(&quantity(difference)).is_eq(), "{first} - {second}");
+        }
+    }
+
+    #[test]
+    fn huge_exponents_cost_nothing() {
+        let huge = quantity("1e2000000000");
+        assert_eq!(huge.plus(&quantity("1")), huge.minus(&quantity("-1")));
+        assert!(quantity("1").plus(&huge).compare(&huge).is_eq());
+        assert!(quantity("1").minus(&huge).is_negative());
+        assert_eq!((huge.to_f64(), quantity("-1500m").to_f64()), (f64::INFINITY, -1.5));
+        assert!(quantity("-0").is_zero() && !quantity("-0").is_negative() && !quantity("0").is_positive());
+    }
 }

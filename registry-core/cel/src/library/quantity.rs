@@ -48,13 +48,9 @@ fn receiver<'c>(call: &Call<'_, 'c>) -> Result<&'c Quantity, Box<EvaluationError
     }
 }
 
-/// The quantity in nanos. Those that do not fit are far above what computes exactly.
-fn nanos(quantity: &Quantity) -> Result<i128, Box<EvaluationError>> {
-    quantity.nanos().map_or_else(|| fail("quantity is too large"), Ok)
-}
-
 fn sign<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
-    Ok(Value::Int(nanos(receiver(call)?)?.signum() as i64))
+    let quantity = receiver(call)?;
+    Ok(Value::Int(i64::from(quantity.is_positive()) - i64::from(quantity.is_negative())))
 }
 
 fn whole(quantity: &Quantity) -> Option<i64> {
@@ -74,26 +70,25 @@ fn is_integer<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
 }
 
 fn as_float<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
-    let nanos = nanos(receiver(call)?)?;
-    // Whole numbers are exact; others are as near as a division gets.
-    Ok(Value::Double(if nanos % ONE == 0 { (nanos / ONE) as f64 } else { nanos as f64 / ONE as f64 }))
+    Ok(Value::Double(receiver(call)?.to_f64()))
 }
 
 fn add<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
     let first = receiver(call)?;
+    let number;
     let second = match call.args.get(1) {
-        Some(Value::Int(number)) => i128::from(*number) * ONE,
+        Some(Value::Int(whole)) => {
+            number = first.with_nanos(i128::from(*whole) * ONE);
+            &number
+        }
         Some(Value::Foreign(foreign)) => match foreign.as_ref() {
-            Foreign::Quantity(quantity) => nanos(quantity)?,
+            Foreign::Quantity(quantity) => quantity,
             _ => return call.no_such_overload(),
         },
         _ => return call.no_such_overload(),
     };
-    let second = if call.function == "sub" { -second } else { second };
-    match nanos(first)?.checked_add(second) {
-        Some(sum) => Ok(Value::foreign(Foreign::Quantity(first.with_nanos(sum)))),
-        None => fail("quantity is too large"),
-    }
+    let result = if call.function == "sub" { first.minus(second) } else { first.plus(second) };
+    Ok(Value::foreign(Foreign::Quantity(result)))
 }
 
 fn compare<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

@@ -92,6 +92,42 @@ impl Decimal {
         10_i128.checked_pow(shift)?.checked_mul(self.digits.parse().ok()?)
     }
 
+    /// Returns the sum. If one number is beyond comparison larger, it is the sum.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let Some((left, right, exponent)) = self.aligned(other) else { return self.larger(other).clone() };
+        Self::trimmed(&sum(&left, &right), exponent)
+    }
+
+    /// Returns the difference to a number that is not larger.
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        let Some((left, right, exponent)) = self.aligned(other) else { return self.clone() };
+        Self::trimmed(&difference(&left, &right), exponent)
+    }
+
+    /// Returns the nearest floating-point number.
+    pub(super) fn to_f64(&self) -> f64 {
+        format!("0{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::INFINITY)
+    }
+
+    fn larger<'d>(&'d self, other: &'d Self) -> &'d Self {
+        if self.compare(other).is_lt() { other } else { self }
+    }
+
+    /// Returns the digits of both numbers, as many of each, and the exponent of the last ones. `None` if they would be too many,
+    /// because an exponent is huge.
+    fn aligned(&self, other: &Self) -> Option<(String, String, i64)> {
+        const MOST: usize = 1_000;
+        let exponent = self.exponent.min(other.exponent);
+        let padded = |number: &Self| {
+            let zeros = usize::try_from(number.exponent.checked_sub(exponent)?).ok()?;
+            let fits = number.digits.len().checked_add(zeros)? <= MOST.max(number.digits.len());
+            fits.then(|| format!("{}{}", number.digits, "0".repeat(zeros)))
+        };
+        let (left, right) = (padded(self)?, padded(other)?);
+        let length = left.len().max(right.len());
+        Some((format!("{left:0>length$}"), format!("{right:0>length$}"), exponent))
+    }
+
     pub(super) fn is_whole(&self) -> bool {
         self.exponent >= 0
     }
@@ -140,6 +176,31 @@ impl Decimal {
         }
         Some((whole.to_string(), bits))
     }
+}
+
+/// Adds numbers with the same number of digits.
+fn sum(left: &str, right: &str) -> String {
+    let mut carry = 0;
+    let mut digits = Vec::with_capacity(left.len() + 1);
+    for (left, right) in left.bytes().rev().zip(right.bytes().rev()) {
+        let sum = (left - b'0') + (right - b'0') + carry;
+        digits.push(char::from(b'0' + sum % 10));
+        carry = sum / 10;
+    }
+    digits.push(char::from(b'0' + carry));
+    digits.into_iter().rev().collect()
+}
+
+/// Subtracts a number with the same number of digits, which is not larger.
+fn difference(left: &str, right: &str) -> String {
+    let mut borrowed = 0;
+    let mut digits = Vec::with_capacity(left.len());
+    for (left, right) in left.bytes().rev().zip(right.bytes().rev()) {
+        let difference = (left + 10) - right - borrowed;
+        digits.push(char::from(b'0' + difference % 10));
+        borrowed = u8::from(difference < 10);
+    }
+    digits.into_iter().rev().collect()
 }
 
 /// Adds one to a decimal number.

@@ -143,6 +143,7 @@ impl Attempt<'_> {
         let Some(entry) = current else {
             return Err(StatusError::not_found(self.store.named(self.context), name));
         };
+        self.context.budget.leave_for_large(entry.json().len()).await;
         let answer = match self.step(self.store.read(&entry)?).await? {
             DeletionStep::Mark(object) | DeletionStep::MarkAndRemove(object) => Answer::Object(object),
             DeletionStep::Pending | DeletionStep::Remove => {
@@ -157,6 +158,7 @@ impl Attempt<'_> {
 impl TryUpdate for Attempt<'_> {
     async fn try_update(&mut self, current: Option<&StoredObject>) -> Result<UpdateAction, StatusError> {
         let Some(entry) = current else { return Ok(UpdateAction::Keep) };
+        self.context.budget.leave_for_large(entry.json().len()).await;
         let object = self.store.read(entry)?;
         Ok(match self.step(object).await? {
             DeletionStep::Pending => UpdateAction::Keep,

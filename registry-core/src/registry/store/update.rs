@@ -199,6 +199,7 @@ impl Attempt<'_> {
     }
 
     async fn change(&mut self, entry: &StoredObject) -> Result<Decision, StatusError> {
+        self.context.budget.leave_for_large(entry.json().len()).await;
         let mut old = self.store.read(entry)?;
         let mut new = self.update.updated_object(self.context, Some(&old)).await?;
         match_name(&new, self.name)?;

@@ -6,7 +6,11 @@
 
 use std::collections::VecDeque;
 use std::ops::Bound;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::Stream;
 
 use crate::entry::StoredObject;
 use crate::error::WatchError;
@@ -92,22 +96,29 @@ impl Initial {
     }
 }
 
-impl Iterator for Initial {
+impl Stream for Initial {
     type Item = Result<WatchEvent, WatchError>;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    /// Is pending between two batches, so that matching long selectors does not keep others from the thread.
+    fn poll_next(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let own = self.get_mut();
+        let mut has_filled = false;
         loop {
-            if let Some(object) = self.ready.pop_front() {
-                return Some(Ok(WatchEvent::Added(object)));
+            if let Some(object) = own.ready.pop_front() {
+                return Poll::Ready(Some(Ok(WatchEvent::Added(object))));
             }
-            if self.is_done {
+            if own.is_done {
                 let bookmark =
-                    WatchEvent::Bookmark { revision: self.standing.revision(), initial_events_end: true };
-                return std::mem::take(&mut self.closes).then_some(Ok(bookmark));
+                    WatchEvent::Bookmark { revision: own.standing.revision(), initial_events_end: true };
+                return Poll::Ready(std::mem::take(&mut own.closes).then_some(Ok(bookmark)));
             }
-            if let Err(error) = self.fill() {
-                self.closes = false;
-                return Some(Err(error));
+            if std::mem::replace(&mut has_filled, true) {
+                task.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            if let Err(error) = own.fill() {
+                own.closes = false;
+                return Poll::Ready(Some(Err(error)));
             }
         }
     }

@@ -120,7 +120,7 @@ impl Cacher {
             Initial::new(self.state.clone(), attached.snapshot, prefix, &request.predicate, closes)
         });
         match initial {
-            Some(initial) => futures::stream::iter(initial).chain(watcher).boxed(),
+            Some(initial) => initial.chain(watcher).boxed(),
             None => watcher.boxed(),
         }
     }

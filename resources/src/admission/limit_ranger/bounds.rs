@@ -89,18 +89,15 @@ fn too_far_apart(
     requests: &Amounts,
     limits: &Amounts,
 ) -> Option<String> {
-    #[expect(clippy::cast_precision_loss, reason = "a ratio is shown with six digits")]
-    let number = |amounts: &Amounts| {
-        amounts.get(name).and_then(Quantity::nanos).filter(|nanos| *nanos != 0).map(|nanos| nanos as f64)
-    };
+    let number =
+        |amounts: &Amounts| amounts.get(name).filter(|amount| !amount.is_zero()).map(Quantity::to_f64);
     let Some(request) = number(requests) else {
         return Some(format!("{rule}, but no request is specified or request is 0"));
     };
     let Some(limit) = number(limits) else {
         return Some(format!("{rule}, but no limit is specified or limit is 0"));
     };
-    #[expect(clippy::cast_precision_loss, reason = "a ratio is shown with six digits")]
-    let most = bound.nanos()? as f64 / 1e9;
+    let most = bound.to_f64();
     let ratio = limit / request;
     (ratio > most).then(|| format!("{rule}, but provided ratio is {ratio:.6}"))
 }

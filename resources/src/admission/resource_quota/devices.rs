@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::registry::InstalledApi;
-use registry_core::schema::Quantity;
 use resource_views::alike::AnyDeviceRequest;
 use resource_views::core::v1::Pod;
 use resource_views::resource::v1::{DeviceClass, ResourceClaim};
@@ -157,10 +156,10 @@ impl Devices {
             let extended = self.extended.get(*class).map(|resource| format!("requests.{resource}"));
             for name in [Some(format!("requests.{CLASS_PREFIX}{class}")), extended].into_iter().flatten() {
                 // What the pod requests is counted for the pod.
-                let counted = self.of_pod.get(&name).and_then(Quantity::nanos).unwrap_or_default();
-                let rest = amount.nanos().map_or(0, |nanos| nanos.saturating_sub(counted));
-                if rest > 0 {
-                    usage.insert(name, amount.with_nanos(rest));
+                let counted = self.of_pod.get(&name);
+                let rest = counted.map_or_else(|| amount.clone(), |counted| amount.minus(counted));
+                if rest.is_positive() {
+                    usage.insert(name, rest);
                 }
             }
             usage.insert(format!("{class}{PER_CLASS}"), amount);

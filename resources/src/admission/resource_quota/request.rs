@@ -43,7 +43,7 @@ impl<'a> Request<'a> {
         let usage = usage::object_usage(resource, object, devices);
         let before = old.map(|old| usage::object_usage(resource, old, devices)).unwrap_or_default();
         let mut added = usage::added(&usage, &before);
-        added.retain(|_, amount| amount.nanos() != Some(0));
+        added.retain(|_, amount| !amount.is_zero());
         Self { attributes, resource, object, old, devices, usage, added }
     }
 
@@ -156,8 +156,7 @@ impl<'a> Request<'a> {
     fn taken_from(&self, quota: &Quota) -> Amounts {
         let was_counted = self.old.is_some_and(|old| self.is_in_scope(quota, old));
         let taken = if was_counted { &self.added } else { &self.usage };
-        let counts =
-            |name: &str, amount: &Quantity| quota.hard.contains_key(name) && amount.nanos() != Some(0);
+        let counts = |name: &str, amount: &Quantity| quota.hard.contains_key(name) && !amount.is_zero();
         taken
             .iter()
             .filter(|(name, amount)| counts(name, amount))

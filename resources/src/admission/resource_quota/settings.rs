@@ -67,7 +67,7 @@ impl LimitedResource {
 
     /// Returns the names of usage that need a quota.
     pub(super) fn matching<'u>(&'u self, usage: &'u Amounts) -> impl Iterator<Item = &'u str> {
-        let is_used = |amount: &registry_core::schema::Quantity| amount.nanos().is_none_or(|nanos| nanos > 0);
+        let is_used = |amount: &registry_core::schema::Quantity| amount.is_positive();
         let is_limited = |name: &str| self.match_contains.iter().any(|part| name.contains(part));
         let names = usage.iter().filter(move |(_, amount)| is_used(amount)).map(|(name, _)| name.as_str());
         names.filter(move |name| is_limited(name))

@@ -118,17 +118,9 @@ fn is_by_plural(resource: GroupResource) -> bool {
 pub(super) fn added(usage: &Amounts, before: &Amounts) -> Amounts {
     let mut added = Amounts::new();
     for (name, amount) in usage {
-        let nanos = before.get(name).map_or(Some(0), Quantity::nanos);
-        let more = amount.nanos().zip(nanos).map(|(now, before)| now.saturating_sub(before));
-        match more {
-            Some(more) if more > 0 => {
-                added.insert(name.clone(), amount.with_nanos(more));
-            }
-            Some(_) => {}
-            // Too large to be counted: all of it.
-            None => {
-                added.insert(name.clone(), amount.clone());
-            }
+        let more = before.get(name).map_or_else(|| amount.clone(), |before| amount.minus(before));
+        if more.is_positive() {
+            added.insert(name.clone(), more);
         }
     }
     added

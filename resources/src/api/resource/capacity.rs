@@ -120,8 +120,7 @@ fn check_range(
         }
     }
     if let Some(size) = quantity(&step) {
-        let sum = min.nanos().zip(size.nanos()).and_then(|(min, size)| min.checked_add(size));
-        let added = min.with_nanos(sum.unwrap_or(i128::MAX));
+        let added = min.plus(&size);
         if added.compare(total).is_gt() {
             let detail = format!("one step {added} is larger than capacity value: {total}");
             errors.push(shown(&step, &size, detail));

@@ -13,7 +13,6 @@ use resource_views::{Map, Quantity as Amount};
 use crate::api::core::pod_spec::validation;
 
 /// Nanounits per unit.
-const NANOS: i128 = 1_000_000_000;
 const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 
 /// Defaults that depend on each other, and their order.
@@ -175,17 +174,16 @@ fn check_order(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
 fn check_ratios(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
     let least = limit.min();
     let most = limit.max();
-    let nanos = |amount: &Amount<'_, '_>| amount.quantity()?.nanos();
+    let number = |amount: &Amount<'_, '_>| amount.quantity().map(|amount| amount.to_f64());
     for (resource, ratio) in limit.max_limit_request_ratio().entries() {
-        let Some(number) = nanos(&ratio) else { continue };
-        if number < NANOS {
+        let Some(wanted) = number(&ratio) else { continue };
+        if wanted < 1.0 {
             errors.push(ratio.invalid(format!("ratio {} is less than 1", ratio.text())));
         }
-        let (Some(low), Some(high)) = (nanos(&least.entry(resource)), nanos(&most.entry(resource))) else {
+        let (Some(low), Some(high)) = (number(&least.entry(resource)), number(&most.entry(resource))) else {
             continue;
         };
-        #[expect(clippy::cast_precision_loss, reason = "a ratio is told with six digits")]
-        let (wanted, apart) = (number as f64 / NANOS as f64, high as f64 / low as f64);
+        let apart = high / low;
         if wanted > apart {
             errors
                 .push(ratio.invalid(format!("ratio {} is greater than max/min = {apart:.6}", ratio.text())));

@@ -177,7 +177,7 @@ fn check_amounts(amounts: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
         // The path has the name as a field.
         let amount = amounts.entry_as_field(name);
         let Some(quantity) = amount.quantity() else { continue };
-        if quantity.nanos() < Some(0) {
+        if quantity.is_negative() {
             errors.push(amount.invalid("must be greater than or equal to 0"));
         }
         let is_own = !name.contains('/') || name.contains("kubernetes.io/");

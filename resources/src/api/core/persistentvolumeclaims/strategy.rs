@@ -200,7 +200,7 @@ fn check_status(status: &PersistentVolumeClaimStatus<'_, '_>, errors: &mut Error
             continue;
         }
         check_basic_amount(&amount, errors);
-        if errors.0.len() == before && amount.quantity().is_some_and(|amount| amount.nanos() < Some(0)) {
+        if errors.0.len() == before && amount.quantity().is_some_and(|amount| amount.is_negative()) {
             errors.push(amount.invalid("must be greater than or equal to 0"));
         }
     }

@@ -91,7 +91,8 @@ fn check_capacity(capacity: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
 
 /// Adds an error if an amount is negative.
 pub(crate) fn check_basic_amount(amount: &Quantity<'_, '_>, errors: &mut ErrorList) {
-    let nanos = amount.quantity().and_then(|amount| amount.nanos());
+    let negative = amount.quantity().filter(registry_core::schema::Quantity::is_negative);
+    let nanos = negative.map(|amount| amount.nanos().unwrap_or(i128::MIN));
     if let Some(nanos) = nanos.filter(|nanos| *nanos <= -NANOS) {
         let whole = i64::try_from(nanos / NANOS).unwrap_or(i64::MIN);
         errors.push(FieldError::invalid(amount.path(), whole, "must be a valid resource quantity"));

@@ -42,14 +42,9 @@ pub(crate) fn add(to: &mut Amounts, more: &Amounts) {
     }
 }
 
-/// Returns the sum of two quantities, in the format of the first unless that is zero. The sum saturates; if a quantity is
-/// too large to count, the first is returned.
+/// Returns the sum of two quantities, in the notation of the first unless that is zero.
 pub(crate) fn plus(first: &Quantity, second: &Quantity) -> Quantity {
-    match (first.nanos(), second.nanos()) {
-        (Some(0), _) => second.clone(),
-        (Some(nanos), Some(more)) => first.with_nanos(nanos.saturating_add(more)),
-        _ => first.clone(),
-    }
+    if first.is_zero() { second.clone() } else { first.plus(second) }
 }
 
 /// Raises each amount to at least that in `floor`.
@@ -208,6 +203,14 @@ mod tests {
         assert_eq!(total(vec![container("2")]), "2");
         assert_eq!(total(vec![sidecar.clone()]), "2500m");
         assert_eq!(total(vec![sidecar, container("3")]), "4");
+    }
+
+    #[test]
+    fn amounts_of_any_size_count() {
+        let container = |memory: &str| json!({"resources": {"limits": {"memory": memory}}});
+        let pod = json!({"spec": {"containers": [container("1Mi"), container("1e30")]}});
+        let total = pod_total(&Object::from_value(pod).unwrap(), "limits");
+        assert!(total["memory"].compare(&Quantity::parse("1e30").unwrap()).is_gt(), "{}", total["memory"]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn check(object: &Object, tolerates_values: bool) -> ErrorList {
     }
     CSIStorageCapacity(object).storage_class_name().check(names::dns_subdomain, &mut errors);
     let amount = CSIStorageCapacity(object).capacity();
-    if amount.quantity().is_some_and(|quantity| quantity.nanos() < Some(0)) {
+    if amount.quantity().is_some_and(|quantity| quantity.is_negative()) {
         errors.push(amount.invalid("must be greater than or equal to 0"));
     }
     errors

@@ -234,7 +234,7 @@ fn is_counted(name: &str) -> bool {
 /// Whether there are thousandths, after rounding up to them.
 pub(in crate::api::core::pod_spec) fn has_fraction(quantity: &Quantity) -> bool {
     const NANOS_IN_THOUSANDTH: i128 = NANOS / 1_000;
-    let Some(nanos) = quantity.nanos() else { return false };
+    let Some(nanos) = quantity.nanos() else { return !quantity.is_whole() };
     let rounds_up = nanos > 0 && nanos % NANOS_IN_THOUSANDTH != 0;
     (nanos / NANOS_IN_THOUSANDTH + i128::from(rounds_up)) % 1_000 != 0
 }
