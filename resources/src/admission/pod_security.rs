@@ -30,9 +30,10 @@ use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
 use crate::metrics::{Evaluation, PodSecurityRequest, ResourceMetrics};
 use crate::support::lookup::Lookup;
+use baseline::{SECCOMP_ANNOTATION, SECCOMP_CONTAINER_ANNOTATION};
 use checks::PodView;
 use evaluator::{Violations, evaluate};
-use policy::{Bar, Level, PREFIX, Policy};
+use policy::{Level, LevelVersion, PREFIX, Policy};
 pub(crate) use settings::PodSecuritySettings;
 
 /// Subresources of pods that do not change the pod's security.
@@ -113,20 +114,24 @@ impl PodSecurity {
             }
             return Ok(());
         }
-        for warning in self.misfits(new.name(), policy.enforce).await? {
+        for warning in self.pod_warnings(new.name(), policy.enforce).await? {
             context.warn(warning);
         }
         Ok(())
     }
 
     /// Returns warnings about existing pods that violate a level.
-    async fn misfits(&self, namespace: &str, bar: Bar) -> Result<Vec<String>, StatusError> {
+    async fn pod_warnings(
+        &self,
+        namespace: &str,
+        required: LevelVersion,
+    ) -> Result<Vec<String>, StatusError> {
         let pods = self.pods.all_in(namespace).await?;
         let is_exempt = |pod: &&Object| {
             !self.settings.exempts_class(Pod(pod).spec().runtime_class_name().optional_text())
         };
         let pods = existing::prioritized(pods.iter().filter(is_exempt).collect());
-        Ok(existing::warnings(namespace, bar, &pods, Instant::now() + existing::TIME))
+        Ok(existing::warnings(namespace, required, &pods, Instant::now() + existing::TIME))
     }
 
     /// Returns why a write is not checked, if it is not.
@@ -155,7 +160,7 @@ impl PodSecurity {
         }
         let standards = self.standards(context).await.inspect_err(|_| self.metrics.failed(true, request))?;
         if standards.errors.is_empty() && standards.policy.is_privileged() {
-            annotate(context, "enforce-policy", Bar::default().to_string());
+            annotate(context, "enforce-policy", LevelVersion::default().to_string());
             self.count(true, standards.policy.enforce, "enforce", request);
             return Ok(());
         }
@@ -242,9 +247,15 @@ impl PodSecurity {
         refusal
     }
 
-    fn count(&self, is_allowed: bool, bar: Bar, mode: &'static str, request: PodSecurityRequest) {
-        let version = bar.version_label();
-        let evaluation = Evaluation { is_allowed, level: bar.level.as_str(), version: &version, mode };
+    fn count(
+        &self,
+        is_allowed: bool,
+        required: LevelVersion,
+        mode: &'static str,
+        request: PodSecurityRequest,
+    ) {
+        let version = required.version_label();
+        let evaluation = Evaluation { is_allowed, level: required.level.as_str(), version: &version, mode };
         self.metrics.evaluated(evaluation, request);
     }
 }
@@ -294,24 +305,33 @@ impl ValidatingAdmission for PodSecurity {
 }
 
 /// Returns the violations of a level by a pod, or by a pod template.
-fn pod_violations(pod: &Object, bar: Bar) -> Violations {
+fn pod_violations(pod: &Object, required: LevelVersion) -> Violations {
     let metadata = Pod(pod).metadata();
     let spec = Pod(pod).spec();
-    evaluate(bar, &PodView { metadata: &metadata, spec: &spec })
+    evaluate(required, &PodView { metadata: &metadata, spec: &spec })
 }
 
-/// Whether an update changes anything that a level checks: only images may change, and containers may be added.
+/// Whether an update changes anything that a level checks: only images and the annotations for seccomp profiles may
+/// change, and containers may be added.
+///
+/// Kubernetes concept: `isSignificantPodUpdate` in `k8s.io/pod-security-admission/admission`.
 fn is_significant(new: &Object, old: &Object) -> bool {
-    let images = |pod: &Object, list: &str| {
-        let containers = pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten();
-        containers
-            .map(Container::from_value)
-            .map(|container| (container.name().text().to_owned(), container.image().text().to_owned()))
-            .collect::<Vec<_>>()
-    };
-    ["containers", "initContainers", "ephemeralContainers"]
-        .iter()
-        .any(|list| images(new, list) != images(old, list))
+    if new.annotation(SECCOMP_ANNOTATION) != old.annotation(SECCOMP_ANNOTATION) {
+        return true;
+    }
+    ["containers", "initContainers", "ephemeralContainers"].into_iter().any(|list| {
+        let containers = |pod: &Object| {
+            let values = pod.get(&["spec", list]).and_then(Value::as_array).into_iter().flatten();
+            let containers = values.map(Container::from_value).map(|container| {
+                let name = container.name().text().to_owned();
+                let profile =
+                    pod.annotation(&format!("{SECCOMP_CONTAINER_ANNOTATION}{name}")).map(str::to_owned);
+                (name, container.image().text().to_owned(), profile)
+            });
+            containers.collect::<Vec<_>>()
+        };
+        containers(new) != containers(old)
+    })
 }
 
 #[cfg(test)]

@@ -46,8 +46,8 @@ const SELINUX_TYPES: [(&str, u32); 5] = [
     ("container_kvm_t", 0),
     ("container_engine_t", 31),
 ];
-const SECCOMP_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
-const SECCOMP_CONTAINER_ANNOTATION: &str = "container.seccomp.security.alpha.kubernetes.io/";
+pub(super) const SECCOMP_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";
+pub(super) const SECCOMP_CONTAINER_ANNOTATION: &str = "container.seccomp.security.alpha.kubernetes.io/";
 /// The first minor version whose pods have fields for seccomp profiles.
 const KNOWS_SECCOMP_FIELDS: Version = Version::Minor(19);
 /// The first minor version that allows pods with a user namespace more than others.

@@ -1,7 +1,7 @@
 //! Evaluation of a pod against a level.
 
 use super::checks::{Check, PodView, Violation};
-use super::policy::{Bar, Level, Version};
+use super::policy::{Level, LevelVersion, Version};
 use super::{baseline, restricted};
 
 /// All violations of a level by one pod.
@@ -10,21 +10,21 @@ pub(super) struct Violations(Vec<Violation>);
 
 /// Evaluates a pod against a level: first the checks of all levels, then those of the strictest one; each part sorted
 /// by check name.
-pub(super) fn evaluate(bar: Bar, pod: &PodView<'_, '_>) -> Violations {
+pub(super) fn evaluate(required: LevelVersion, pod: &PodView<'_, '_>) -> Violations {
     let counts = |check: &&Check| {
-        check.level <= bar.level
-            && match bar.version {
+        check.level <= required.level
+            && match required.version {
                 Version::Latest => true,
                 Version::Minor(minor) => check.since <= minor,
             }
     };
-    if bar.level == Level::Privileged {
+    if required.level == Level::Privileged {
         return Violations(Vec::new());
     }
     let all: Vec<&Check> = baseline::CHECKS.iter().chain(restricted::CHECKS).filter(counts).collect();
     let overridden: Vec<&str> = all.iter().map(|check| check.overrides).collect();
     let effective = all.iter().filter(|check| !overridden.contains(&check.id));
-    Violations(effective.filter_map(|check| (check.find)(pod, bar.version)).collect())
+    Violations(effective.filter_map(|check| (check.find)(pod, required.version)).collect())
 }
 
 // === impl Violations ===

@@ -7,7 +7,7 @@ use registry_core::api::Object;
 use resource_views::core::v1::Pod;
 
 use super::pod_violations;
-use super::policy::Bar;
+use super::policy::LevelVersion;
 
 /// Maximum number of pods that are checked.
 const MAX_PODS: usize = 3000;
@@ -30,11 +30,16 @@ pub(super) fn prioritized(pods: Vec<&Object>) -> Vec<&Object> {
 }
 
 /// Returns warnings about the pods that violate a level, as far as they are checked in time.
-pub(super) fn warnings(namespace: &str, bar: Bar, pods: &[&Object], deadline: Instant) -> Vec<String> {
+pub(super) fn warnings(
+    namespace: &str,
+    required: LevelVersion,
+    pods: &[&Object],
+    deadline: Instant,
+) -> Vec<String> {
     let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let mut checked = 0;
     for pod in pods.iter().take(MAX_PODS) {
-        let violations = pod_violations(pod, bar);
+        let violations = pod_violations(pod, required);
         if !violations.is_empty() {
             found.entry(violations.reasons()).or_default().push(pod.name());
         }
@@ -52,16 +57,16 @@ pub(super) fn warnings(namespace: &str, bar: Bar, pods: &[&Object], deadline: In
     }
     if !found.is_empty() {
         warnings.push(format!(
-            "existing pods in namespace {namespace:?} violate the new PodSecurity enforce level \"{bar}\""
+            "existing pods in namespace {namespace:?} violate the new PodSecurity enforce level \"{required}\""
         ));
     }
-    let mut texts: Vec<String> = found.iter().map(|(reasons, names)| misfit(reasons, names)).collect();
+    let mut texts: Vec<String> = found.iter().map(|(reasons, names)| warning(reasons, names)).collect();
     texts.sort_unstable();
     warnings.extend(texts);
     warnings
 }
 
-fn misfit(reasons: &str, names: &[&str]) -> String {
+fn warning(reasons: &str, names: &[&str]) -> String {
     let first = names.iter().min().copied().unwrap_or_default();
     match names.len() {
         1 => format!("{first}: {reasons}"),
@@ -95,15 +100,15 @@ mod tests {
         ];
         let sorted = prioritized(pods.iter().collect());
         assert_eq!(sorted.iter().map(|pod| pod.name()).collect::<Vec<_>>(), ["c", "d", "a", "b"]);
-        let bar = Bar { level: Level::Baseline, version: Version::Latest };
+        let required = LevelVersion { level: Level::Baseline, version: Version::Latest };
         assert_eq!(
-            warnings("n", bar, &sorted, Instant::now() + TIME),
+            warnings("n", required, &sorted, Instant::now() + TIME),
             [
                 "existing pods in namespace \"n\" violate the new PodSecurity enforce level \"baseline:latest\"",
                 "a (and 2 other pods): host namespaces",
             ]
         );
-        let late = warnings("n", bar, &sorted, Instant::now().checked_sub(TIME).unwrap());
+        let late = warnings("n", required, &sorted, Instant::now().checked_sub(TIME).unwrap());
         assert_eq!(
             late[0],
             "new PodSecurity enforce level only checked against the first 1 of 4 existing pods"

@@ -37,7 +37,7 @@ pub(super) enum Version {
 
 /// A level as defined by a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bar {
+pub(super) struct LevelVersion {
     pub(super) level: Level,
     pub(super) version: Version,
 }
@@ -45,9 +45,9 @@ pub(super) struct Bar {
 /// The levels that a namespace enforces, those whose violations are audited, and those it warns about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Policy {
-    pub(super) enforce: Bar,
-    pub(super) audit: Bar,
-    pub(super) warn: Bar,
+    pub(super) enforce: LevelVersion,
+    pub(super) audit: LevelVersion,
+    pub(super) warn: LevelVersion,
 }
 
 // === impl Policy ===
@@ -58,9 +58,9 @@ impl Policy {
     pub(super) fn from_namespace(namespace: &Object, defaults: Self) -> (Self, ErrorList) {
         let mut labels = Labels { namespace, errors: ErrorList::default() };
         let mut policy = Self {
-            enforce: labels.bar("enforce", defaults.enforce, Level::Restricted),
-            audit: labels.bar("audit", defaults.audit, Level::Privileged),
-            warn: labels.bar("warn", defaults.warn, Level::Privileged),
+            enforce: labels.level_version("enforce", defaults.enforce, Level::Restricted),
+            audit: labels.level_version("audit", defaults.audit, Level::Privileged),
+            warn: labels.level_version("warn", defaults.warn, Level::Privileged),
         };
         // Templates are only warned about: what would be refused later is warned about at once.
         let enforced = labels.get("enforce").and_then(Level::parse);
@@ -75,12 +75,12 @@ impl Policy {
 
     /// Whether the policy allows everything.
     pub(super) fn is_privileged(self) -> bool {
-        [self.enforce, self.audit, self.warn].iter().all(|bar| bar.level == Level::Privileged)
+        [self.enforce, self.audit, self.warn].iter().all(|required| required.level == Level::Privileged)
     }
 
     /// Whether both allow the same.
     pub(super) fn is_equivalent(self, other: Self) -> bool {
-        let same = |left: Bar, right: Bar| {
+        let same = |left: LevelVersion, right: LevelVersion| {
             left.level == right.level && (left.level == Level::Privileged || left.version == right.version)
         };
         same(self.enforce, other.enforce) && same(self.audit, other.audit) && same(self.warn, other.warn)
@@ -98,7 +98,7 @@ impl<'n> Labels<'n> {
         label(self.namespace, name)
     }
 
-    fn bar(&mut self, mode: &str, default: Bar, unreadable: Level) -> Bar {
+    fn level_version(&mut self, mode: &str, default: LevelVersion, unreadable: Level) -> LevelVersion {
         let level = self.get(mode).map_or(default.level, |text| {
             Level::parse(text).unwrap_or_else(|| {
                 self.refuse(mode, text, LEVEL_RULE);
@@ -112,7 +112,7 @@ impl<'n> Labels<'n> {
                 Version::Latest
             })
         });
-        Bar { level, version }
+        LevelVersion { level, version }
     }
 
     fn refuse(&mut self, name: &str, value: &str, rule: &str) {
@@ -127,9 +127,9 @@ pub(super) fn label<'n>(namespace: &'n Object, name: &str) -> Option<&'n str> {
     labels.find(|(label, _)| label.strip_prefix(PREFIX) == Some(name)).map(|(_, value)| value)
 }
 
-// === impl Bar ===
+// === impl LevelVersion ===
 
-impl Bar {
+impl LevelVersion {
     /// Whether a pod that passed `other` may fail this one.
     pub(super) fn is_stricter_than(self, other: Self) -> bool {
         self.level != Level::Privileged && (self.version != other.version || self.level > other.level)
@@ -146,7 +146,7 @@ impl Bar {
     }
 }
 
-impl fmt::Display for Bar {
+impl fmt::Display for LevelVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = self.level.as_str();
         match self.version {

@@ -66,15 +66,14 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     if spares_windows(pod, version) {
         return None;
     }
-    let mut system_writers = Setters::default();
+    let mut not_dropping = Setters::default();
     pod.each_container(|name, container| {
         if !container.security_context().capabilities().drop().texts().any(|name| name == "ALL") {
-            system_writers.add(Some(name));
+            not_dropping.add(Some(name));
         }
     });
-    let keeps = system_writers
-        .text()
-        .map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
+    let keeps =
+        not_dropping.text().map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
     let adds = added_capabilities(pod, &["NET_BIND_SERVICE"]);
     let details: Vec<String> = keeps.into_iter().chain(adds).collect();
     (!details.is_empty())

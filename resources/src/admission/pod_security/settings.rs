@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::admission::settings_error::SettingsError;
 
-use super::policy::{Bar, LEVEL_RULE, Level, Policy, VERSION_RULE, Version, label};
+use super::policy::{LEVEL_RULE, Level, LevelVersion, Policy, VERSION_RULE, Version, label};
 
 /// The levels of namespaces without labels, and what is not checked.
 #[derive(Clone, Debug, Default)]
@@ -68,9 +68,9 @@ impl PodSecuritySettings {
         let WrittenDefaults { enforce, enforce_version, audit, audit_version, warn, warn_version } =
             &written.defaults;
         let defaults = Policy {
-            enforce: bar("enforce", enforce, enforce_version, &mut errors),
-            audit: bar("audit", audit, audit_version, &mut errors),
-            warn: bar("warn", warn, warn_version, &mut errors),
+            enforce: level_version("enforce", enforce, enforce_version, &mut errors),
+            audit: level_version("audit", audit, audit_version, &mut errors),
+            warn: level_version("warn", warn, warn_version, &mut errors),
         };
         let WrittenExemptions { usernames, namespaces, runtime_classes } = written.exemptions;
         let not_empty = |name: &str| {
@@ -111,8 +111,8 @@ impl PodSecuritySettings {
         };
         let ignored: Vec<String> = bars
             .into_iter()
-            .filter(|(mode, bar)| bar.level != Level::Privileged && is_labelled(mode))
-            .map(|(mode, bar)| format!("{mode}={bar}"))
+            .filter(|(mode, required)| required.level != Level::Privileged && is_labelled(mode))
+            .map(|(mode, required)| format!("{mode}={required}"))
             .collect();
         Some(format!(
             "namespace {:?} is exempt from Pod Security, and the policy ({}) will be ignored",
@@ -122,7 +122,7 @@ impl PodSecuritySettings {
     }
 }
 
-fn bar(mode: &str, level: &str, version: &str, errors: &mut ErrorList) -> Bar {
+fn level_version(mode: &str, level: &str, version: &str, errors: &mut ErrorList) -> LevelVersion {
     let path = |name: String| FieldPath::new("defaults").child(&name);
     let level = match level {
         "" => Some(Level::Privileged),
@@ -138,7 +138,7 @@ fn bar(mode: &str, level: &str, version: &str, errors: &mut ErrorList) -> Bar {
             None
         }),
     };
-    Bar { level: level.unwrap_or_default(), version: version.unwrap_or_default() }
+    LevelVersion { level: level.unwrap_or_default(), version: version.unwrap_or_default() }
 }
 
 fn set(

@@ -5,7 +5,7 @@ use super::*;
 
 fn details(spec: &Value, level: Level) -> String {
     let pod = Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
-    pod_violations(&pod, Bar { level, version: Version::Latest }).details()
+    pod_violations(&pod, LevelVersion { level, version: Version::Latest }).details()
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn labels_are_read_or_refused() {
         "pod-security.kubernetes.io/enforce": "baseline", "pod-security.kubernetes.io/enforce-version": "v1.20",
     }));
     assert!(errors.is_empty());
-    assert_eq!(found.enforce, Bar { level: Level::Baseline, version: Version::Minor(20) });
+    assert_eq!(found.enforce, LevelVersion { level: Level::Baseline, version: Version::Minor(20) });
     for (label, value) in [("enforce", "zork"), ("warn-version", "v1.01"), ("audit", "x")] {
         let (_, errors) = policy(json!({format!("pod-security.kubernetes.io/{label}"): value}));
         assert_eq!(errors.0.len(), 1, "{label}");
@@ -109,8 +109,11 @@ fn standards_are_those_of_their_version() {
     let found = |spec: Value, level: Level, minor: u32| {
         let annotations = json!({"container.seccomp.security.alpha.kubernetes.io/c": "unconfined"});
         let pod = json!({"metadata": {"name": "p", "annotations": annotations}, "spec": spec});
-        pod_violations(&Object::from_value(pod).unwrap(), Bar { level, version: Version::Minor(minor) })
-            .details()
+        pod_violations(
+            &Object::from_value(pod).unwrap(),
+            LevelVersion { level, version: Version::Minor(minor) },
+        )
+        .details()
     };
     let plain = json!({"containers": [{"name": "c"}]});
     assert_eq!(
@@ -127,4 +130,22 @@ fn standards_are_those_of_their_version() {
     assert_ne!(found(unmasked.clone(), Level::Baseline, 34), "");
     assert_eq!(found(unmasked.clone(), Level::Baseline, 35), "");
     assert!(found(unmasked, Level::Restricted, 35).contains("procMount"));
+}
+
+#[test]
+fn images_and_seccomp_annotations_are_checked_again() {
+    let pod = |image: &str, key: &str| {
+        let annotations = json!({key: "unconfined"});
+        let container = json!({"name": "c", "image": image});
+        Object::from_value(
+            json!({"metadata": {"annotations": annotations}, "spec": {"containers": [container]}}),
+        )
+        .unwrap()
+    };
+    let old = pod("i", "a");
+    assert!(!is_significant(&pod("i", "b"), &old));
+    assert!(!is_significant(&pod("i", "container.seccomp.security.alpha.kubernetes.io/other"), &old));
+    assert!(is_significant(&pod("j", "a"), &old));
+    assert!(is_significant(&pod("i", "container.seccomp.security.alpha.kubernetes.io/c"), &old));
+    assert!(is_significant(&pod("i", "seccomp.security.alpha.kubernetes.io/pod"), &old));
 }
