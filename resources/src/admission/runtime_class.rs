@@ -6,14 +6,13 @@ use registry_core::admission::{Attributes, MutatingAdmission, Operation, Validat
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
-use registry_core::schema::Quantity;
 use resource_views::core::v1::Pod;
 use resource_views::node::v1::RuntimeClass;
 use serde_json::Value;
 
 use super::concerns;
 use super::tolerations::merged;
-use crate::api::core::pod_spec::totals::{self, Amounts};
+use crate::api::core::pod_spec::totals;
 use crate::api::core::pods::Pods;
 use crate::api::node::runtimeclasses::RuntimeClasses;
 use crate::support::lookup::Lookup;
@@ -80,7 +79,7 @@ impl ValidatingAdmission for RuntimeClassAdmission {
             Some(_) if fixed.is_none() => {
                 Err(rejected(pod, "Pod Overhead set without corresponding RuntimeClass defined Overhead"))
             }
-            own if !are_equal(&totals::read(own), &totals::read(fixed)) => Err(mismatch(pod)),
+            own if !totals::are_equal(&totals::read(own), &totals::read(fixed)) => Err(mismatch(pod)),
             _ => Ok(()),
         }
     }
@@ -93,7 +92,7 @@ fn fixed_overhead(class: &Object) -> Option<&Value> {
 fn set_overhead(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
     let Some(fixed) = fixed_overhead(class) else { return Ok(()) };
     let own = totals::read(pod.get(&OVERHEAD));
-    if !own.is_empty() && !are_equal(&own, &totals::read(Some(fixed))) {
+    if !own.is_empty() && !totals::are_equal(&own, &totals::read(Some(fixed))) {
         return Err(mismatch(pod));
     }
     pod.set(&OVERHEAD, fixed.clone());
@@ -126,13 +125,6 @@ fn set_scheduling(pod: &mut Object, class: &Object) -> Result<(), StatusError> {
         pod.set(&["spec", "tolerations"], all.into());
     }
     Ok(())
-}
-
-/// Whether the amounts are the same, however they are written.
-fn are_equal(left: &Amounts, right: &Amounts) -> bool {
-    let same =
-        |name: &String, amount: &Quantity| right.get(name).is_some_and(|right| right.compare(amount).is_eq());
-    left.len() == right.len() && left.iter().all(|(name, amount)| same(name, amount))
 }
 
 fn mismatch(pod: &Object) -> StatusError {
