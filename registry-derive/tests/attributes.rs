@@ -1,5 +1,5 @@
-//! The examples of `docs/reference/attributes.md`, each between `ANCHOR: name` and `ANCHOR_END: name`, and the schemas that the
-//! reference says they make.
+//! The examples of `docs/reference/attributes.md`, each between `ANCHOR: name` and `ANCHOR_END: name`, and the schemas
+//! that the reference says they make.
 
 #![allow(dead_code, reason = "declarations")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
