@@ -9,9 +9,7 @@ pub(super) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-cla
 
 /// Returns the newest of the classes that an annotation marks as default; of equally old ones, the first by name.
 pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
-    let is_default = |class: &Object| {
-        class.annotations().any(|(key, value)| annotations.contains(&key) && value == "true")
-    };
+    let is_default = |class: &Object| annotations.iter().any(|key| class.annotation(key) == Some("true"));
     classes.into_iter().filter(is_default).max_by(|left, right| {
         let created = |class: &Object| {
             StorageClass(class).metadata().creation_timestamp().optional_text().map(str::to_owned)
@@ -22,8 +20,8 @@ pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Objec
 
 /// Returns the storage class of a claim; empty if it has none.
 pub(super) fn class_of(claim: &Object) -> &str {
-    let annotated = claim.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, class)| class);
-    annotated
+    claim
+        .annotation(CLASS_ANNOTATION)
         .or_else(|| PersistentVolumeClaim(claim).spec().storage_class_name().optional_text())
         .unwrap_or_default()
 }

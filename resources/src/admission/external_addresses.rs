@@ -8,7 +8,6 @@ use registry_core::RequestContext;
 use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::Service;
-use serde_json::Value;
 
 use super::concerns;
 use super::refusal::forbidden;
@@ -30,15 +29,11 @@ impl ValidatingAdmission for ExternalAddresses {
         if !concerns::<Services>(attributes, &[Operation::Create, Operation::Update]) {
             return Ok(());
         }
+        let addresses = |service| Service(service).spec().external_ips().texts();
         let present: HashSet<&str> = old.into_iter().flat_map(addresses).collect();
         if addresses(new).all(|address| present.contains(address)) {
             return Ok(());
         }
         Err(forbidden(attributes, object, "Use of external IPs is denied by admission control"))
     }
-}
-
-fn addresses(service: &Object) -> impl Iterator<Item = &str> {
-    let list = Service(service).spec().external_ips().value().and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str)
 }

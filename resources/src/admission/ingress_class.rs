@@ -38,7 +38,7 @@ impl MutatingAdmission for DefaultIngressClass {
     ) -> Result<(), StatusError> {
         let Some(ingress) = object else { return Ok(()) };
         let says = Ingress(ingress).spec().ingress_class_name().exists()
-            || ingress.annotations().any(|(key, _)| key == CLASS_ANNOTATION);
+            || ingress.annotation(CLASS_ANNOTATION).is_some();
         if !concerns::<Ingresses>(attributes, &[Operation::Create]) || says {
             return Ok(());
         }

@@ -73,7 +73,7 @@ impl NodeSelector {
         let namespace = self.namespaces.get("", name).await?;
         let namespace =
             namespace.ok_or_else(|| StatusError::not_found(Namespaces::TYPE.group_resource(), name))?;
-        let annotated = namespace.annotations().find(|(key, _)| *key == ANNOTATION).map(|(_, text)| text);
+        let annotated = namespace.annotation(ANNOTATION);
         let selector = match annotated {
             Some(text) => parse(text).map_err(|error| failed(error.to_string()))?,
             None => self.settings.0.get(DEFAULT).cloned().unwrap_or_default(),

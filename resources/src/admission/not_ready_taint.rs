@@ -31,8 +31,7 @@ impl MutatingAdmission for NotReadyTaint {
 
 fn taint(node: &mut Object) {
     let taint = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
-    let mut taints =
-        Node(node).spec().taints().value().and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut taints = Node(node).spec().taints().values().to_vec();
     let same = |present: &Value| ["key", "effect"].iter().all(|field| present.get(field) == taint.get(field));
     if !taints.iter().any(same) {
         taints.push(taint);

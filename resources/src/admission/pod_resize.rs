@@ -72,7 +72,7 @@ impl ValidatingAdmission for PodResize {
 
 /// Returns the node's operating system, unless that is Linux or unknown.
 fn other_system(node: &Object) -> Option<&str> {
-    let system = node.labels().find(|(label, _)| *label == "kubernetes.io/os").map(|(_, value)| value);
+    let system = node.label("kubernetes.io/os");
     system.filter(|system| *system != "linux")
 }
 

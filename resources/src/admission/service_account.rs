@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::refusal::forbidden;
 use super::{concerns, references};
+use crate::api::core::pod_spec::validation::annotations::is_mirror;
 use crate::api::core::pods::Pods;
 use crate::api::core::serviceaccounts::ServiceAccounts;
 use crate::support::lookup::Lookup;
@@ -24,9 +25,6 @@ use crate::support::lookup::Lookup;
 const TOKEN_DIRECTORY: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// One hour, and a few seconds that distinguish mounted tokens from requested ones.
 const TOKEN_SECONDS: i64 = 3607;
-/// Marks a pod that a kubelet created from a static file; it has no service account.
-const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
-
 /// The account of pods that name none.
 const DEFAULT: &str = "default";
 /// Number of times that the default account is looked for.
@@ -137,10 +135,6 @@ impl ValidatingAdmission for ServiceAccountAdmission {
         let account = self.account_of(context, attributes, pod).await?;
         secrets::check(attributes, pod, &account, secrets::Scope::Pod)
     }
-}
-
-fn is_mirror(pod: &Object) -> bool {
-    pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION)
 }
 
 /// Checks a pod that a kubelet created from a static file: it exists before the API does, and depends on nothing in it.

@@ -41,7 +41,7 @@ impl MutatingAdmission for DefaultStorageClass {
         let Some(claim) = object else { return Ok(()) };
         let concerned = concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]);
         let says = PersistentVolumeClaim(claim).spec().storage_class_name().exists()
-            || claim.annotations().any(|(key, _)| key == CLASS_ANNOTATION);
+            || claim.annotation(CLASS_ANNOTATION).is_some();
         if !concerned || says {
             return Ok(());
         }

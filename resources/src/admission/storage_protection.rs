@@ -10,6 +10,7 @@ use super::concerns;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::api::core::persistentvolumes::PersistentVolumes;
 use crate::api::storage::volumeattributesclasses::VolumeAttributesClasses;
+use crate::support::defaulting::add_finalizer;
 
 /// The plug-in.
 pub(super) struct StorageProtection;
@@ -32,11 +33,8 @@ impl MutatingAdmission for StorageProtection {
         } else {
             return Ok(());
         };
-        let Some(object) = object else { return Ok(()) };
-        let mut finalizers: Vec<String> = object.finalizers().map(str::to_owned).collect();
-        if !finalizers.iter().any(|present| present == finalizer) {
-            finalizers.push(finalizer.to_owned());
-            object.set_finalizers(finalizers);
+        if let Some(object) = object {
+            add_finalizer(object, finalizer);
         }
         Ok(())
     }

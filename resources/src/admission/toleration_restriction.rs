@@ -120,12 +120,11 @@ impl TolerationRestriction {
     }
 
     fn check_allowed(&self, namespace: &Object, pod: &Object) -> Result<(), StatusError> {
-        let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array);
         let (allowed, scope) = match annotated(namespace, ALLOWED)? {
             Some(allowed) => (allowed, "namespace"),
             None => (self.settings.allowed.clone(), "cluster"),
         };
-        if tolerations::are_allowed(own.map(Vec::as_slice).unwrap_or_default(), &allowed) {
+        if tolerations::are_allowed(Pod(pod).spec().tolerations().values(), &allowed) {
             return Ok(());
         }
         Err(failed(format!(
@@ -136,8 +135,7 @@ impl TolerationRestriction {
 
 /// Returns the tolerations in an annotation of a namespace; `None` if it has none.
 fn annotated(namespace: &Object, annotation: &str) -> Result<Option<Vec<Value>>, StatusError> {
-    let text = namespace.annotations().find(|(key, _)| *key == annotation).map(|(_, text)| text);
-    match text {
+    match namespace.annotation(annotation) {
         None => Ok(None),
         Some("") => Ok(Some(Vec::new())),
         Some(text) => serde_json::from_str(text).map(Some).map_err(|error| failed(error.to_string())),
@@ -169,8 +167,7 @@ impl MutatingAdmission for TolerationRestriction {
             }));
         }
         if !more.is_empty() {
-            let own = Pod(pod).spec().tolerations().value().and_then(Value::as_array).cloned();
-            let merged = tolerations::merged(own.unwrap_or_default(), more);
+            let merged = tolerations::merged(Pod(pod).spec().tolerations().values().to_vec(), more);
             pod.set(&["spec", "tolerations"], merged.into());
         }
         self.check_allowed(&namespace, pod)

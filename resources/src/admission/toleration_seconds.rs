@@ -49,8 +49,7 @@ impl MutatingAdmission for TolerationSeconds {
 }
 
 fn tolerate(pod: &mut Object, seconds: DefaultTolerations) {
-    let mut tolerations =
-        Pod(pod).spec().tolerations().value().and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut tolerations = Pod(pod).spec().tolerations().values().to_vec();
     let given = tolerations.len();
     for (taint, seconds) in TAINTS.into_iter().zip([seconds.not_ready, seconds.unreachable]) {
         if !tolerations.iter().any(|toleration| tolerates(toleration, taint)) {

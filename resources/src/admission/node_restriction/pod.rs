@@ -9,13 +9,7 @@ use serde_json::Value;
 
 use super::super::references;
 use super::{NODE, NodeRestriction, Write};
-
-const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
-
-/// Whether a pod is a mirror pod: it represents in the API a pod that a kubelet runs from a file.
-pub(super) fn is_mirror(pod: &Object) -> bool {
-    pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION)
-}
+use crate::api::core::pod_spec::validation::annotations::{MIRROR, is_mirror};
 
 impl NodeRestriction {
     pub(super) async fn check_pod(&self, write: &Write<'_>) -> Result<(), StatusError> {
@@ -44,7 +38,7 @@ impl NodeRestriction {
         let node = write.node;
         if !is_mirror(pod) {
             return Err(write.refused(format!(
-                "pod does not have {MIRROR_ANNOTATION:?} annotation, node {node:?} can only create mirror pods"
+                "pod does not have {MIRROR:?} annotation, node {node:?} can only create mirror pods"
             )));
         }
         if node_of(pod) != node {

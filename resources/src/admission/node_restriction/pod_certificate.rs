@@ -5,8 +5,9 @@ use registry_core::api::{Object, Reason, StatusError};
 use resource_views::certificates::v1beta1::PodCertificateRequest;
 use resource_views::core::v1::Pod;
 
-use super::pod::{is_mirror, node_of};
+use super::pod::node_of;
 use super::{NodeRestriction, Write};
+use crate::api::core::pod_spec::validation::annotations::is_mirror;
 use crate::support::lookup::Lookup;
 
 impl NodeRestriction {

@@ -28,7 +28,7 @@ pub(super) fn check(
     account: &Object,
     scope: Scope,
 ) -> Result<(), StatusError> {
-    let mark = account.annotations().find(|(key, _)| *key == ENFORCED).map(|(_, value)| value);
+    let mark = account.annotation(ENFORCED);
     if !matches!(mark, Some("1" | "t" | "T" | "true" | "TRUE" | "True")) {
         return Ok(());
     }

@@ -53,7 +53,7 @@ async fn a_mirror_pod_uses_nothing_of_the_cluster() {
     let context = RequestContext::system("default");
     let refusal = async |spec: Value| {
         let mut pod = pod(spec);
-        pod.set(&["metadata", "annotations", MIRROR_ANNOTATION], "x".into());
+        pod.set(&["metadata", "annotations", "kubernetes.io/config.mirror"], "x".into());
         let admitted = plugin.admit(&context, &attributes, Some(&mut pod), None).await;
         let validated = plugin.validate(&context, &attributes, Some(&pod), None).await;
         assert_eq!(admitted.is_ok(), validated.is_ok());
