@@ -9,8 +9,8 @@ use registry_core::api::{GroupResource, Object};
 use registry_core::schema::Quantity;
 use resource_views::core::v1::{PersistentVolumeClaim, Pod, Service};
 
-use super::super::default_class::class_of;
 use super::devices::{self, Devices};
+use crate::admission::storage::default_class::class_of;
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
