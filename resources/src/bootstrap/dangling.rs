@@ -119,7 +119,7 @@ fn says(schema: &Object, found: bool) -> bool {
 }
 
 fn with(schema: &Object, found: bool) -> Object {
-    // What decided about the write may be older than the object.
+    // The state that the decision is based on may be older than the object.
     if says(schema, found) {
         return schema.clone();
     }

@@ -1,5 +1,5 @@
-//! `DenyServiceExternalIPs`: nobody takes over traffic to addresses outside of the cluster by a service. Addresses that a
-//! service has may stay, or be removed.
+//! `DenyServiceExternalIPs`: refuses services that take over traffic to addresses outside of the cluster. Addresses that a
+//! service has already may stay, or be removed.
 
 use std::collections::HashSet;
 

@@ -160,7 +160,7 @@ impl Devices {
             let amount = usage::number(usize::try_from(*count).unwrap_or(usize::MAX));
             let extended = self.extended.get(*class).map(|resource| format!("requests.{resource}"));
             for name in [Some(format!("requests.{CLASS_PREFIX}{class}")), extended].into_iter().flatten() {
-                // What the pod requests is counted for the pod.
+                // The requests of the pod are counted for the pod.
                 let counted = self.of_pod.get(&name).and_then(Quantity::nanos).unwrap_or_default();
                 let rest = amount.nanos().map_or(0, |nanos| nanos.saturating_sub(counted));
                 if rest > 0 {
