@@ -1,10 +1,10 @@
 //! Server-side apply and tracking of field ownership.
 //!
-//! Merging is a pure function of objects and their schema: no storage, no HTTP. Conversions by a webhook, which it may need,
-//! are arguments: see `conversions`. A [`FieldManager`] provides the
-//! two operations that writes need: [`track_update`](FieldManager::track_update) records which fields a create, update
-//! or patch changed, and [`apply`](FieldManager::apply) merges an applied configuration. Both happen before mutating
-//! admission, as in Kubernetes: changes made by admission and strategies have no manager.
+//! Merging is a pure function of objects and their schema: no storage, no HTTP. Conversions by a webhook, which it may
+//! need, are arguments: see `conversions`. A [`FieldManager`] provides the two operations that writes need:
+//! [`track_update`](FieldManager::track_update) records which fields a create, update or patch changed, and
+//! [`apply`](FieldManager::apply) merges an applied configuration. Both happen before mutating admission, as in
+//! Kubernetes: changes made by admission and strategies have no manager.
 //!
 //! | module | contents |
 //! |---|---|
@@ -27,7 +27,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::api::{GroupVersionKind, Object, Reason, StatusError};
+use crate::api::{GroupVersionKind, Object, Reason, StatusError, split_api_version};
 use crate::budget::Budget;
 use crate::resource::{ResourceType, Versions};
 use crate::schema::Schema;
@@ -69,7 +69,7 @@ const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 /// Manager of fields if the request does not name one.
 const UNKNOWN_MANAGER: &str = "unknown";
 
-const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
+pub(crate) const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
 
 /// Fields that never have a manager: the server sets them, or they identify the object.
 static STRIPPED: LazyLock<FieldSet<'static>> = LazyLock::new(|| {
@@ -307,9 +307,9 @@ impl FieldManager<'_> {
     /// # Errors
     /// Fails if a conversion has to be made first.
     ///
-    /// The result is 400 if the configuration has another kind or sets `managedFields`; 409 with a cause for each field if other
-    /// managers have fields that it would change and `force` is not set; 500, as in Kubernetes, if it does not match
-    /// its type.
+    /// The result is 400 if the configuration has another kind or sets `managedFields`; 409 with a cause for each field
+    /// if other managers have fields that it would change and `force` is not set; 500, as in Kubernetes, if it does not
+    /// match its type.
     pub fn apply(
         &self,
         live: Option<&Object>,
@@ -471,10 +471,6 @@ impl FieldManager<'_> {
 /// 500 without a reason: Kubernetes' response for errors that its code does not expect.
 fn plain_failure(message: String) -> StatusError {
     StatusError::new(Reason::Unknown, message)
-}
-
-fn split_api_version(api_version: &str) -> (&str, &str) {
-    api_version.split_once('/').unwrap_or(("", api_version))
 }
 
 /// Formats an object for error messages: `namespace/name; group/version, Kind=Kind`.

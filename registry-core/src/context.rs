@@ -24,8 +24,8 @@ use warnings::Warnings;
 ///
 /// Its fields do not change while the request is processed. Three of them collect what the processing causes, because it
 /// arises in many places and is used only in the end: the [`budget`](Self::budget), the [`audit`](Self::audit) record, and
-/// the warnings. Decoders, admission, strategies and rules all warn; as results, warnings would be a part of the signature of
-/// every hook. Nothing that is processed further travels here: it is an argument.
+/// the warnings. Decoders, admission, strategies and rules all warn; as results, warnings would be a part of the
+/// signature of every hook. Nothing that is processed further travels here: it is an argument.
 #[derive(Debug, Default)]
 pub struct RequestContext {
     /// The user.

@@ -1,7 +1,7 @@
 //! The core library of Orlop: everything about *resources* in a Kubernetes-style API server, independent of HTTP.
 //!
-//! Modules depend only on modules below them in this list. The lower half are crates of their own, which can be used alone and
-//! appear here under the names that authors of resources use:
+//! Modules depend only on modules below them in this list. The lower half are crates of their own, which can be used
+//! alone and appear here under the names that authors of resources use:
 //!
 //! | module | contents |
 //! |---|---|

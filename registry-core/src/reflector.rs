@@ -1,5 +1,5 @@
-//! Follows a collection: lists its objects, watches the changes after the list, resumes a watch that breaks where it was, and
-//! lists again when changes may have been missed.
+//! Follows a collection: lists its objects, watches the changes after the list, resumes a watch that breaks where it was,
+//! and lists again when changes may have been missed.
 //!
 //! | part | purpose |
 //! |---|---|
@@ -55,8 +55,8 @@ pub trait Source: Send + Sync {
     /// Fails if the watch cannot be opened.
     fn watch(&self, after: Revision) -> impl Future<Output = Result<Self::Changes, Self::Error>> + Send;
 
-    /// Whether changes after the last revision are no longer available, or cannot be read, so that all objects must be listed
-    /// again. (HTTP status 410.)
+    /// Whether changes after the last revision are no longer available, or cannot be read, so that all objects must be
+    /// listed again. (HTTP status 410.)
     fn is_gone(error: &Self::Error) -> bool;
 }
 
@@ -66,8 +66,8 @@ pub struct Listed<S: Source + ?Sized> {
     pub objects: Vec<S::Object>,
     /// The revision of the list.
     pub revision: Revision,
-    /// The changes after the list, if they arrive in the same stream as its objects (`sendInitialEvents`); otherwise they are
-    /// watched from the revision on.
+    /// The changes after the list, if they arrive in the same stream as its objects (`sendInitialEvents`); otherwise they
+    /// are watched from the revision on.
     pub changes: Option<S::Changes>,
 }
 
@@ -99,8 +99,8 @@ pub trait Sink<O, E>: Send {
     /// Applies one change. Changes arrive in order.
     fn changed(&mut self, change: Change<O>);
 
-    /// Called when everything up to a revision was applied: a list, changes that have arrived together, or only a bookmark, in
-    /// which case `is_changed` is false.
+    /// Called when everything up to a revision was applied: a list, changes that have arrived together, or only a bookmark,
+    /// in which case `is_changed` is false.
     fn reached(&mut self, _revision: Revision, _is_changed: bool) {}
 
     /// Called when a watch continues after it has ended.
@@ -164,8 +164,8 @@ impl<S: Source, K: Sink<S::Object, S::Error>> Reflector<S, K> {
 
     /// Watches from a position on, or lists first if there is none, until the watch ends.
     async fn follow(&mut self, position: &mut Option<Revision>) -> Ended<S::Error> {
-        let mut changes = match self.begin(position).await {
-            Ok(changes) => changes,
+        let (mut changes, position) = match self.begin(position).await {
+            Ok(begun) => begun,
             Err(error) => return Ended::with::<S>(error),
         };
         let mut arrived = Arrived::default();
@@ -177,19 +177,28 @@ impl<S: Source, K: Sink<S::Object, S::Error>> Reflector<S, K> {
         }
     }
 
-    async fn begin(&mut self, position: &mut Option<Revision>) -> Result<S::Changes, S::Error> {
-        if let Some(revision) = *position {
-            let changes = self.source.watch(revision).await?;
-            self.sink.resumed();
-            return Ok(changes);
-        }
-        let Listed { objects, revision, changes } = self.source.list().await?;
-        self.sink.replaced(objects).await;
-        self.sink.reached(revision, true);
-        *position = Some(revision);
-        match changes {
-            Some(changes) => Ok(changes),
-            None => self.source.watch(revision).await,
+    /// Opens a watch. Returns it with the position that it continues.
+    async fn begin<'p>(
+        &mut self,
+        position: &'p mut Option<Revision>,
+    ) -> Result<(S::Changes, &'p mut Revision), S::Error> {
+        match position {
+            Some(position) => {
+                let changes = self.source.watch(*position).await?;
+                self.sink.resumed();
+                Ok((changes, position))
+            }
+            position => {
+                let Listed { objects, revision, changes } = self.source.list().await?;
+                self.sink.replaced(objects).await;
+                self.sink.reached(revision, true);
+                let position = position.insert(revision);
+                let changes = match changes {
+                    Some(changes) => changes,
+                    None => self.source.watch(revision).await?,
+                };
+                Ok((changes, position))
+            }
         }
     }
 
@@ -198,7 +207,7 @@ impl<S: Source, K: Sink<S::Object, S::Error>> Reflector<S, K> {
         &mut self,
         changes: &mut S::Changes,
         arrived: &mut Arrived<S>,
-        position: &mut Option<Revision>,
+        position: &mut Revision,
     ) {
         arrived.next(changes).await;
         let mut applied = self.apply(arrived, position);
@@ -211,18 +220,18 @@ impl<S: Source, K: Sink<S::Object, S::Error>> Reflector<S, K> {
             }
             applied += self.apply(arrived, position);
         }
-        self.sink.reached(position.unwrap_or_default(), applied > 0);
+        self.sink.reached(*position, applied > 0);
     }
 
     /// Applies events. Returns the number of changes among them.
-    fn apply(&mut self, arrived: &mut Arrived<S>, position: &mut Option<Revision>) -> usize {
+    fn apply(&mut self, arrived: &mut Arrived<S>, position: &mut Revision) -> usize {
         let mut applied = 0;
         for Event { revision, change } in arrived.events.drain(..) {
             if let Some(change) = change {
                 self.sink.changed(change);
                 applied += 1;
             }
-            *position = (*position).max(Some(revision));
+            *position = (*position).max(revision);
         }
         applied
     }

@@ -201,8 +201,8 @@ impl SchemaSource {
         self
     }
 
-    /// Publishes these names of selectable fields instead of all names in [`ResourceProperties::selectable`], which for a hub
-    /// contains the names of its other versions too. Does nothing without a published schema.
+    /// Publishes these names of selectable fields instead of all names in [`ResourceProperties::selectable`], which for
+    /// a hub contains the names of its other versions too. Does nothing without a published schema.
     #[must_use]
     pub const fn with_published_fields(mut self, selectable: &'static [&'static str]) -> Self {
         if let Some(published) = &mut self.published {

@@ -273,8 +273,8 @@ pub trait UpdatedObject: Send {
         current: Option<&Object>,
     ) -> Result<Object, StatusError>;
 
-    /// Returns the empty lists that the client sent in the object which was computed last, and which its stored form does not
-    /// have; validation sees them. `None` also for an object in another form than the client's.
+    /// Returns the empty lists that the client sent in the object which was computed last, and which its stored form
+    /// does not have; validation sees them. `None` also for an object in another form than the client's.
     fn empty_fields(&self) -> Option<&EmptyFields> {
         None
     }

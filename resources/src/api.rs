@@ -1,5 +1,5 @@
-//! The API groups: a folder per group, a file per resource, with its strategy, its columns and its own subresources beside its
-//! declaration.
+//! The API groups: a folder per group, a file per resource, with its strategy, its columns and its own subresources
+//! beside its declaration.
 
 pub mod admissionregistration;
 pub mod apiextensions;

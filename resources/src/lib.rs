@@ -37,9 +37,8 @@ pub struct AttachedWork {
     pub informers: Vec<registry_core::registry::InformerTask>,
 }
 
-/// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges. `shared` is
-/// the store, if several servers use it.
-/// Returns what runs with them.
+/// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges.
+/// `shared` is the store, if several servers use it. Returns what runs with them.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     ranges: api::core::services::ServiceAllocation,

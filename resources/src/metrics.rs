@@ -123,7 +123,8 @@ impl ResourceMetrics {
         counters.errors.with_label_values(&labels).inc();
     }
 
-    /// Counts a certificate that was issued for a request with a duration; `is_honored` if the certificate has that duration.
+    /// Counts a certificate that was issued for a request with a duration; `is_honored` if the certificate has that
+    /// duration.
     pub(crate) fn issued(&self, signer: &str, is_honored: bool) {
         let Some(counters) = &self.0 else { return };
         let signer = if signer.starts_with("kubernetes.io/") { signer } else { "other" };

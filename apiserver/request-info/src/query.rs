@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use registry_core::api::selector::{FieldSelector, LabelSelector};
-use registry_core::api::{ErrorList, FieldError, FieldPath, StatusError};
+use registry_core::api::{ErrorList, FieldError, FieldPath, StatusError, go_text};
 use registry_core::rest::access::AccessSelectors;
 
 /// The query string of a request. Look-ups decode on the fly: a request without options costs nothing.
@@ -72,9 +72,8 @@ impl<'a> Query<'a> {
         if value.is_empty() {
             return Ok(None);
         }
-        value.parse().map(Some).map_err(|error| {
-            let detail = format!("strconv.ParseUint: parsing {value:?}: {}", number_fault(&error));
-            FieldError::invalid(FieldPath::new("resourceVersion"), value.as_ref(), detail).into()
+        go_text::parse_uint(&value).map(Some).map_err(|error| {
+            FieldError::invalid(FieldPath::new("resourceVersion"), value.as_ref(), error.to_string()).into()
         })
     }
 }
@@ -163,16 +162,5 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 fn parse_integer(value: &str) -> Result<i64, StatusError> {
-    value.parse().map_err(|error| {
-        StatusError::bad_request(format!("strconv.ParseInt: parsing {value:?}: {}", number_fault(&error)))
-    })
-}
-
-/// Returns the error of a number, with Go's message.
-fn number_fault(error: &std::num::ParseIntError) -> &'static str {
-    use std::num::IntErrorKind;
-    match error.kind() {
-        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
-        _ => "invalid syntax",
-    }
+    go_text::parse_int(value).map_err(|error| StatusError::bad_request(error.to_string()))
 }

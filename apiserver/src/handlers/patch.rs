@@ -6,7 +6,7 @@ use http::HeaderMap;
 use registry_core::RequestContext;
 use registry_core::api::{
     CreateOptions, ErrorList, FieldError, FieldPath, GroupVersionKind, Object, PatchOptions, Reason,
-    StatusError,
+    StatusError, split_api_version,
 };
 use registry_core::apply::keep_reset;
 use registry_core::context::Budget;
@@ -307,7 +307,7 @@ impl Patched<'_> {
         let route = self.call.route;
         let api_version = object.api_version().to_owned();
         let kind = object.kind().to_owned();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let (group, version) = split_api_version(&api_version);
         if !self.call.api.served().knows_kind(group, version, &kind) {
             return Unfit::NotRegistered { kind, api_version };
         }

@@ -193,9 +193,7 @@ impl MainKind {
 
     /// Returns the objects of a namespace, or of all if it is empty, that a selector matches.
     pub(crate) fn select(&self, namespace: &str, selector: &LabelSelector) -> Vec<Object> {
-        let matches = |object: &Arc<Object>| {
-            selector.matches(|key| object.labels().find(|(own, _)| *own == key).map(|(_, value)| value))
-        };
+        let matches = |object: &Arc<Object>| selector.matches(|key| object.label(key));
         let all = self.objects.all(namespace).into_iter();
         all.filter(matches).map(|object| Object::clone(&object)).collect()
     }

@@ -136,8 +136,7 @@ impl Ports {
 // ANCHOR_END: read
 
 fn port(namespace: &str, name: &str, ships: i32) -> Object {
-    let mut port = Object::default();
-    port.set_type("fleet.example.dev/v1", "Port");
+    let mut port = Port::TYPE.new_object();
     port.set(&["metadata"], json!({ "name": name, "namespace": namespace }));
     port.set(&["ships"], ships.into());
     port

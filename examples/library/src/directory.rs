@@ -80,8 +80,8 @@ impl Backend for Directory {
 }
 // ANCHOR_END: backend
 
-/// Reads a file. People who write one need not know the metadata of its object: the path says the name and the namespace, and
-/// identifies the object.
+/// Reads a file. People who write one need not know the metadata of its object: the path says the name and the
+/// namespace, and identifies the object.
 fn read(file: &Path) -> Result<BackendObject, BackendError> {
     let unusable = |reason: &str| format!("{} {reason}", file.display());
     let part = |part: Option<&OsStr>| part.and_then(OsStr::to_str).map(str::to_owned);

@@ -5,8 +5,8 @@
 //!   functions.
 //! - `src/main.rs`: a server with both, and a flag for the directory.
 //!
-//! The server adds everything else: validation, conditional writes, patches and server-side apply, paged lists, selectors, and
-//! watches, which also show the changes that others make in the files.
+//! The server adds everything else: validation, conditional writes, patches and server-side apply, paged lists,
+//! selectors, and watches, which also show the changes that others make in the files.
 
 pub mod book;
 pub mod directory;

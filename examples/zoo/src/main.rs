@@ -1,5 +1,5 @@
-//! An API server of the zoo: behind a main server (`--kubeconfig`, or in a pod), or alone, with Kubernetes' resources beside its
-//! own.
+//! An API server of the zoo: behind a main server (`--kubeconfig`, or in a pod), or alone, with Kubernetes' resources
+//! beside its own.
 //!
 //! Its flags are those of the standard server, and those of extension servers: `cargo run -p zoo -- --help`.
 

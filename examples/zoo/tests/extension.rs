@@ -40,7 +40,7 @@ async fn kubectl_finds_no_difference() {
     assert!(kubectl.run("get enc north -o yaml").await.contains("penguin"));
     assert!(kubectl.run("api-resources --api-group=zoo.example.dev").await.contains("enclosures"));
     assert!(kubectl.run("delete enc north").await.contains("deleted"));
-    // What the main server has is none of the extension server's.
+    // The extension server has no resources of the main server.
     let direct = cluster.extension().unwrap().kubectl();
     let missing = direct.fail("get --raw /api/v1/namespaces").await;
     assert!(missing.contains("NotFound") || missing.contains("could not find"), "{missing}");

@@ -317,7 +317,7 @@ async fn a_patch_that_cannot_be_used_is_the_error_of_kubernetes() {
         webhook["objectSelector"] = json!({ "matchLabels": { "case": case } });
         webhooks.push(webhook);
     }
-    // What is valid JSON of the right types is validated like what a client sends.
+    // Valid JSON of the right types is validated like the object of a client.
     world
         .hook
         .on("invalid", |_| patched(&json!([{ "op": "replace", "path": "/spec/animals", "value": -1 }])));

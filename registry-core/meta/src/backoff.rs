@@ -5,8 +5,8 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
-/// Pauses that double from the shortest to the longest. Each is shortened at random by up to a third, so that those that failed
-/// together do not come back together.
+/// Pauses that double from the shortest to the longest. Each is shortened at random by up to a third, so that those
+/// that failed together do not come back together.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     shortest: Duration,

@@ -45,8 +45,8 @@ pub struct Budget {
     is_interrupted: AtomicBool,
 }
 
-/// The threads that work on a request: the threads that serve connections, or the threads for long work. Clones belong to the
-/// same request.
+/// The threads that work on a request: the threads that serve connections, or the threads for long work. Clones belong
+/// to the same request.
 #[derive(Clone, Debug, Default)]
 pub struct Place(Arc<AtomicU8>);
 
@@ -193,8 +193,8 @@ impl Budget {
         self.place = Some(place);
     }
 
-    /// Takes steps of an expression that [`repeated_elsewhere`](Self::repeated_elsewhere) evaluates again. Returns `false` if
-    /// the evaluation is to end, because the request is to leave the threads that serve connections.
+    /// Takes steps of an expression that [`repeated_elsewhere`](Self::repeated_elsewhere) evaluates again. Returns
+    /// `false` if the evaluation is to end, because the request is to leave the threads that serve connections.
     pub fn stays_for(&self, steps: u64) -> bool {
         let Some(place) = &self.place else { return true };
         if place.0.load(Ordering::Relaxed) == LEFT {

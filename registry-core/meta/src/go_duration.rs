@@ -1,6 +1,7 @@
 //! Durations in Go's notation: `1h30m`, `300ms`, `-1.5s`, `0`.
 //!
-//! Kubernetes concept: `time.ParseDuration` and `time.Duration.String` of Go, which flags, configuration files and objects use.
+//! Kubernetes concept: `time.ParseDuration` and `time.Duration.String` of Go, which flags, configuration files and
+//! objects use.
 
 use std::time::Duration;
 

@@ -51,6 +51,11 @@ pub enum Scope {
     Cluster,
 }
 
+/// Divides an `apiVersion` into the group, which is empty for the core group, and the version.
+pub fn split_api_version(api_version: &str) -> (&str, &str) {
+    api_version.split_once('/').unwrap_or(("", api_version))
+}
+
 impl GroupVersion {
     /// Returns the group and version in the form of `apiVersion`: `v1`, `apps/v1`.
     pub fn api_version(self) -> String {

@@ -1,9 +1,10 @@
 //! Kubernetes' JSONPath: the paths of table columns and of custom resources' selectable fields.
 //!
-//! [`JsonPath::parse`] reads the text between the braces of kubectl's `-o jsonpath={…}`: fields (`.a.b`, `['a']`, `\.` for a dot
-//! in a name), elements (`[0]`, `[-1]`, `[1:3]`, `[0:4:2]`), wildcards (`[*]`, `.*`), filters (`[?(@.type=="Ready")]`), unions
-//! (`['a','b']`) and the recursive descent (`..`). Missing fields are no error. Loops over results (`range` … `end`) are
-//! accepted by the parser, but do not evaluate: a path of a custom resource denotes values, not a text.
+//! [`JsonPath::parse`] reads the text between the braces of kubectl's `-o jsonpath={…}`: fields (`.a.b`, `['a']`, `\.` for
+//! a dot in a name), elements (`[0]`, `[-1]`, `[1:3]`, `[0:4:2]`), wildcards (`[*]`, `.*`), filters
+//! (`[?(@.type=="Ready")]`), unions (`['a','b']`) and the recursive descent (`..`). Missing fields are no error. Loops over
+//! results (`range` … `end`) are accepted by the parser, but do not evaluate: a path of a custom resource denotes values,
+//! not a text.
 //!
 //! Objects are visited in the order of their keys. (Go visits them in a random order.)
 //!
@@ -15,6 +16,7 @@ use serde_json::{Map, Number, Value};
 
 mod compare;
 mod evaluate;
+mod fault;
 mod parse;
 mod print;
 mod quote;
@@ -48,8 +50,9 @@ pub enum Found<'a> {
 }
 
 /// Error of a path that cannot be parsed or evaluated. Not retryable. The text is Kubernetes'.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonPathError(String);
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(transparent)]
+pub struct JsonPathError(#[from] fault::Fault);
 
 /// An element of a path.
 #[derive(Clone, Debug, PartialEq)]
@@ -120,17 +123,9 @@ impl JsonPath {
         root: impl Into<Found<'a>>,
         visits: usize,
     ) -> Result<Vec<Found<'a>>, JsonPathError> {
-        evaluate::find(&self.nodes, root.into(), visits)
+        Ok(evaluate::find(&self.nodes, root.into(), visits)?)
     }
 }
-
-impl fmt::Display for JsonPathError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for JsonPathError {}
 
 // === impl Found ===
 

@@ -41,7 +41,9 @@ pub mod time;
 pub mod validation;
 mod version_priority;
 
-pub use identity::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Scope};
+pub use identity::{
+    GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Scope, split_api_version,
+};
 pub use object::Object;
 pub use options::{
     CreateOptions, DeleteOptions, DryRun, FieldValidation, GetOptions, ListOptions, PatchOptions,

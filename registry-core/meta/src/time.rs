@@ -32,8 +32,8 @@ pub fn format_microseconds(moment: Timestamp) -> String {
     text
 }
 
-/// Appends a time in whole seconds, without its time zone. Every write and every audit event needs such texts, which the general
-/// formatter of `jiff` makes more slowly.
+/// Appends a time in whole seconds, without its time zone. Every write and every audit event needs such texts, which
+/// the general formatter of `jiff` makes more slowly.
 fn push_seconds(text: &mut String, moment: Timestamp) -> DateTime {
     let datetime = Offset::UTC.to_datetime(moment);
     if datetime.year() < 0 {

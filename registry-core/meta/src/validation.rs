@@ -2,11 +2,12 @@
 //!
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/util/validation/field`.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use serde_json::Value;
+
+use crate::go_text::aggregate;
 
 pub mod names;
 pub mod object_meta;
@@ -30,7 +31,7 @@ enum StepName {
 }
 
 /// An error about one field.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldError {
     /// The kind of error.
     pub kind: FieldErrorKind,
@@ -70,7 +71,7 @@ pub enum FieldErrorKind {
 }
 
 /// The errors of one object, in the order found. Empty means valid.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorList(pub Vec<FieldError>);
 
 // === impl FieldPath ===
@@ -335,12 +336,6 @@ impl FromIterator<FieldError> for ErrorList {
 /// Formats as an aggregate error: a single error alone, several in brackets, without duplicate messages.
 impl fmt::Display for ErrorList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut known: HashSet<String> = HashSet::new();
-        let texts = self.0.iter().map(ToString::to_string);
-        let texts: Vec<String> = texts.filter(|text| known.insert(text.clone())).collect();
-        match texts.as_slice() {
-            [only] => f.write_str(only),
-            many => write!(f, "[{}]", many.join(", ")),
-        }
+        f.write_str(&aggregate(&self.0))
     }
 }

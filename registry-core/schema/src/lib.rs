@@ -17,7 +17,7 @@
 //! | `facts`, `order`, `numbers` | tables of upstream's Go structs, the order and the protobuf numbers of fields |
 //! | `types`, `descriptions` | the compiled types |
 //! | `scalars`, [`quantity`], `times` | texts that have a form: quantities, times, durations |
-//! | [`go_regexp`], [`html`] | regular expressions and printed JSON, as Go has them |
+//! | [`go_regexp`] | regular expressions, as Go has them |
 //!
 //! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)
 //! and the markers of `k8s.io/api` (`+listType`, `patchStrategy`, `+default`).
@@ -38,7 +38,6 @@ mod descriptions;
 mod empty_fields;
 mod facts;
 pub mod go_regexp;
-pub mod html;
 mod json_schema;
 mod nil_empties;
 mod numbers;

@@ -21,7 +21,6 @@ mod correlate;
 mod default_values;
 mod defaults;
 mod formats;
-mod go;
 mod limited;
 mod lists;
 mod metadata;

@@ -7,6 +7,7 @@ use std::fmt::{self, Write};
 
 use serde_json::{Map, Value};
 
+use crate::api::go_text::{print, type_name};
 use crate::schema::{ListKind, Scalar, TypeRef};
 
 use super::element::PathElement;
@@ -79,12 +80,12 @@ impl Mismatches {
         } else if let Some(element) = ty.element() {
             match value {
                 Value::Array(items) => self.check_items(ty, element, items, path),
-                other => self.add(path, format_args!("expected list, got &{{{}}}", Plain(other))),
+                other => self.add(path, format_args!("expected list, got &{{{}}}", print(other))),
             }
         } else {
             match value {
                 Value::Object(fields) => self.check_fields(ty, fields, path),
-                other => self.add(path, format_args!("expected map, got &{{{}}}", Plain(other))),
+                other => self.add(path, format_args!("expected map, got &{{{}}}", print(other))),
             }
         }
     }
@@ -147,10 +148,10 @@ impl Mismatches {
         match scalar {
             Scalar::Any | Scalar::Raw => {}
             Scalar::Bool if !value.is_boolean() => {
-                self.add(path, format_args!("expected boolean, got &{{{}}}", Plain(value)));
+                self.add(path, format_args!("expected boolean, got &{{{}}}", print(value)));
             }
             Scalar::Int32 | Scalar::Int64 | Scalar::Double if !value.is_number() => {
-                self.add(path, format_args!("expected numeric (int or float), got {}", go_type(value)));
+                self.add(path, format_args!("expected numeric (int or float), got {}", type_name(value)));
             }
             Scalar::String | Scalar::Bytes if !value.is_string() => {
                 let shown = Literal(value);
@@ -162,7 +163,7 @@ impl Mismatches {
             Scalar::Time | Scalar::MicroTime | Scalar::Quantity | Scalar::IntOrString
                 if value.is_array() || value.is_object() =>
             {
-                self.add(path, format_args!("expected any scalar, got &{{{}}}", Plain(value)));
+                self.add(path, format_args!("expected any scalar, got &{{{}}}", print(value)));
             }
             _ => {}
         }
@@ -201,37 +202,8 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-// === values as Go prints them ===
-
-/// A value as Go's `%v` prints it.
-struct Plain<'a>(&'a Value);
-
 /// A value as Go's `%#v` prints it.
 struct Literal<'a>(&'a Value);
-
-impl fmt::Display for Plain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Value::Null => f.write_str("<nil>"),
-            Value::String(text) => f.write_str(text),
-            Value::Array(items) => {
-                f.write_char('[')?;
-                for (index, item) in items.iter().enumerate() {
-                    write!(f, "{}{}", if index > 0 { " " } else { "" }, Plain(item))?;
-                }
-                f.write_char(']')
-            }
-            Value::Object(map) => {
-                f.write_str("map[")?;
-                for (index, (key, value)) in map.iter().enumerate() {
-                    write!(f, "{}{key}:{}", if index > 0 { " " } else { "" }, Plain(value))?;
-                }
-                f.write_char(']')
-            }
-            other => write!(f, "{other}"),
-        }
-    }
-}
 
 impl fmt::Display for Literal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -253,17 +225,5 @@ impl fmt::Display for Literal<'_> {
             }
             other => write!(f, "{other}"),
         }
-    }
-}
-
-/// Returns Go's name for the type of a decoded value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

@@ -1,8 +1,8 @@
 //! Conversions outside of this process, for merging, which is a function of its arguments.
 //!
 //! Merging ends with [`Unconverted`] where it needs such a conversion. [`FieldManager::with_conversions`] has it made and
-//! merges again, from the beginning; the conversions made before are found by what was converted. Most applies need none: only
-//! managers whose fields are in another version do.
+//! merges again, from the beginning; the conversions made before are found by what was converted. Most applies need
+//! none: only managers whose fields are in another version do.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::schema::html::escape_for_pages;
+use crate::api::go_text::escape_html;
 
 /// One element of a path through an object. Borrows names and keys from the object or field set.
 ///
@@ -85,7 +85,7 @@ impl<'a> PathElement<'a> {
                 text.push_str(name);
                 text
             }
-            Self::Value(value) => escape_for_pages(format!("v:{value}")),
+            Self::Value(value) => escape_html(format!("v:{value}")),
             Self::Index(index) => format!("i:{index}"),
             Self::Key(fields) => {
                 let mut text = String::with_capacity(32);
@@ -99,7 +99,7 @@ impl<'a> PathElement<'a> {
                     text.push_str(&value.to_string());
                 }
                 text.push('}');
-                escape_for_pages(text)
+                escape_html(text)
             }
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::api::Object;
+use crate::api::validation::object_meta::MAX_ANNOTATIONS_BYTES;
 
 use super::compare::Changes;
 use super::conflict::Conflict;
@@ -12,9 +13,6 @@ use super::{FieldManager, FieldSet};
 pub(super) const KUBECTL: &str = "kubectl";
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-
-/// Maximum total size of an object's annotations, in bytes.
-const ANNOTATIONS_LIMIT_BYTES: usize = 256 * 1024;
 
 // === impl FieldManager ===
 
@@ -48,7 +46,7 @@ pub(super) fn refresh(object: &mut Object, applied: &Object) {
     let text = format!("{}\n", Value::Object(applied.0));
     object.set(&["metadata", "annotations", ANNOTATION], text.into());
     let size: usize = object.annotations().map(|(key, value)| key.len() + value.len()).sum();
-    if size > ANNOTATIONS_LIMIT_BYTES {
+    if size > MAX_ANNOTATIONS_BYTES {
         object.remove(&["metadata", "annotations", ANNOTATION]);
     }
 }

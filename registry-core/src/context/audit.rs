@@ -164,7 +164,8 @@ impl AuditRecord {
         }
     }
 
-    /// Records the object in the request, or the patch, in JSON. Without memory for it, the events are annotated as truncated.
+    /// Records the object in the request, or the patch, in JSON. Without memory for it, the events are annotated as
+    /// truncated.
     pub fn set_request_object(&self, json: Bytes) {
         if self.level >= AuditLevel::Request
             && let Some(held) = self.hold(json)
@@ -227,7 +228,8 @@ impl AuditRecord {
 // === impl RecordedList ===
 
 impl RecordedList<'_> {
-    /// Adds the next piece. Returns `false` if the list is too large to be recorded; the events are annotated as truncated then.
+    /// Adds the next piece. Returns `false` if the list is too large to be recorded; the events are annotated as
+    /// truncated then.
     #[must_use]
     pub fn add(&mut self, piece: &[u8]) -> bool {
         if self.json.len() + piece.len() > MAX_LIST_BYTES || !self.reservation.grow(piece.len()) {

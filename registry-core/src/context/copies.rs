@@ -1,7 +1,7 @@
 //! The memory of the objects that the audit log has recorded and not written yet.
 //!
-//! A recorded object stays in memory until the last event of its request was written, which may be long after the response was
-//! created: a client can leave it unread.
+//! A recorded object stays in memory until the last event of its request was written, which may be long after the
+//! response was created: a client can leave it unread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -22,7 +22,8 @@ pub struct ServiceAccountName<'a> {
 // === impl ServiceAccountName ===
 
 impl<'a> ServiceAccountName<'a> {
-    /// Reads the name of a user. Returns `None` for an ordinary user, which one is too whose name no service account can have.
+    /// Reads the name of a user. Returns `None` for an ordinary user, which one is too whose name no service account
+    /// can have.
     pub fn from_user(user: &'a str) -> Option<Self> {
         let (namespace, name) = user.strip_prefix(USER_PREFIX)?.split_once(':')?;
         let is_valid = names::dns_label(namespace).is_empty() && names::dns_subdomain(name).is_empty();

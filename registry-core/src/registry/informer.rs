@@ -55,8 +55,8 @@ pub trait InformerHandler: Send + Sync + 'static {
     /// Called after all changes that have arrived together were applied: publish a snapshot here, not per change.
     fn publish(&self) {}
 
-    /// Called when the last published snapshot contains every change to this resource up to a revision. Also called when other
-    /// resources have advanced the revision.
+    /// Called when the last published snapshot contains every change to this resource up to a revision. Also called
+    /// when other resources have advanced the revision.
     fn reached(&self, _revision: Revision) {}
 }
 

@@ -11,6 +11,7 @@ use crate::api::{
     FieldError, FieldPath, GetOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError,
     UpdateOptions,
 };
+use crate::apply::MANAGED_FIELDS;
 use crate::apply::scale::{managers_of_parent, managers_of_scale};
 use crate::context::RequestContext;
 use crate::resource::{Cell, Column, ColumnFormat, ColumnType, ResourceType, ScalePaths, TableColumns};
@@ -24,8 +25,6 @@ use super::store::{MainRules, Store};
 use super::subresource::PresentOnly;
 
 mod selector;
-
-const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
 
 const SCALE: GroupVersionKind = GroupVersionKind { group: "autoscaling", version: "v1", kind: "Scale" };
 

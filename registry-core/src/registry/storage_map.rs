@@ -151,8 +151,8 @@ pub trait OpenStorage: Send + Sync {
         Features::default()
     }
 
-    /// Returns the oldest release whose servers must be able to read the objects. (`--min-compatibility-version`.) By default
-    /// there are no others, and objects are stored as the hub.
+    /// Returns the oldest release whose servers must be able to read the objects. (`--min-compatibility-version`.) By
+    /// default there are no others, and objects are stored as the hub.
     fn oldest_reader(&self) -> Option<Release> {
         None
     }

@@ -23,7 +23,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
-use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError};
+use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError, go_text};
 use crate::codec::json::Parts;
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
@@ -248,14 +248,9 @@ fn set_resource_version(object: &mut Object, revision: u64) {
 fn claimed_revision(object: &Object) -> Result<u64, StatusError> {
     match object.resource_version() {
         "" => Ok(0),
-        text => text.parse().map_err(|_| {
-            // The message, and the code without a reason, are kube-apiserver's.
-            let mut failure = StatusError::new(
-                Reason::Unknown,
-                format!("strconv.ParseUint: parsing {text:?}: invalid syntax"),
-            );
-            failure.code = 500;
-            failure
-        }),
+        // kube-apiserver gives no reason either.
+        text => {
+            go_text::parse_uint(text).map_err(|error| StatusError::new(Reason::Unknown, error.to_string()))
+        }
     }
 }

@@ -25,9 +25,9 @@ pub mod testing;
 /// Both directions must be lossless: what one version cannot represent in fields it keeps in annotations, as
 /// Kubernetes' own kinds do. Use [`testing`] to check it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` says `hub = …`, but nobody says how it is converted",
+    message = "`{Self}` has a `hub = …`, but no conversion",
     label = "needs `impl registry_core::resource::conversion::Spoke`",
-    note = "a foreign type is converted by `impl Spoke for {Self}`, its own struct by `impl TryFrom` both ways"
+    note = "convert a foreign type by `impl Spoke for {Self}`, an own struct by `impl TryFrom` both ways"
 )]
 pub trait Spoke: Resource {
     /// The stored version.
@@ -199,7 +199,8 @@ impl ResourceType {
     /// Converts one stored object to this version by functions of this process, without waiting.
     ///
     /// # Errors
-    /// Fails as [`convert_stored`](Self::convert_stored) does, and if objects are [converted remotely](Self::is_converted_remotely).
+    /// Fails as [`convert_stored`](Self::convert_stored) does, and if objects are [converted
+    /// remotely](Self::is_converted_remotely).
     pub fn convert_stored_here(&self, stored: Object) -> Result<Object, ConversionError> {
         match self.hub.as_ref().map(|conversion| &conversion.converter) {
             None => Ok(stored),
@@ -313,7 +314,8 @@ const fn same_path(mut a: &[&str], mut b: &[&str]) -> bool {
     a.is_empty() && b.is_empty()
 }
 
-const fn same_bytes(mut a: &[u8], mut b: &[u8]) -> bool {
+/// `a == b` as a const function.
+pub(crate) const fn same_bytes(mut a: &[u8], mut b: &[u8]) -> bool {
     while let (Some((first, rest)), Some((other, others))) = (a.split_first(), b.split_first()) {
         if *first != *other {
             return false;

@@ -93,8 +93,8 @@ fn decode(wanted: &mut [Wanted], leading: u128, value: &[u8]) -> Result<(), Inva
     if is_object { Ok(()) } else { Err(InvalidValue::new("the stored value is not a JSON object")) }
 }
 
-/// Returns the mask of so many paths; `None` if they are more than a mask has bits. (A custom kind with many versions can have
-/// more: each has up to eight selectable fields of its own.)
+/// Returns the mask of so many paths; `None` if they are more than a mask has bits. (A custom kind with many versions
+/// can have more: each has up to eight selectable fields of its own.)
 fn every_path(paths: usize) -> Option<u128> {
     let unused = u128::BITS.checked_sub(u32::try_from(paths).ok()?)?;
     u128::MAX.checked_shr(unused)

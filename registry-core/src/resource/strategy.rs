@@ -29,14 +29,18 @@ use super::typed::{check, edit};
 /// The engine itself implements what all kinds share: names, namespaces, uid, timestamps, generation, metadata
 /// validation, and protecting `status` from writes through the main resource (and everything else from writes through
 /// the `status` subresource).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a strategy",
+    note = "implement `registry_core::resource::Strategy` for it; every hook has a default"
+)]
 pub trait ObjectStrategy: Send + Sync + 'static {
     /// Returns the rules on a server with these features; `None` if they are the same with any.
     fn for_features(&self, _features: Features) -> Option<Arc<dyn ObjectStrategy>> {
         None
     }
 
-    /// Returns the fields that exist only while a feature is enabled: writes without the feature drop them, unless the stored
-    /// object has them.
+    /// Returns the fields that exist only while a feature is enabled: writes without the feature drop them, unless the
+    /// stored object has them.
     fn gated_fields(&self) -> Vec<GatedField> {
         Vec::new()
     }

@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::{Object, compare_versions};
+use crate::api::{Object, compare_versions, split_api_version};
 use crate::budget::Budget;
 use crate::codec::{Limits, protobuf, stored};
 use crate::release::Release;
@@ -18,8 +18,8 @@ use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, Stor
 use super::ResourceType;
 use super::conversion::{ConversionError, only};
 
-/// Memory that defaults may add to a stored object when it is read, beside [`NEW_DEFAULTS_FACTOR`] times its size. A list reads
-/// any number of objects, so that the sum for all of them has to be in proportion to what is stored.
+/// Memory that defaults may add to a stored object when it is read, beside [`NEW_DEFAULTS_FACTOR`] times its size. A
+/// list reads any number of objects, so that the sum for all of them has to be in proportion to what is stored.
 const NEW_DEFAULTS_BYTES: usize = 256 << 10;
 /// Memory that defaults may add to a stored object when it is read, for each of its bytes.
 const NEW_DEFAULTS_FACTOR: usize = 16;
@@ -71,7 +71,7 @@ impl Versions {
 
     /// Returns the version with this `apiVersion`; `None` if the kind is not served in it.
     pub fn find(&self, api_version: &str) -> Option<&Arc<ResourceType>> {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (group, version) = split_api_version(api_version);
         let mut all = std::iter::once(&self.hub).chain(&self.spokes);
         all.find(|resource| resource.kind.group == group && resource.kind.version == version)
     }
@@ -109,7 +109,7 @@ impl Versions {
         }
         let Some(api_version) = api_version_of(value) else { return Ok(None) };
         let decoded = || stored::decode(value).map_err(InvalidValue::new);
-        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let (group, version) = split_api_version(&api_version);
         if group == self.hub.kind.group && retired.contains(&version) {
             return self.renewed(decoded()?).map(Some);
         }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
-use crate::api::{GroupResource, GroupVersionKind, Object, StatusError};
+use crate::api::{GroupResource, GroupVersionKind, Object, StatusError, go_text};
 use crate::context::RequestContext;
 use crate::schema::Schema;
 
@@ -209,9 +209,10 @@ fn push(fields: &mut Map<String, Value>, name: &str, value: Value) {
 }
 
 fn integer(text: &str) -> Result<Value, StatusError> {
-    text.parse::<i64>()
-        .map(Value::from)
-        .map_err(|_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax")))
+    match go_text::parse_int(text) {
+        Ok(number) => Ok(number.into()),
+        Err(error) => Err(StatusError::bad_request(error.to_string())),
+    }
 }
 
 /// Encodes a query with percent-encoding.

@@ -14,7 +14,8 @@ use bytes::Bytes;
 pub struct WebhookClientConfig {
     /// The target of the webhook.
     pub target: WebhookTarget,
-    /// The authorities (PEM) that the certificate of the webhook is checked against; empty for the authorities of the system.
+    /// The authorities (PEM) that the certificate of the webhook is checked against; empty for the authorities of the
+    /// system.
     pub ca_bundle: Vec<u8>,
 }
 

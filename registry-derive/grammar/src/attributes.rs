@@ -1,8 +1,8 @@
 //! The parsed attribute, before its parts are checked against each other.
 
 pub(crate) mod column;
-pub(crate) mod habits;
 pub(crate) mod list;
+pub(crate) mod other_derives;
 pub(crate) mod path;
 pub(crate) mod release;
 pub(crate) mod scale;

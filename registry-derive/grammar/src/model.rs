@@ -11,7 +11,7 @@ use syn::spanned::Spanned;
 use syn::{DeriveInput, Ident, LitStr, Path, Type};
 
 use crate::attributes::column::ColumnAttribute;
-use crate::attributes::habits;
+use crate::attributes::other_derives;
 use crate::attributes::path::FieldPath;
 use crate::attributes::release::Release;
 use crate::attributes::scale::ScaleAttribute;
@@ -160,7 +160,7 @@ impl ResourceModel {
     /// # Errors
     /// Returns all errors combined, each at the author's tokens.
     pub fn parse(input: &DeriveInput) -> syn::Result<Self> {
-        if let Some(refused) = habits::refuse(&input.attrs) {
+        if let Some(refused) = other_derives::refuse(&input.attrs) {
             return Err(refused);
         }
         let attributes = Attributes::from_derive_input(input)?;

@@ -1,7 +1,8 @@
 //! The reference of everything that can be written on a struct and its fields, as data.
 //!
-//! `cargo xtask codegen` writes `grammar.md` and `docs/reference/attributes.md` from it, and `cargo xtask explain` prints its
-//! entries. The examples are parts of `registry-derive/tests/attributes.rs`, which compiles them and compares the schemas.
+//! `cargo xtask codegen` writes `grammar.md` and `docs/reference/attributes.md` from it, and `cargo xtask explain`
+//! prints its entries. The examples are parts of `registry-derive/tests/attributes.rs`, which compiles them and
+//! compares the schemas.
 
 mod declaration;
 mod schema;

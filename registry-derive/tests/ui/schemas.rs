@@ -1,4 +1,4 @@
-//! What the tokens of schemas say wrongly is told at the token; the rest when the server starts.
+//! Errors in the tokens of schemas are reported at the token; all others when the server starts.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_derive::Resource;

@@ -14,12 +14,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::event_rate_limit::EventRateLimits;
-use super::image_policy::ImagePolicySettings;
-use super::node_selector::NodeSelectorSettings;
-use super::pod_security::PodSecuritySettings;
+use super::placement::{NodeSelectorSettings, TolerationSettings};
+use super::pods::{ImagePolicySettings, PodSecuritySettings};
 use super::resource_quota::{self, LimitedResource};
 use super::settings_error::SettingsError;
-use super::toleration_restriction::TolerationSettings;
 
 /// Maximum size of a file.
 const MAX_BYTES: u64 = 1 << 20;

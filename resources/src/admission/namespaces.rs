@@ -1,5 +1,5 @@
-//! `NamespaceAutoProvision` and `NamespaceExists`: what happens to writes to namespaces that do not exist. The former creates
-//! them, the latter refuses the write, as `NamespaceLifecycle` does.
+//! `NamespaceAutoProvision` and `NamespaceExists`: what happens to writes to namespaces that do not exist. The former
+//! creates them, the latter refuses the write, as `NamespaceLifecycle` does.
 
 use async_trait::async_trait;
 use registry_core::RequestContext;

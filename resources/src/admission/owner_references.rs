@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
-use registry_core::api::{Object, StatusError};
+use registry_core::api::{Object, StatusError, split_api_version};
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 use resource_views::Typed as _;
 use resource_views::core::v1::Pod;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::refusal::forbidden;
 
-/// Maximum number of owners whose permissions are looked up for one write. Objects with more are made by nobody.
+/// Maximum number of owners whose permissions are looked up for one write. No controller makes objects with more.
 const MAX_OWNERS: usize = 100;
 
 /// The plug-in.
@@ -163,7 +163,7 @@ fn finalizers_of(
 ) -> Result<ResourceAccess, NoKind> {
     let owner = OwnerReference::from_value(owner);
     let (api_version, kind) = (owner.api_version().text(), owner.kind().text());
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let (group, version) = split_api_version(api_version);
     let path = attributes.kinds.path_of_kind(group, version, kind);
     let path = path.ok_or_else(|| NoKind { api_version: api_version.to_owned(), kind: kind.to_owned() })?;
     let resource = path.resource.resource();

@@ -1,10 +1,8 @@
 //! `ResourceQuota`: keeps the usage of a namespace within its quotas.
 //!
 //! A write is checked against each quota that counts it, and charged to it in one conditional update: two concurrent
-//! writes
-//! cannot both take the last unit of a resource. The quota controller returns the usage of deleted objects when it
-//! counts
-//! again.
+//! writes cannot both take the last unit of a resource. The quota controller returns the usage of deleted objects when it
+//! counts again.
 
 mod devices;
 mod request;
@@ -109,10 +107,11 @@ impl ValidatingAdmission for ResourceQuota {
             return Ok(());
         }
         let is_of_devices = attributes.resource.group_resource() == devices::CLAIMS;
-        let devices = match self.devices.as_ref().filter(|_| is_of_devices) {
-            Some(lookup) => lookup.for_claim(&context.namespace, new).await?,
-            None => Devices::default(),
-        };
+        let mut devices = Devices::default();
+        if let Some(lookup) = self.devices.as_ref().filter(|_| is_of_devices) {
+            devices = lookup.read().await?;
+            devices.of_pod = lookup.pod_usage(&context.namespace, new).await?;
+        }
         let request = Request::new(attributes, new, old, &devices);
         // All quotas are checked before any is charged.
         let to_charge = request.check(quotas.iter().map(|quota| &**quota), &self.limited)?;

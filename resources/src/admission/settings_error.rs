@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use registry_core::api::validation::ErrorList;
 
-use super::node_selector::InvalidSelector;
-use super::toleration_restriction::InvalidToleration;
+use super::placement::{InvalidSelector, InvalidToleration};
 
 /// Error of the settings of a plug-in. Not retryable. The texts are Kubernetes', where it refuses the same.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,5 @@
-//! Plug-ins that only concern kinds which are behind feature gates that are off by default. They are known by name, so that a
-//! command line that names them is accepted, and have no effect, even if their kinds are served:
+//! Plug-ins that only concern kinds which are behind feature gates that are off by default. They are known by name, so
+//! that a command line that names them is accepted, and have no effect, even if their kinds are served:
 //!
 //! | plug-in | concerns |
 //! |---|---|

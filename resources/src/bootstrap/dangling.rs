@@ -21,8 +21,8 @@ const PERIOD: Duration = Duration::from_mins(1);
 /// Time after which a condition that was written too often is looked at again, before its jitter.
 const DELAY: Duration = Duration::from_secs(50);
 
-/// Writes the condition `Dangling` of flow schemas: each a few times a minute at most, so that servers with different views do
-/// not overwrite each other without end.
+/// Writes the condition `Dangling` of flow schemas: each a few times a minute at most, so that servers with different
+/// views do not overwrite each other without end.
 pub struct DanglingStatus {
     schemas: SystemWriter,
     recent: Mutex<RecentWrites>,
@@ -41,8 +41,8 @@ impl DanglingStatus {
         Some(Self { schemas, recent: Mutex::default() })
     }
 
-    /// Writes for each schema whether its level was found, unless the condition is up to date or was written too often. Returns
-    /// the time after which it has to be called again, if some were written too often.
+    /// Writes for each schema whether its level was found, unless the condition is up to date or was written too often.
+    /// Returns the time after which it has to be called again, if some were written too often.
     ///
     /// # Errors
     /// The store failed. Retryable.
@@ -119,7 +119,7 @@ fn says(schema: &Object, found: bool) -> bool {
 }
 
 fn with(schema: &Object, found: bool) -> Object {
-    // What decided about the write may be older than the object.
+    // The state that the decision is based on may be older than the object.
     if says(schema, found) {
         return schema.clone();
     }

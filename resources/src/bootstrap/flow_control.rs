@@ -65,7 +65,7 @@ fn mended(present: &Object, wanted: &Object) -> Option<Object> {
     if FlowSchema(present).spec().value() == FlowSchema(wanted).spec().value() {
         return None;
     }
-    let annotation = present.annotations().find(|(name, _)| *name == AUTOUPDATE).map(|(_, value)| value);
+    let annotation = present.annotation(AUTOUPDATE);
     let is_kept = MANDATORY.contains(&present.name())
         || match annotation {
             Some(value) => value == "true",

@@ -170,7 +170,7 @@ impl OwnEndpoints {
         };
         let is_same = Subset::from_endpoints(&present).as_ref() == Some(subset)
             || subset.addresses.is_empty() && is_empty(&present, &SUBSETS);
-        if is_same && present.labels().any(|label| label == (SKIP_MIRROR, "true")) {
+        if is_same && present.label(SKIP_MIRROR) == Some("true") {
             return Ok(());
         }
         let mut changed = present;

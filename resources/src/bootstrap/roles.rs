@@ -1,5 +1,4 @@
-//! The default roles and bindings. An operator's additions are kept; removed rules and subjects are restored at the
-//! next
+//! The default roles and bindings. An operator's additions are kept; removed rules and subjects are restored at the next
 //! start, unless disabled by annotation.
 //!
 //! Kubernetes concept: `rbac/bootstrap-roles`; `k8s.io/component-helpers/auth/rbac/reconciliation`.
@@ -140,7 +139,7 @@ async fn split_bindings(
 }
 
 fn is_protected(present: &Object) -> bool {
-    present.annotations().any(|(name, value)| name == AUTOUPDATE && value == "false")
+    present.annotation(AUTOUPDATE) == Some("false")
 }
 
 /// Returns the role with its missing rules; `None` when none is missing, or it must not be changed.

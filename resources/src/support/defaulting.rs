@@ -4,19 +4,8 @@
 //! Kubernetes.
 
 use registry_core::api::Object;
-use serde_json::{Map, Value};
-
-/// The fields of one JSON object.
-pub(crate) type Fields = Map<String, Value>;
-
-/// Whether a field is unset.
-pub(crate) fn is_unset(value: Option<&Value>) -> bool {
-    match value {
-        None | Some(Value::Null) => true,
-        Some(Value::String(text)) => text.is_empty(),
-        Some(_) => false,
-    }
-}
+pub(crate) use resource_views::slot::{Fields, is_unset};
+use serde_json::Value;
 
 /// Sets a field that is unset.
 pub(crate) fn fill(fields: &mut Fields, name: &str, default: impl Into<Value>) {

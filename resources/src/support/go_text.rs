@@ -1,15 +1,16 @@
 //! Formats values as messages show them whose Go type has no text of its own: as JSON of Kubernetes' internal types,
 //! structs without JSON names, including unset fields.
 //!
-//! `cargo xtask codegen` writes `go_types.txt`: a line with a type's name, then a line for each field in Go's order, with its
-//! Go name, its JSON name in the served version and its shape. `=` instead of names stands for an embedded struct, `^` before
-//! a JSON name for a field of the struct around, and `@` before a kind of JSON for the value itself if it is of this kind.
-//! Shapes: `s` text, `n` number, `b` boolean, `q` quantity, `i` number or text, `t` time, `y` bytes, `r` or `j` other JSON;
-//! `*` pointer, `[` list, `{` map, `<name>` struct, `~` omitted if unset.
+//! `cargo xtask codegen` writes `go_types.txt`: a line with a type's name, then a line for each field in Go's order,
+//! with its Go name, its JSON name in the served version and its shape. `=` instead of names stands for an embedded
+//! struct, `^` before a JSON name for a field of the struct around, and `@` before a kind of JSON for the value itself
+//! if it is of this kind. Shapes: `s` text, `n` number, `b` boolean, `q` quantity, `i` number or text, `t` time, `y`
+//! bytes, `r` or `j` other JSON; `*` pointer, `[` list, `{` map, `<name>` struct, `~` omitted if unset.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use registry_core::api::go_text::escape_html;
 use serde_json::Value;
 
 pub(crate) mod difference;
@@ -148,16 +149,7 @@ impl Writer {
 
     /// Writes JSON as Go does, which escapes what HTML would read as markup.
     fn escaped(&mut self, value: &Value) {
-        for letter in value.to_string().chars() {
-            match letter {
-                '<' => self.text.push_str("\\u003c"),
-                '>' => self.text.push_str("\\u003e"),
-                '&' => self.text.push_str("\\u0026"),
-                '\u{2028}' => self.text.push_str("\\u2028"),
-                '\u{2029}' => self.text.push_str("\\u2029"),
-                other => self.text.push(other),
-            }
-        }
+        self.text.push_str(&escape_html(value.to_string()));
     }
 
     fn is_full(&self) -> bool {

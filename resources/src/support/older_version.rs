@@ -1,7 +1,7 @@
 //! Versions of a kind that have the fields of the stored version.
 
-/// Declares the strategy of such a version, given the strategy of the stored version, whose rules apply anyway, and the warning
-/// of every request if the version is deprecated.
+/// Declares the strategy of such a version, given the strategy of the stored version, whose rules apply anyway, and the
+/// warning of every request if the version is deprecated.
 macro_rules! older_version {
     ($strategy:ident, stored with $stored:expr $(, $deprecation:literal)?) => {
         /// Defaults are those of the stored version.

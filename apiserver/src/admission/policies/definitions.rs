@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use registry_core::api::Object;
 use registry_core::api::selector::{LabelSelector, SelectorError};
+use registry_core::api::{Object, split_api_version};
 use serde_json::Value;
 
 use crate::admission::matching::MatchCriteria;
@@ -115,7 +115,7 @@ impl ParamKind {
     fn from_value(kind: &Value) -> Self {
         let text = |name: &str| kind.get(name).and_then(Value::as_str).unwrap_or_default();
         let api_version = text("apiVersion");
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (group, version) = split_api_version(api_version);
         Self { group: group.to_owned(), version: version.to_owned(), kind: text("kind").to_owned() }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use registry_core::api::Object;
+use registry_core::api::{Object, split_api_version};
 use registry_core::cel::admission::{ExpressionCompiler, Uses};
 use registry_core::cel::{DeclType, Type, declare_kind};
 use registry_core::registry::{Compiled, InformerTask, InstalledApi, InstalledPath};
@@ -162,7 +162,7 @@ fn text<'s>(value: &'s Value, name: &str) -> &'s str {
 
 fn declared_params(kind: &Value, kinds: &dyn ServedKinds) -> Option<DeclType> {
     let api_version = text(kind, "apiVersion");
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let (group, version) = split_api_version(api_version);
     declared(&*kinds.path_of_kind(group, version, text(kind, "kind"))?)
 }
 

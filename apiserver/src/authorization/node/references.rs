@@ -41,7 +41,7 @@ pub(super) fn pod_references(pod: &Object) -> Option<OnNode> {
     let node = pod.get_str(&["spec", "nodeName"]).filter(|node| !node.is_empty())?;
     let mut found = Found { namespace: pod.namespace(), references: Vec::new() };
     // A node must not be able to create a pod that gives it access to other objects.
-    if !pod.annotations().any(|(name, _)| name == MIRROR) {
+    if pod.annotation(MIRROR).is_none() {
         found.add_pod(pod);
     }
     Some(OnNode { node: node.into(), references: found.references.into() })

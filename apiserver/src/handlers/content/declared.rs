@@ -1,6 +1,6 @@
 //! The declared type of a body, and errors for bodies of another type.
 
-use registry_core::api::{Reason, StatusError};
+use registry_core::api::{Reason, StatusError, split_api_version};
 use registry_core::codec::json::type_name;
 use responses::negotiation::Format;
 use serde_json::{Map, Value};
@@ -43,7 +43,7 @@ impl Declared {
     /// Returns the type of this `apiVersion` and `kind`; empty ones are replaced by the path's.
     pub(super) fn new(api_version: &str, kind: &str, call: &Call<'_>) -> Self {
         let api_version = if api_version.is_empty() { &call.route.api_version } else { api_version };
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (group, version) = split_api_version(api_version);
         let kind = if kind.is_empty() { call.route.kind.kind } else { kind };
         Self { group: group.to_owned(), version: version.to_owned(), kind: kind.to_owned() }
     }

@@ -5,8 +5,10 @@ use apiserver::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdm
 use apiserver::api_client::Cached;
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Namespace;
-use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
+use registry_core::{RequestContext, Resource as _};
+
+use crate::zoo::enclosure::Enclosure;
 
 const LABEL: &str = "zoo.example.dev/closed";
 
@@ -42,8 +44,7 @@ impl ValidatingAdmission for ClosedNamespaces {
         _old: Option<&Object>,
     ) -> Result<(), StatusError> {
         let resource = attributes.resource.group_resource();
-        let concerns_enclosures = resource.group == "zoo.example.dev" && resource.resource == "enclosures";
-        if attributes.operation != Operation::Create || !concerns_enclosures {
+        if attributes.operation != Operation::Create || resource != Enclosure::TYPE.group_resource() {
             return Ok(());
         }
         let namespace = self.namespaces.get("", &context.namespace);

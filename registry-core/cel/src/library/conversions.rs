@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use super::{Call, Foreign, Native};
 use crate::types::Type;
-use crate::value::{Evaluated, Timestamp, Value, compare, fail, time};
-
-/// Smallest decimal exponent of a number that is written with it.
-const EXPONENT_MIN: i32 = 6;
+use crate::value::{Evaluated, Timestamp, Value, fail, time};
+use registry_meta::go_text;
 
 pub(super) fn native(name: &str) -> Option<Native> {
     Some(match name {
@@ -120,7 +118,7 @@ fn to_string<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
             Ok(text) => text.to_owned(),
             Err(_) => return fail("invalid UTF-8 in bytes, cannot convert to string"),
         },
-        [Value::Double(number)] => format_shortest(*number),
+        [Value::Double(number)] => go_text::float(*number),
         [
             value @ (Value::Bool(_)
             | Value::Int(_)
@@ -134,22 +132,6 @@ fn to_string<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         _ => return call.no_such_overload(),
     };
     Ok(Value::string(text))
-}
-
-/// A floating point number with as few digits as make it that number, as Go's `%g`.
-fn format_shortest(number: f64) -> String {
-    if !number.is_finite() {
-        return compare::format_double(number);
-    }
-    let scientific = format!("{number:e}");
-    let exponent =
-        scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok()).unwrap_or(0);
-    if !(-4..EXPONENT_MIN).contains(&exponent) {
-        let sign = if exponent < 0 { '-' } else { '+' };
-        let mantissa = scientific.split('e').next().unwrap_or_default();
-        return format!("{mantissa}e{sign}{:02}", exponent.abs());
-    }
-    format!("{number}")
 }
 
 fn to_timestamp<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

@@ -4,7 +4,8 @@ use super::Call;
 use crate::budget::CostBudget;
 use crate::budget::check_length;
 use crate::types::Type;
-use crate::value::{Evaluated, EvaluationError, List, Value, compare, fail};
+use crate::value::{Evaluated, EvaluationError, List, Value, fail};
+use registry_meta::go_text;
 
 /// Number of digits after the point if the clause does not say it.
 const DEFAULT_PRECISION: usize = 6;
@@ -223,7 +224,7 @@ impl Clause {
             Value::Bytes(bytes) => format!("b{:?}", String::from_utf8_lossy(bytes)),
             Value::Timestamp(_) => format!("timestamp(\"{value}\")"),
             Value::Duration(_) => format!("duration(\"{value}\")"),
-            Value::Double(number) if !number.is_finite() => format!("{:?}", compare::format_double(*number)),
+            Value::Double(number) if !number.is_finite() => format!("{:?}", go_text::float(*number)),
             Value::Double(number) => format!("{number:.DEFAULT_PRECISION$}"),
             Value::Optional(_) | Value::Foreign(_) => {
                 return fail(format!("no formatting function for {}", value.type_of().name()));

@@ -12,6 +12,7 @@ use crate::budget::{CostBudget, PER_CALL_LIMIT};
 use crate::program::{Activation, Program};
 use crate::types::DeclType;
 use crate::value::{EvaluationError, Value as CelValue, json};
+use registry_meta::go_text;
 use registry_meta::validation::{ErrorList, FieldError};
 
 /// The error when the rules of an object cost too much together.
@@ -252,7 +253,7 @@ impl<'b, 'r> Walk<'b, 'r> {
         if matches!(result, Err(EvaluationError::CostLimitExceeded)) {
             return Message::TooExpensive(format!(
                 "no further validation rules will be run due to call cost exceeds limit for messageExpression: {}",
-                failure::quote(&rule.message_expression)
+                go_text::quote(&rule.message_expression)
             ));
         }
         self.budget.remaining -= cost;

@@ -9,6 +9,7 @@ use super::{Evaluated, EvaluationError, Map, Text, Timestamp, Value, fail, time}
 use crate::budget::CostBudget;
 use crate::types::{DeclType, Shape};
 use crate::value::List;
+use registry_meta::go_text;
 
 /// Reads a JSON value as its declared type. Lists, maps and texts are borrowed.
 pub(crate) fn adapt<'a>(json: &'a Json, declared: &'a DeclType) -> Evaluated<'a> {
@@ -81,15 +82,6 @@ fn adapt_text<'a>(text: &'a str, shape: &Shape) -> Evaluated<'a> {
 }
 
 fn mismatch(shape: &Shape, json: &Json) -> String {
-    let found = match json {
-        Json::Null => "nil",
-        Json::Bool(_) => "bool",
-        Json::Number(number) if number.is_f64() => "float64",
-        Json::Number(_) => "int64",
-        Json::String(_) => "string",
-        Json::Array(_) => "[]interface {}",
-        Json::Object(_) => "map[string]interface {}",
-    };
     let expected = match shape {
         Shape::Object(_) | Shape::Map(_) => {
             return "invalid data, expected a map for the provided schema with type=object".to_owned();
@@ -102,7 +94,7 @@ fn mismatch(shape: &Shape, json: &Json) -> String {
         Shape::Double => "float",
         _ => "string",
     };
-    format!("invalid data, expected {expected}, got {found}")
+    format!("invalid data, expected {expected}, got {}", go_text::type_name(json))
 }
 
 // === impl Value: to JSON ===

@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use super::compare::format_double;
 use super::{EvaluationError, Value};
 use crate::budget::CostBudget;
 use crate::budget::check_length;
+use registry_meta::go_text;
 
 /// Maximum length of a value in a message, in bytes. The rest is left out.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
@@ -67,7 +67,7 @@ impl<F: FnMut(usize) -> bool> Printer<'_, F> {
             Value::Bool(value) => self.scalar(value),
             Value::Int(number) => self.scalar(number),
             Value::Uint(number) => self.scalar(number),
-            Value::Double(number) => self.scalar(&format_double(*number)),
+            Value::Double(number) => self.scalar(&go_text::float(*number)),
             Value::String(text) => self.scalar(text),
             Value::Bytes(bytes) => self.scalar(&String::from_utf8_lossy(bytes)),
             Value::Duration(nanoseconds) => self.scalar(&super::time::format_duration(*nanoseconds)),

@@ -7,7 +7,8 @@ use std::mem::size_of;
 
 use serde_json::Value;
 
-/// Memory of a value in its list or map, together with the memory of a small allocation below it, or of a list that has grown.
+/// Memory of a value in its list or map, together with the memory of a small allocation below it, or of a list that has
+/// grown.
 pub const VALUE_BYTES: usize = 2 * size_of::<Value>();
 /// Memory of a list with few elements, without the elements.
 pub const LIST_BYTES: usize = 4 * size_of::<Value>();

@@ -13,7 +13,7 @@ enum Operand<'a> {
 }
 
 /// Error of a comparison that Go's templates refuse. The text is Kubernetes'.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CompareError {
     /// Both sides can be compared, but not with each other.
     #[error("incompatible types for comparison")]

@@ -1,6 +1,7 @@
 //! The evaluation of paths.
 
-use super::{Filter, Found, JsonPathError, Node, Slice, compare};
+use super::fault::Fault;
+use super::{Filter, Found, Node, Slice, compare};
 
 /// An evaluation with a limited number of visits. Recursive descents, wildcards and unions multiply, so that a short path
 /// could visit an exponential number of values.
@@ -10,7 +11,7 @@ struct Evaluation {
 }
 
 struct Failure {
-    text: String,
+    fault: Fault,
     /// Whether there were values where the evaluation failed: a filter for existence accepts them.
     has_values: bool,
 }
@@ -18,15 +19,11 @@ struct Failure {
 type Results<'a> = Result<Vec<Found<'a>>, Failure>;
 
 /// Returns the results of the first node, after at most this number of visits.
-pub(super) fn find<'a>(
-    nodes: &'a [Node],
-    root: Found<'a>,
-    limit: usize,
-) -> Result<Vec<Found<'a>>, JsonPathError> {
+pub(super) fn find<'a>(nodes: &'a [Node], root: Found<'a>, limit: usize) -> Result<Vec<Found<'a>>, Fault> {
     let mut evaluation = Evaluation { limit, visits_left: limit };
     let mut first = None;
     for node in nodes {
-        let results = evaluation.node(node, vec![root]).map_err(|failure| JsonPathError(failure.text))?;
+        let results = evaluation.node(node, vec![root]).map_err(|failure| failure.fault)?;
         first.get_or_insert(results);
     }
     Ok(first.unwrap_or_default())
@@ -72,9 +69,9 @@ impl Evaluation {
                 Ok(results)
             }
             Node::Identifier(name) => Err(match name.as_str() {
-                "end" => failure("not in range, nothing to end", false),
-                "range" => failure("range is not supported", true),
-                other => failure(format!("unrecognized identifier {other}"), true),
+                "end" => failure(Fault::EndWithoutRange, false),
+                "range" => failure(Fault::Range, true),
+                other => failure(Fault::UnknownIdentifier(other.to_owned()), true),
             }),
         }
     }
@@ -85,11 +82,11 @@ impl Evaluation {
             let items = match value {
                 Found::Null => continue,
                 Found::Array(items) => *items,
-                other => return Err(failure(format!("{} is not array or slice", go_type(*other)), true)),
+                other => return Err(failure(Fault::NoList(go_type(*other)), true)),
             };
             let Some((start, end)) = bounds(slice, items.len())? else { return Ok(results) };
             let step = match slice.step {
-                Some(step) if step <= 0 => return Err(failure("step must be > 0", true)),
+                Some(step) if step <= 0 => return Err(failure(Fault::InvalidStep, true)),
                 Some(step) => usize::try_from(step).unwrap_or(usize::MAX),
                 None => 1,
             };
@@ -105,7 +102,7 @@ impl Evaluation {
         for value in input {
             let Found::Array(items) = value else {
                 let shown = if value == Found::Null { "<nil>".to_owned() } else { value.to_string() };
-                return Err(failure(format!("{shown} is not array or slice and cannot be filtered"), true));
+                return Err(failure(Fault::NotFiltered(shown), true));
             };
             for item in items.iter().map(Found::from) {
                 if self.is_selected(filter, item, !results.is_empty())? {
@@ -134,7 +131,7 @@ impl Evaluation {
         let Some(left) = only(&left.map_err(outside)?)? else { return Ok(false) };
         let right = self.nodes(right, vec![item]).map_err(outside)?;
         let Some(right) = only(&right)? else { return Ok(false) };
-        compare::holds(left, operator, right).map_err(|error| failure(error.to_string(), has_results))
+        compare::holds(left, operator, right).map_err(|error| failure(error.into(), has_results))
     }
 
     /// Adds a value that has children, and everything below it, to the results. A string has characters.
@@ -181,7 +178,7 @@ impl Evaluation {
     }
 
     fn too_many(&self) -> Failure {
-        failure(format!("the path visits more than {} values", self.limit), false)
+        failure(Fault::TooManyVisits(self.limit), false)
     }
 }
 
@@ -206,13 +203,12 @@ fn bounds(slice: Slice, length: usize) -> Result<Option<(usize, usize)>, Failure
     if start == end {
         return Ok(None);
     }
-    let outside =
-        |index: i64| failure(format!("array index out of bounds: index {index}, length {length}"), true);
+    let outside = |index: i64| failure(Fault::OutOfBounds { index, length }, true);
     let first = usize::try_from(start).ok().filter(|start| *start < length).ok_or_else(|| outside(start))?;
     let last = usize::try_from(end).ok().filter(|end| *end <= length);
     let last = last.ok_or_else(|| outside(end.wrapping_sub(1)))?;
     if first > last {
-        return Err(failure(format!("starting index {start} is greater than ending index {end}"), true));
+        return Err(failure(Fault::EndBeforeStart { start, end }, true));
     }
     Ok(Some((first, last)))
 }
@@ -222,7 +218,7 @@ fn only<'a>(values: &[Found<'a>]) -> Result<Option<Found<'a>>, Failure> {
     match values {
         [] => Ok(None),
         [only] => Ok(Some(*only)),
-        _ => Err(failure("can only compare one element at a time", true)),
+        _ => Err(failure(Fault::SeveralCompared, true)),
     }
 }
 
@@ -235,11 +231,11 @@ fn is_empty(value: Found<'_>) -> bool {
     }
 }
 
-fn failure(text: impl Into<String>, has_values: bool) -> Failure {
-    Failure { text: text.into(), has_values }
+fn failure(fault: Fault, has_values: bool) -> Failure {
+    Failure { fault, has_values }
 }
 
-/// Names the type of a value as Go does.
+/// Formats the type of a value as [`go_text::type_name`](crate::go_text::type_name) does.
 fn go_type(value: Found<'_>) -> &'static str {
     match value {
         Found::Null => "<nil>",

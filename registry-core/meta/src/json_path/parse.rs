@@ -2,19 +2,20 @@
 
 use serde_json::Number;
 
-use super::{Filter, JsonPathError, Node, Slice, quote};
+use super::fault::Fault;
+use super::{Filter, Node, Slice, quote};
 
 /// Maximum nesting of filters and unions.
 const MAX_DEPTH: usize = 32;
 
 /// Parses a template: texts and actions in braces.
-pub(super) fn template(text: &str) -> Result<Vec<Node>, JsonPathError> {
+pub(super) fn template(text: &str) -> Result<Vec<Node>, Fault> {
     at_depth(text, 0)
 }
 
-fn at_depth(text: &str, depth: usize) -> Result<Vec<Node>, JsonPathError> {
+fn at_depth(text: &str, depth: usize) -> Result<Vec<Node>, Fault> {
     if depth > MAX_DEPTH {
-        return fail("the path nests too deeply");
+        return Err(Fault::TooDeep);
     }
     let mut parser = Parser { input: text, position: 0, start: 0, depth };
     let mut nodes = Vec::new();
@@ -37,7 +38,7 @@ fn at_depth(text: &str, depth: usize) -> Result<Vec<Node>, JsonPathError> {
 }
 
 /// Parses a part of a path as an action of its own, up to the end of that action.
-fn part(text: &str, depth: usize) -> Result<Vec<Node>, JsonPathError> {
+fn part(text: &str, depth: usize) -> Result<Vec<Node>, Fault> {
     let mut nodes = at_depth(&format!("{{{text}}}"), depth + 1)?;
     if nodes.is_empty() {
         return Ok(Vec::new());
@@ -46,10 +47,6 @@ fn part(text: &str, depth: usize) -> Result<Vec<Node>, JsonPathError> {
         Node::List(nodes) => Ok(nodes),
         other => Ok(vec![other]),
     }
-}
-
-fn fail<T>(text: impl Into<String>) -> Result<T, JsonPathError> {
-    Err(JsonPathError(text.into()))
 }
 
 struct Parser<'a> {
@@ -96,7 +93,7 @@ impl<'a> Parser<'a> {
 
 impl Parser<'_> {
     /// Parses an action after its opening brace.
-    fn action(&mut self) -> Result<Vec<Node>, JsonPathError> {
+    fn action(&mut self) -> Result<Vec<Node>, Fault> {
         let mut nodes = Vec::new();
         loop {
             let rest = self.rest();
@@ -114,7 +111,7 @@ impl Parser<'_> {
                 continue;
             }
             match self.next() {
-                None | Some('\r' | '\n') => return fail("unclosed action"),
+                None | Some('\r' | '\n') => return Err(Fault::UnclosedAction),
                 // `@` and `$` are the current object.
                 Some(' ' | '@' | '$') => {
                     self.take();
@@ -124,14 +121,14 @@ impl Parser<'_> {
                 Some('.') => nodes.push(self.field()),
                 Some(first) if matches!(first, '+' | '-') || first.is_numeric() => nodes.push(self.number()?),
                 Some(first) if is_alphanumeric(first) => nodes.push(self.word()),
-                Some(other) => return fail(unrecognized(other)),
+                Some(other) => return Err(Fault::UnknownCharacter(character(other))),
             }
         }
     }
 
-    fn recursive(&mut self, nodes: &mut Vec<Node>) -> Result<(), JsonPathError> {
+    fn recursive(&mut self, nodes: &mut Vec<Node>) -> Result<(), Fault> {
         if nodes.last() == Some(&Node::Recursive) {
-            return fail("invalid multiple recursive descent");
+            return Err(Fault::RepeatedDescent);
         }
         self.position += "..".len();
         self.take();
@@ -172,7 +169,7 @@ impl Parser<'_> {
     }
 
     /// Parses a number whose first character was read.
-    fn number(&mut self) -> Result<Node, JsonPathError> {
+    fn number(&mut self) -> Result<Node, Fault> {
         while self.peek().is_some_and(|next| next == '.' || next.is_numeric()) {
             self.next();
         }
@@ -182,15 +179,15 @@ impl Parser<'_> {
         }
         match text.parse::<f64>().ok().and_then(Number::from_f64) {
             Some(number) => Ok(Node::Number(number)),
-            None => fail(format!("cannot parse number {text}")),
+            None => Err(Fault::InvalidNumber(text.to_owned())),
         }
     }
 
     /// Parses a string whose opening quote was read.
-    fn quoted(&mut self, mark: char) -> Result<Node, JsonPathError> {
+    fn quoted(&mut self, mark: char) -> Result<Node, Fault> {
         loop {
             match self.next() {
-                None | Some('\n') => return fail("unterminated quoted string"),
+                None | Some('\n') => return Err(Fault::UnterminatedText),
                 Some(next) if next == mark && !self.is_escaped() => break,
                 Some(_) => {}
             }
@@ -198,15 +195,15 @@ impl Parser<'_> {
         let text = self.take();
         match quote::unquote(text) {
             Some(text) => Ok(Node::Text(text)),
-            None => fail(format!("unquote string {text} error invalid syntax")),
+            None => Err(Fault::InvalidText(text.to_owned())),
         }
     }
 
     /// Parses an index, a slice, a key or a union whose opening bracket was read.
-    fn brackets(&mut self, nodes: &mut Vec<Node>) -> Result<(), JsonPathError> {
+    fn brackets(&mut self, nodes: &mut Vec<Node>) -> Result<(), Fault> {
         loop {
             match self.next() {
-                None | Some('\n') => return fail("unterminated array"),
+                None | Some('\n') => return Err(Fault::UnterminatedArray),
                 Some(']') => break,
                 Some(_) => {}
             }
@@ -228,14 +225,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn filter(&mut self) -> Result<Node, JsonPathError> {
+    fn filter(&mut self) -> Result<Node, Fault> {
         self.position += "[?(".len();
         self.take();
         let mut opening = None;
         let mut is_closed = false;
         loop {
             match self.next() {
-                None | Some('\n') => return fail("unterminated filter"),
+                None | Some('\n') => return Err(Fault::UnterminatedFilter),
                 Some(mark @ ('"' | '\'')) => match opening {
                     None => opening = Some(mark),
                     Some(opening) if mark == opening && !self.is_escaped() => is_closed = true,
@@ -246,7 +243,7 @@ impl Parser<'_> {
             }
         }
         if self.next() != Some(']') {
-            return fail("unclosed array expect ]");
+            return Err(Fault::UnclosedFilter);
         }
         let text = self.take();
         let text = text.strip_suffix(")]").unwrap_or(text);
@@ -272,18 +269,18 @@ fn comparison(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 /// Parses `start:end:step`, of which every part can be absent.
-fn slice(text: &str) -> Result<Slice, JsonPathError> {
+fn slice(text: &str) -> Result<Slice, Fault> {
     let parts: Vec<&str> = text.split(':').collect();
     let digits =
         |part: &&str| part.strip_prefix('-').unwrap_or(part).bytes().all(|byte| byte.is_ascii_digit());
     if parts.len() > 3 || !parts.iter().all(digits) {
-        return fail(format!("invalid array index {text}"));
+        return Err(Fault::InvalidIndex(text.to_owned()));
     }
     let number = |part: Option<&&str>| match part {
         None | Some(&"") => Ok(None),
         Some(part) => match part.parse::<i64>() {
             Ok(number) => Ok(Some(number)),
-            Err(_) => fail(format!("array index {part} is not a number")),
+            Err(_) => Err(Fault::IndexOutOfRange((*part).to_owned())),
         },
     };
     let start = number(parts.first())?;
@@ -303,9 +300,9 @@ fn is_terminator(next: char) -> bool {
     matches!(next, ' ' | '\t' | '\r' | '\n' | '.' | ',' | '[' | ']' | '$' | '@' | '{' | '}')
 }
 
-/// Names a character as Go's `%#U` does.
-fn unrecognized(found: char) -> String {
+/// Formats a character as `%#U`.
+fn character(found: char) -> String {
     let code = u32::from(found);
     let shown = if found.is_control() { String::new() } else { format!(" '{found}'") };
-    format!("unrecognized character in action: U+{code:04X}{shown}")
+    format!("U+{code:04X}{shown}")
 }

@@ -85,7 +85,7 @@ fn split_terms(text: &str) -> impl Iterator<Item = &str> {
 
 fn parse_term(whole: &str, term: &str) -> Result<FieldRequirement, SelectorError> {
     let Some(at) = first_operator(term) else {
-        return Err(SelectorError(format!("invalid selector: '{whole}'; can't understand '{term}'")));
+        return Err(SelectorError::Term { selector: whole.to_owned(), term: term.to_owned() });
     };
     let (path, rest) = term.split_at(at);
     let (equal, value) = if let Some(value) = rest.strip_prefix("!=") {
@@ -112,18 +112,10 @@ fn unescape(value: &str) -> Result<String, SelectorError> {
                 Some(special @ ('\\' | ',' | '=')) => plain.push(special),
                 other => {
                     let sequence: String = std::iter::once('\\').chain(other).collect();
-                    return Err(SelectorError(format!(
-                        "invalid field selector: invalid escape sequence: {sequence}"
-                    )));
+                    return Err(SelectorError::EscapeSequence(sequence));
                 }
             },
-            // Kubernetes prints the character's code point here.
-            ',' | '=' => {
-                let number = u32::from(letter);
-                return Err(SelectorError(format!(
-                    "invalid field selector: unescaped character in value: {number}"
-                )));
-            }
+            ',' | '=' => return Err(SelectorError::Unescaped(letter)),
             other => plain.push(other),
         }
     }

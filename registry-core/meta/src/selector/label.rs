@@ -109,7 +109,7 @@ fn from_expression(expression: &Value) -> Result<LabelRequirement, SelectorError
         "NotIn" => OperatorKeyword::NotIn,
         "Exists" => OperatorKeyword::Exists,
         "DoesNotExist" => OperatorKeyword::DoesNotExist,
-        other => return Err(SelectorError(format!("{other:?} is not a valid label selector operator"))),
+        other => return Err(SelectorError::Operator(other.to_owned())),
     };
     let values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
     let values = values.map(|value| value.as_str().unwrap_or_default().to_owned()).collect();
@@ -165,7 +165,7 @@ impl LabelRequirement {
             }
         }
         if !errors.is_empty() {
-            return Err(SelectorError(errors.to_string()));
+            return Err(SelectorError::Label(errors));
         }
         values.sort_unstable();
         values.dedup();

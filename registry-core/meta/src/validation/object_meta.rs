@@ -19,8 +19,10 @@ pub const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
 pub const MAX_FIELD_MANAGER_BYTES: usize = 128;
 
 const MAX_SUBRESOURCE_BYTES: usize = 256;
-const FINALIZER_ORPHAN: &str = "orphan";
-const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
+/// Finalizer of an object whose dependents lose it as their owner before it is deleted.
+pub const FINALIZER_ORPHAN: &str = "orphan";
+/// Finalizer of an object that is deleted after its dependents.
+pub const FINALIZER_FOREGROUND: &str = "foregroundDeletion";
 const STANDARD_FINALIZERS: [&str; 3] = [FINALIZER_ORPHAN, FINALIZER_FOREGROUND, "kubernetes"];
 const IMMUTABLE: &str = "field is immutable";
 

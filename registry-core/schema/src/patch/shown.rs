@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::html::escape_for_pages;
 use crate::{Schema, TypeRef};
+use registry_meta::go_text::escape_html;
 
 /// The parts of a document that a patch visits.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl Touched {
 pub fn shown(patched: &Value, touched: &Touched, schema: &Schema) -> String {
     let mut text = String::new();
     write(&mut text, patched, Some(touched), Some(schema.root()));
-    escape_for_pages(text)
+    escape_html(text)
 }
 
 fn write(text: &mut String, value: &Value, touched: Option<&Touched>, ty: Option<TypeRef<'_>>) {

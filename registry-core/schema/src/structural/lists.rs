@@ -7,8 +7,8 @@ use std::collections::hash_map::Entry;
 
 use serde_json::{Map, Value};
 
-use crate::html::escape_for_pages;
 use crate::types::ListKind;
+use registry_meta::go_text::escape_html;
 use registry_meta::{ErrorList, FieldError, FieldPath};
 
 use super::limited::Limited;
@@ -106,7 +106,7 @@ impl Walk<'_> {
         let is_tree = error.value.as_ref().is_some_and(|value| value.is_object() || value.is_array());
         let shown = error.value.as_ref().filter(|_| is_tree).map(ToString::to_string);
         self.errors.push(match shown {
-            Some(text) => error.shown_as(escape_for_pages(text)),
+            Some(text) => error.shown_as(escape_html(text)),
             None => error,
         });
     }

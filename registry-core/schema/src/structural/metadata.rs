@@ -5,8 +5,8 @@
 use serde_json::{Map, Value};
 
 use crate::conform::MAX_ISSUE_BYTES;
-use crate::html::escape_for_pages;
 use crate::{ConformError, FieldIssue, Schema, TypeTable};
+use registry_meta::go_text::{escape_html, type_name};
 use registry_meta::validation::names::{self, NameRule};
 use registry_meta::validation::object_meta::validate_object_meta;
 use registry_meta::{ErrorList, FieldError, FieldPath, Object};
@@ -93,24 +93,11 @@ fn coerce(metadata: &mut Value, drop_invalid: bool, unknown: &mut Vec<String>) -
             true
         });
     } else {
-        let text = format!("invalid metadata: expected object, got {}", go_type(metadata));
+        let text = format!("invalid metadata: expected object, got {}", type_name(metadata));
         return Err(ConformError { text, of_map: None });
     }
     unknown.extend(issues.into_iter().map(|FieldIssue::Unknown(path)| path));
     Ok(())
-}
-
-/// Returns Go's name for the type of a decoded value.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }
 
 fn object_meta() -> Option<Schema> {
@@ -180,7 +167,7 @@ impl Coercer<'_> {
 }
 
 fn refused(path: FieldPath, value: &Value, why: &str) -> ConformError {
-    let error = FieldError::invalid(path, value.clone(), why).shown_as(escape_for_pages(value.to_string()));
+    let error = FieldError::invalid(path, value.clone(), why).shown_as(escape_html(value.to_string()));
     ConformError { text: error.to_string(), of_map: None }
 }
 

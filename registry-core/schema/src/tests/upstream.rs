@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Schema, TypeTable, conformed};
 use crate::openapi::{Descriptions, components};
+use registry_meta::split_api_version;
 
 fn generated(file: &str) -> Vec<u8> {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../resources/src/generated");
@@ -34,7 +35,7 @@ fn read_json(path: PathBuf) -> Value {
 /// Returns the schema of the object's kind.
 fn schema_of(table: &Arc<TypeTable>, object: &Value) -> Option<Schema> {
     let api_version = object["apiVersion"].as_str()?;
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let (group, version) = split_api_version(api_version);
     let entry = table.kinds.iter().find(|entry| {
         *entry.group == *group && *entry.version == *version && object["kind"].as_str() == Some(&entry.kind)
     })?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use registry_meta::GroupVersionKind;
+use registry_meta::{GroupVersionKind, split_api_version};
 
 use super::super::Schema;
 use super::{ANY, Absent, Field, Scalar, Struct, Type, TypeId, TypeRef, TypeShape, TypeTable, wire};
@@ -19,7 +19,7 @@ impl TypeTable {
 
     /// Returns the schema of an object's kind; `None` if the table does not have it.
     pub fn schema_of(self: &Arc<Self>, api_version: &str, kind: &str) -> Option<Schema> {
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (group, version) = split_api_version(api_version);
         self.find(group, version, kind)
     }
 

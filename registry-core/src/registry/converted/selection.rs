@@ -1,7 +1,8 @@
 //! Lists, watches and deletions that select by fields which only the spoke's objects have: a remote conversion may move any
 //! field. The hub's storage selects by names and labels, and the converted objects are selected by their fields.
 //!
-//! Kubernetes concept: the storage of one version of a custom resource, whose objects are converted before they are selected.
+//! Kubernetes concept: the storage of one version of a custom resource, whose objects are converted before they are
+//! selected.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -56,7 +57,8 @@ pub(super) struct ShownTotals {
 
 /// The last state of an object that a watcher has.
 enum LastState {
-    /// The cache holds it: the current state, and in its history what an event replaces, as long as a watcher can read the event.
+    /// The cache holds it: the current state, and in its history what an event replaces, as long as a watcher can read
+    /// the event.
     Cached(Weak<Entry>),
     /// Read from the history of the store for this watcher alone.
     Held(StoredObject),

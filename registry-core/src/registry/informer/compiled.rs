@@ -138,7 +138,7 @@ impl<T: Send + Sync + 'static> InformerHandler for Compiled<T> {
         let before = self.pending().clone();
         let mut after = OrdMap::new();
         for object in &objects {
-            // What was compiled from the same state is kept.
+            // Results that were compiled from the same state are kept.
             let kept = before.get(&*object.key).filter(|kept| kept.revision == object.revision).cloned();
             if let Some(compiled) = kept.or_else(|| self.compile(object)) {
                 after.insert(object.key.clone(), compiled);

@@ -9,6 +9,7 @@ pub mod together;
 
 use super::written::{WrittenPath, WrittenVersion};
 use super::{MapEntry, StorageMap};
+use crate::resource::conversion::same_bytes;
 use message::{Culprit, Message, same};
 
 /// Rejects an inconsistent map.
@@ -196,13 +197,13 @@ const fn undeclared(child: &Culprit<'_>, parent: &Culprit<'_>, subresource: &str
 const fn is_path(text: &str, plural: &str, subresource: Option<&str>) -> bool {
     let text = text.as_bytes();
     let plural = plural.as_bytes();
-    if text.len() < plural.len() || !message::same_bytes(text.split_at(plural.len()).0, plural) {
+    if text.len() < plural.len() || !same_bytes(text.split_at(plural.len()).0, plural) {
         return false;
     }
     let rest = text.split_at(plural.len()).1;
     match (subresource, rest) {
         (None, []) => true,
-        (Some(name), [b'/', rest @ ..]) => message::same_bytes(rest, name.as_bytes()),
+        (Some(name), [b'/', rest @ ..]) => same_bytes(rest, name.as_bytes()),
         _ => false,
     }
 }

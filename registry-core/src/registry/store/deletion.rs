@@ -4,14 +4,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::api::validation::object_meta::{FINALIZER_FOREGROUND, FINALIZER_ORPHAN};
 use crate::api::{DeleteOptions, GroupResource, Object, PropagationPolicy, StatusError, time};
 use crate::context::RequestContext;
 use crate::resource::Deletion;
 
 use super::Store;
-
-const ORPHAN: &str = "orphan";
-const FOREGROUND: &str = "foregroundDeletion";
 
 /// The action for one state of an object.
 pub(super) enum DeletionStep {
@@ -130,20 +128,22 @@ impl Store {
             PropagationPolicy::Background
         } else if let Some(asked) = options.propagation_policy {
             asked
-        } else if has(ORPHAN) {
+        } else if has(FINALIZER_ORPHAN) {
             PropagationPolicy::Orphan
-        } else if has(FOREGROUND) {
+        } else if has(FINALIZER_FOREGROUND) {
             PropagationPolicy::Foreground
         } else {
             self.strategy().default_propagation_policy()
         };
         let orphan = policy == PropagationPolicy::Orphan;
         let foreground = policy == PropagationPolicy::Foreground;
-        if has(ORPHAN) == orphan && has(FOREGROUND) == foreground {
+        if has(FINALIZER_ORPHAN) == orphan && has(FINALIZER_FOREGROUND) == foreground {
             return None;
         }
-        let others = object.finalizers().filter(|finalizer| *finalizer != ORPHAN && *finalizer != FOREGROUND);
-        let own = orphan.then_some(ORPHAN).or(foreground.then_some(FOREGROUND));
+        let others = object
+            .finalizers()
+            .filter(|finalizer| *finalizer != FINALIZER_ORPHAN && *finalizer != FINALIZER_FOREGROUND);
+        let own = orphan.then_some(FINALIZER_ORPHAN).or(foreground.then_some(FINALIZER_FOREGROUND));
         Some(others.chain(own).map(str::to_owned).collect())
     }
 }

@@ -1,5 +1,6 @@
 //! Conversion of names and namespaces to keys, with kube-apiserver's layout.
 
+use crate::api::validation::names;
 use crate::api::{Object, StatusError};
 use crate::context::RequestContext;
 
@@ -80,15 +81,7 @@ pub(super) fn match_name(object: &Object, name: &str) -> Result<(), StatusError>
 
 /// Rejects segments that would lead to another object's key: `.`, `..` and anything with a `/` or `%`.
 fn check_segment(what: &str, segment: &str) -> Result<(), StatusError> {
-    let mut complaints = Vec::new();
-    if segment == "." || segment == ".." {
-        complaints.push(format!("may not be '{segment}'"));
-    }
-    for illegal in ["/", "%"] {
-        if segment.contains(illegal) {
-            complaints.push(format!("may not contain '{illegal}'"));
-        }
-    }
+    let complaints = names::path_segment(segment);
     if complaints.is_empty() {
         return Ok(());
     }

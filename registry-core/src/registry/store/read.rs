@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, stream};
 
 use crate::api::selector::FieldSelector;
+use crate::api::validation::names;
 use crate::api::{GetOptions, GroupVersionResource, ListOptions, Reason, ResourceVersionMatch, StatusError};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
@@ -189,7 +190,7 @@ impl Store {
             return self.key_prefix(namespace);
         }
         let selector = &options.field_selector;
-        let named = selector.required_value(NAMESPACE).filter(|name| is_label(name));
+        let named = selector.required_value(NAMESPACE).filter(|name| names::dns_label(name).is_empty());
         if let (true, "", Some(named)) = (self.resource.is_namespaced(), namespace, named) {
             namespace = named;
         }
@@ -231,14 +232,4 @@ pub(in crate::registry) fn check_field_selector(
     } else {
         format!("{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", unknown.path)
     }))
-}
-
-/// Whether a text is a valid namespace name.
-fn is_label(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty()
-        && text.len() <= 63
-        && text.bytes().all(inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }

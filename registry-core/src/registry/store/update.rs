@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::api::{
     ErrorList, FieldError, FieldPath, GroupVersionKind, Object, Preconditions, StatusError, UpdateOptions,
 };
+use crate::apply::MANAGED_FIELDS;
 use crate::context::RequestContext;
 use crate::registry::errors::{OPTIMISTIC_LOCK, Verb};
 use crate::resource::ObjectStrategy;
@@ -118,8 +119,8 @@ impl Store {
         }
     }
 
-    /// Prepares and validates a changed object: restores the metadata that clients must not change from the stored object, and
-    /// then applies the path's rules in order. (`rest.BeforeUpdate`.)
+    /// Prepares and validates a changed object: restores the metadata that clients must not change from the stored
+    /// object, and then applies the path's rules in order. (`rest.BeforeUpdate`.)
     async fn before_update(
         &self,
         context: &RequestContext,
@@ -271,8 +272,9 @@ fn keep_system_fields(new: &mut Object, old: &Object) {
 
 /// Keeps the managers' times if nothing else changed, so that a no-op update does not write.
 fn keep_manager_times(new: &mut Object, old: &Object) {
-    const FIELDS: &[&str] = &["metadata", "managedFields"];
-    let (Some(new_managers), Some(old_managers)) = (new.get(FIELDS), old.get(FIELDS)) else { return };
+    let (Some(new_managers), Some(old_managers)) = (new.get(MANAGED_FIELDS), old.get(MANAGED_FIELDS)) else {
+        return;
+    };
     // From the last field on: the status changes most often, and the managers are the most expensive to compare.
     let is_same_beyond_metadata =
         without(Some(&new.0), "metadata").rev().eq(without(Some(&old.0), "metadata").rev());
@@ -280,7 +282,7 @@ fn keep_manager_times(new: &mut Object, old: &Object) {
         return;
     }
     if without(new.metadata(), "managedFields").eq(without(old.metadata(), "managedFields")) {
-        new.copy_field(old, FIELDS);
+        new.copy_field(old, MANAGED_FIELDS);
     }
 }
 

@@ -50,8 +50,8 @@ impl Write<'_> {
         errors.append(found);
     }
 
-    /// Checks by the rules of the kind, and by the schema that the strategy has, if it has one. `sent` is the object with the
-    /// empty lists that the client sent, if it sent any.
+    /// Checks by the rules of the kind, and by the schema that the strategy has, if it has one. `sent` is the object
+    /// with the empty lists that the client sent, if it sent any.
     fn check_rules(&mut self, sent: Option<&Object>, errors: &mut ErrorList) {
         let (resource, context) = (self.resource, self.context);
         let strategy = resource.strategy.as_ref();

@@ -51,7 +51,7 @@ pub(super) const NAMES: &[Entry] = &[
         )
         .errors(&[
             "`EnclosureV1beta1` is not made from `Enclosure`, which `hub = …` needs",
-            "`Foreign` says `hub = …`, but nobody says how it is converted",
+            "`Foreign` has a `hub = …`, but no conversion",
             "a version cannot be its own hub: `hub = …` names the version that is stored; leave it out here",
             "a spoke is written by the rules of its hub: leave this out",
         ]),
@@ -150,7 +150,7 @@ pub(super) const BEHAVIOUR: &[Entry] = &[
         .errors(&["`spec` is given twice"]),
     Entry::new("strategy", "strategy = Type", "implements `Strategy`, or `ObjectStrategy`", &["strategy"])
         .client("Preparation, validation and warnings in Rust. Errors are answered with 422, all together, each with its field.")
-        .errors(&["the trait bound `NotAStrategy: ObjectStrategy` is not satisfied"]),
+        .errors(&["`NotAStrategy` is not a strategy"]),
     Entry::new(
         "subresource",
         "subresource(Type, verbs(connect, create, delete, get, patch, update))",

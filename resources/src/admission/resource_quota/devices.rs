@@ -41,7 +41,7 @@ pub(super) struct Devices {
     /// The extended resources of the classes that have one.
     extended: BTreeMap<String, String>,
     /// The usage of the claim's pod, which is already counted.
-    of_pod: Amounts,
+    pub(super) of_pod: Amounts,
 }
 
 // === impl DeviceLookup ===
@@ -56,17 +56,21 @@ impl DeviceLookup {
         })
     }
 
-    /// Returns the data that the usage of a claim depends on.
-    pub(super) async fn for_claim(&self, namespace: &str, claim: &Object) -> Result<Devices, StatusError> {
+    /// Returns the data that the usage of claims without a pod depends on.
+    pub(super) async fn read(&self) -> Result<Devices, StatusError> {
         let mut extended = BTreeMap::new();
         for class in self.classes.all().await? {
             if let Some(resource) = DeviceClass(&class).spec().extended_resource_name().optional_text() {
                 extended.insert(class.name().to_owned(), resource.to_owned());
             }
         }
+        Ok(Devices { extended, of_pod: Amounts::new() })
+    }
+
+    /// Returns the usage of a claim's pod.
+    pub(super) async fn pod_usage(&self, namespace: &str, claim: &Object) -> Result<Amounts, StatusError> {
         let pod = self.pod_of(namespace, claim).await?;
-        let of_pod = pod.map(|pod| usage::pod_usage(&pod)).unwrap_or_default();
-        Ok(Devices { extended, of_pod })
+        Ok(pod.map(|pod| usage::pod_usage(&pod)).unwrap_or_default())
     }
 
     /// Returns the pod for whose extended resources a claim was made. The marks of the claim are checked against the pod.
@@ -99,7 +103,7 @@ impl DeviceLookup {
 
 /// Returns the uid and the name of the pod that a marked claim belongs to.
 fn pod_owner(claim: &Object) -> Option<(&str, &str)> {
-    if !claim.annotations().any(|(key, value)| key == FOR_POD && value == "true") {
+    if claim.annotation(FOR_POD) != Some("true") {
         return None;
     }
     let metadata = ResourceClaim(claim).metadata();
@@ -155,7 +159,7 @@ impl Devices {
             let amount = usage::number(usize::try_from(*count).unwrap_or(usize::MAX));
             let extended = self.extended.get(*class).map(|resource| format!("requests.{resource}"));
             for name in [Some(format!("requests.{CLASS_PREFIX}{class}")), extended].into_iter().flatten() {
-                // What the pod requests is counted for the pod.
+                // The requests of the pod are counted for the pod.
                 let counted = self.of_pod.get(&name);
                 let rest = counted.map_or_else(|| amount.clone(), |counted| amount.minus(counted));
                 if rest.is_positive() {

@@ -192,7 +192,7 @@ fn a_pod_that_comes_to_have_a_deadline_is_charged_to_the_quota_of_such_pods() {
         }))
     };
     assert_eq!(charged(&scoped("Terminating"), usage::PODS, &ending, Some(&plain)).unwrap(), "pods=1");
-    // What is no longer of a quota is given back by its controller.
+    // The quota controller returns usage that the quota no longer counts.
     assert_eq!(charged(&scoped("NotTerminating"), usage::PODS, &ending, Some(&plain)).unwrap(), "");
     assert_eq!(charged(&scoped("Terminating"), usage::PODS, &ending, Some(&ending)).unwrap(), "");
 }

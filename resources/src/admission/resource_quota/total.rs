@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use registry_core::RequestContext;
-use registry_core::api::{GroupResource, ListOptions, Object, StatusError};
+use registry_core::api::{ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
 use resource_views::core::v1::ResourceQuota;
@@ -52,7 +52,8 @@ impl QuotaUsage {
         for store in stores.iter().filter(|store| store.resource().is_namespaced()) {
             used.extend(self.count(quota, &hard, store).await?);
         }
-        let is_said = are_equal(&said, &used) && are_equal(&totals::read(quota.get(&HARD)), &hard);
+        let is_said =
+            totals::are_equal(&said, &used) && totals::are_equal(&totals::read(quota.get(&HARD)), &hard);
         let has_status = quota.get(&HARD).is_some() && quota.get(&USED).is_some();
         // The texts stay as they were written.
         let hard =
@@ -72,7 +73,11 @@ impl QuotaUsage {
         if usage::is_ignored(resource) {
             return Ok(counted);
         }
-        let devices = self.devices_of(resource, namespace, &Object::default()).await?;
+        let lookup = self.devices.as_ref().filter(|_| resource == devices::CLAIMS);
+        let mut devices = match lookup {
+            Some(lookup) => lookup.read().await?,
+            None => Devices::default(),
+        };
         for name in hard.keys().filter(|name| usage::counts(resource, name, &devices)) {
             counted.insert(name.clone(), usage::number(0));
         }
@@ -86,32 +91,13 @@ impl QuotaUsage {
             if !scope::matches(&scopes, resource, &object) {
                 continue;
             }
-            let devices = self.devices_of(resource, namespace, &object).await?;
+            if let Some(lookup) = lookup {
+                devices.of_pod = lookup.pod_usage(namespace, &object).await?;
+            }
             let mut amounts = usage::object_usage(resource, &object, &devices);
             amounts.retain(|name, _| counted.contains_key(name));
             totals::add(&mut counted, &amounts);
         }
         Ok(counted)
     }
-
-    /// Returns what an object is counted by, if it is a claim of devices.
-    async fn devices_of(
-        &self,
-        resource: GroupResource,
-        namespace: &str,
-        object: &Object,
-    ) -> Result<Devices, StatusError> {
-        match &self.devices {
-            Some(lookup) if resource == devices::CLAIMS => lookup.for_claim(namespace, object).await,
-            _ => Ok(Devices::default()),
-        }
-    }
-}
-
-/// Whether amounts are equal, however they are written.
-fn are_equal(amounts: &Amounts, others: &Amounts) -> bool {
-    let is_equal = |name: &String, amount: &registry_core::schema::Quantity| {
-        others.get(name).is_some_and(|other| other.compare(amount).is_eq())
-    };
-    amounts.len() == others.len() && amounts.iter().all(|(name, amount)| is_equal(name, amount))
 }

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use registry_core::api::{GroupResource, Object, time};
+use jiff::Timestamp;
+use registry_core::api::{GroupResource, Object};
 use registry_core::schema::Quantity;
 use resource_views::core::v1::{PersistentVolumeClaim, Pod, Service};
 
-use super::super::default_class::class_of;
 use super::devices::{self, Devices};
+use crate::admission::storage::default_class::class_of;
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
 pub(super) const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
@@ -161,10 +162,9 @@ fn is_over(pod: &Object) -> bool {
     if matches!(Pod(pod).status().phase().optional_text(), Some("Failed" | "Succeeded")) {
         return true;
     }
-    let deletion = pod.deletion_timestamp().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+    let deletion = pod.deletion_timestamp().and_then(|text| text.parse::<Timestamp>().ok());
     let Some((deletion, grace)) = deletion.zip(pod.deletion_grace_period_seconds()) else { return false };
-    let now = time::now().parse::<jiff::Timestamp>();
-    now.is_ok_and(|now| now.as_second() > deletion.as_second().saturating_add(grace))
+    Timestamp::now().as_second() > deletion.as_second().saturating_add(grace)
 }
 
 /// `count/deployments.apps`.

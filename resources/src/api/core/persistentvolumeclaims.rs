@@ -66,9 +66,8 @@ fn access_modes(object: &Object) -> Value {
 
 /// Returns the class: the older annotation, or else the field.
 fn storage_class(object: &Object) -> Value {
-    let annotation = object.annotations().find(|(key, _)| *key == "volume.beta.kubernetes.io/storage-class");
-    match annotation {
-        Some((_, class)) => class.into(),
+    match object.annotation("volume.beta.kubernetes.io/storage-class") {
+        Some(class) => class.into(),
         None => printers::text(object, &["spec", "storageClassName"]),
     }
 }

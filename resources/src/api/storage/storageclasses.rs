@@ -40,12 +40,9 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the name, and whether it is the default.
 fn name(object: &Object) -> Value {
-    let is_default = object.annotations().any(|(key, value)| {
-        matches!(
-            key,
-            "storageclass.kubernetes.io/is-default-class"
-                | "storageclass.beta.kubernetes.io/is-default-class"
-        ) && value == "true"
-    });
+    let is_default =
+        ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"]
+            .iter()
+            .any(|key| object.annotation(key) == Some("true"));
     if is_default { format!("{} (default)", object.name()).into() } else { object.name().into() }
 }

@@ -1,4 +1,5 @@
-//! The difference of two values, as messages about values that may not change show it: a unified diff of their indented JSON.
+//! The difference of two values, as messages about values that may not change show it: a unified diff of their indented
+//! JSON.
 //!
 //! The lines are matched as Python's `difflib` does, because Kubernetes does it so.
 //!

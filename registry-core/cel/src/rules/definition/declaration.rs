@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::rules::failure::quote;
 use crate::rules::field_path;
+use registry_meta::go_text::{escape_html, quote};
 use registry_meta::validation::{ErrorList, FieldError, FieldPath};
 
 /// The reasons that a rule can give.
@@ -71,17 +71,5 @@ pub(super) fn shown(rule: &Value) -> String {
 }
 
 fn json(value: Option<&Value>) -> String {
-    let text = value.unwrap_or(&Value::Null).to_string();
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => escaped.push_str("\\u003c"),
-            '>' => escaped.push_str("\\u003e"),
-            '&' => escaped.push_str("\\u0026"),
-            '\u{2028}' => escaped.push_str("\\u2028"),
-            '\u{2029}' => escaped.push_str("\\u2029"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
+    escape_html(value.unwrap_or(&Value::Null).to_string())
 }

@@ -37,10 +37,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, SelectorError> 
                 return refuse(parser.next, ", expected: !, identifier, or 'end of string'");
             }
         }
-        let requirement = parser
-            .requirement()
-            .map_err(|error| SelectorError(format!("unable to parse requirement: {error}")))?;
-        requirements.push(requirement);
+        let requirement = parser.requirement();
+        requirements.push(requirement.map_err(|error| SelectorError::Requirement(error.into()))?);
         match parser.advance() {
             Token::End => return Ok(requirements),
             Token::Symbol(",") => match parser.next {
@@ -74,7 +72,7 @@ impl<'a> Parser<'a> {
         }
         let Token::Word(key) = token else { return refuse(token, ", expected: identifier") };
         if let Some(error) = invalid(FieldPath::root(), key, &names::qualified_name(key)) {
-            return Err(SelectorError(error.to_string()));
+            return Err(SelectorError::Label(error.into()));
         }
         if negated {
             return LabelRequirement::new(key, OperatorKeyword::DoesNotExist, Vec::new());
@@ -161,10 +159,10 @@ fn is_symbol(letter: char) -> bool {
     matches!(letter, '=' | '!' | '(' | ')' | ',' | '>' | '<')
 }
 
-fn refuse<T>(found: Token<'_>, expected: &str) -> Result<T, SelectorError> {
-    let text = match found {
+fn refuse<T>(found: Token<'_>, expected: &'static str) -> Result<T, SelectorError> {
+    let found = match found {
         Token::Word(text) | Token::Symbol(text) => text,
         Token::End => "",
     };
-    Err(SelectorError(format!("found '{text}'{expected}")))
+    Err(SelectorError::Unexpected { found: found.to_owned(), expected })
 }

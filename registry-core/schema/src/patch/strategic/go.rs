@@ -1,20 +1,12 @@
 //! Types as Go names them, for messages.
 
-use registry_meta::go_text::{print, print_map};
+use registry_meta::go_text::{print, print_map, type_name};
 use serde_json::{Map, Value};
 
 use crate::patch::PatchError;
 
 fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nil",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
+    if value.is_null() { "nil" } else { type_name(value) }
 }
 
 pub(super) fn unknown_directive(map: &Map<String, Value>) -> PatchError {

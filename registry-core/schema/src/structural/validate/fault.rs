@@ -4,11 +4,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::html::escape_for_pages;
+use registry_meta::go_text::{self, escape_html, quote};
 use registry_meta::validation::FieldErrorKind;
 use registry_meta::{ErrorList, FieldError, FieldPath};
 
-use super::super::go;
 use super::super::limited::Limited;
 use super::place::Path;
 use super::scalars::Num;
@@ -140,7 +139,7 @@ impl Fault<'_> {
     fn detail(&self, path: &str) -> String {
         match &self.what {
             What::Type { wanted, found } => {
-                format!("{path} in body must be of type {wanted}: {}", go::quote(found))
+                format!("{path} in body must be of type {wanted}: {}", quote(found))
             }
             What::TooShort { least, .. } => format!("{path} in body should be at least {least} chars long"),
             What::Pattern { pattern, error: None, .. } => format!("{path} in body should match '{pattern}'"),
@@ -160,9 +159,9 @@ impl Fault<'_> {
             }
             What::TooFew { least, what, .. } => format!("{path} in body should have at least {least} {what}"),
             What::Forbidden(key) => format!("{path}.{key} in body is a forbidden property"),
-            What::AnyOf => format!("{} must validate at least one schema (anyOf)", go::quote(path)),
+            What::AnyOf => format!("{} must validate at least one schema (anyOf)", quote(path)),
             What::OneOf { valid } => {
-                let path = go::quote(path);
+                let path = quote(path);
                 let found = match valid {
                     0 => "Found none valid".to_owned(),
                     several => format!("Found {several} valid alternatives"),
@@ -171,9 +170,9 @@ impl Fault<'_> {
             }
             What::AllOf { none } => {
                 let none = if *none { ". None validated" } else { "" };
-                format!("{} must validate all the schemas (allOf){none}", go::quote(path))
+                format!("{} must validate all the schemas (allOf){none}", quote(path))
             }
-            What::Not => format!("{} must not validate the schema (not)", go::quote(path)),
+            What::Not => format!("{} must not validate the schema (not)", quote(path)),
             What::Required | What::Accepted { .. } | What::TooLong { .. } | What::TooMany { .. } => {
                 String::new()
             }
@@ -184,9 +183,9 @@ impl Fault<'_> {
 /// Returns how a message shows a value, if not as the JSON of a [`FieldError`].
 fn shown(value: &Value) -> Option<String> {
     match value {
-        Value::String(text) => Some(go::quote(text)),
-        Value::Number(number) if number.is_f64() => number.as_f64().map(go::float),
-        Value::Array(_) | Value::Object(_) => Some(escape_for_pages(value.to_string())),
+        Value::String(text) => Some(quote(text)),
+        Value::Number(number) if number.is_f64() => number.as_f64().map(go_text::float),
+        Value::Array(_) | Value::Object(_) => Some(escape_html(value.to_string())),
         _ => None,
     }
 }
@@ -194,8 +193,8 @@ fn shown(value: &Value) -> Option<String> {
 /// Lists the values of an enum.
 fn accepted(values: &[Value]) -> String {
     let text = |value: &Value| match value {
-        Value::String(text) => go::quote(text),
-        other => go::quote(&escape_for_pages(other.to_string())),
+        Value::String(text) => quote(text),
+        other => quote(&escape_html(other.to_string())),
     };
     let texts: Vec<String> = values.iter().map(text).collect();
     format!("supported values: {}", texts.join(", "))

@@ -5,12 +5,12 @@ use std::fmt;
 use serde_json::{Number, Value};
 
 use super::super::formats::Format;
-use super::super::go;
 use super::super::node::{Kind, Node, NumberRules};
 use super::fault::What;
 use super::place::Place;
 use super::{Findings, rules};
 use registry_meta::budget::Budget;
+use registry_meta::go_text;
 
 /// The largest whole number below which all whole numbers are floating point numbers.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
@@ -72,7 +72,7 @@ impl fmt::Display for Num {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(number) => number.fmt(f),
-            Self::Float(number) => f.write_str(&go::float(*number)),
+            Self::Float(number) => f.write_str(&go_text::float(*number)),
         }
     }
 }

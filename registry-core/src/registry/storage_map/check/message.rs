@@ -2,6 +2,7 @@
 
 use crate::registry::storage_map::MapEntry;
 use crate::resource::ResourceProperties;
+use crate::resource::conversion::same_bytes;
 
 /// Maximum length of a message, in bytes; longer ones are truncated. Two entries with their paths take a third of it.
 const CAPACITY_BYTES: usize = 2048;
@@ -84,19 +85,4 @@ impl Message {
 /// `a == b` as a const function.
 pub(super) const fn same(a: &str, b: &str) -> bool {
     same_bytes(a.as_bytes(), b.as_bytes())
-}
-
-/// `a == b` as a const function.
-pub(super) const fn same_bytes(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut index = 0;
-    while index < a.len() {
-        if a[index] != b[index] {
-            return false;
-        }
-        index += 1;
-    }
-    true
 }

@@ -8,8 +8,28 @@ use crate::resource::declaration;
 
 /// Error of storage maps that conflict. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct MapConflict(String);
+pub enum MapConflict {
+    /// A declaration contradicts the kind's schema.
+    #[error("`{kind}` (declared at {declared_at}): {}", .problems.join("; "))]
+    Declaration {
+        /// The declared kind.
+        kind: &'static str,
+        /// The place of the declaration.
+        declared_at: &'static str,
+        /// The contradictions, in words.
+        problems: Vec<String>,
+    },
+    /// Two maps claim the same.
+    #[error("the storage maps of `{first}` and `{second}` cannot be served together: {conflict}")]
+    Together {
+        /// The module that declares one of the maps.
+        first: &'static str,
+        /// The module that declares the other.
+        second: &'static str,
+        /// The two declarations, and what both claim.
+        conflict: String,
+    },
+}
 
 /// Checks the field declarations of custom kinds against the kinds' schemas. Logs a warning for fields whose JSON names
 /// are not in camelCase.
@@ -19,17 +39,17 @@ pub struct MapConflict(String);
 pub fn check_declarations(maps: &[&StorageMap]) -> Result<(), MapConflict> {
     let mains = maps.iter().flat_map(|map| entries(map)).filter(|entry| entry.subresource.is_none());
     for resource in mains.map(|entry| entry.resource) {
-        let kind = resource.kind.kind;
-        let place = resource.declared_at;
+        let (kind, declared_at) = (resource.kind.kind, resource.declared_at);
         let problems = declaration::problems(resource);
         if !problems.is_empty() {
-            return Err(MapConflict(format!("`{kind}` (declared at {place}): {}", problems.join("; "))));
+            return Err(MapConflict::Declaration { kind, declared_at, problems });
         }
         let fields = declaration::snake_case_fields(resource);
         if !fields.is_empty() {
             let fields = fields.join(", ");
             tracing::warn!(
-                "`{kind}` (declared at {place}): Kubernetes writes field names in camelCase, these are not: {fields}; add                  `#[serde(rename_all = \"camelCase\")]` to their structs"
+                "`{kind}` (declared at {declared_at}): Kubernetes writes field names in camelCase, these are not: {fields}; \
+                 add `#[serde(rename_all = \"camelCase\")]` to their structs"
             );
         }
     }
@@ -44,12 +64,11 @@ pub fn check_together(maps: &[&StorageMap]) -> Result<(), MapConflict> {
     for (index, second) in maps.iter().enumerate() {
         for first in maps.iter().take(index) {
             if let Some(message) = conflict(first, second) {
-                return Err(MapConflict(format!(
-                    "the storage maps of `{}` and `{}` cannot be served together: {}",
-                    first.declared_in,
-                    second.declared_in,
-                    message.as_str()
-                )));
+                return Err(MapConflict::Together {
+                    first: first.declared_in,
+                    second: second.declared_in,
+                    conflict: message.as_str().to_owned(),
+                });
             }
         }
     }

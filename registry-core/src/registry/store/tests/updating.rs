@@ -46,6 +46,16 @@ async fn an_update_of_another_state_or_object_is_refused() {
             "strconv.ParseUint: parsing \"zork\": invalid syntax",
         ),
         (
+            json!({"metadata": {"resourceVersion": "+1"}}),
+            500,
+            "strconv.ParseUint: parsing \"+1\": invalid syntax",
+        ),
+        (
+            json!({"metadata": {"resourceVersion": "18446744073709551616"}}),
+            500,
+            "strconv.ParseUint: parsing \"18446744073709551616\": value out of range",
+        ),
+        (
             json!({"metadata": {"name": "tiger", "resourceVersion": "1"}}),
             400,
             "the name of the object (tiger) does not match the name on the URL (lion)",

@@ -104,15 +104,7 @@ fn scalar<T>(
 impl WrongType {
     fn text(&self) -> String {
         let Self { path, found, expected } = self;
-        let kind = match found {
-            Value::Null => "<nil>",
-            Value::Bool(_) => "bool",
-            Value::Number(number) if number.is_i64() => "int64",
-            Value::Number(_) => "float64",
-            Value::String(_) => "string",
-            Value::Array(_) => "[]interface {}",
-            Value::Object(_) => "map[string]interface {}",
-        };
+        let kind = go_text::type_name(found);
         let shown = go_text::print(found);
         format!(".{path} accessor error: {shown} is of the type {kind}, expected {expected}")
     }

@@ -3,9 +3,9 @@
 //! A hostile definition has very many errors below very long names, or repeats a long list in each of its errors. Once
 //! the texts of the errors have reached a limit, no more are collected: the definition is rejected either way.
 
+use registry_core::api::go_text::escape_html;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::context::Budget;
-use registry_core::schema::html::escape_for_pages;
 use serde_json::Value;
 
 use crate::support::go_text;
@@ -137,7 +137,7 @@ impl<'b> Findings<'b> {
             return;
         }
         let value = value.unwrap_or(&Value::Null);
-        let text = escape_for_pages(value.to_string());
+        let text = escape_html(value.to_string());
         self.add(place, text.len() + detail.len(), || {
             FieldError::invalid(place.path.clone(), value.clone(), detail).shown_as(text)
         });

@@ -66,7 +66,7 @@ fn all_else_travels_in_annotations_as_kubernetes_writes_them() {
     let v1 = v1_of(&object);
     assert_eq!(v1.0["spec"], json!({"maxReplicas": 3, "targetCPUUtilizationPercentage": 55}));
     assert_eq!(v1.0["status"]["currentCPUUtilizationPercentage"], 7);
-    let annotation = |name| v1.annotations().find(|(key, _)| *key == name).unwrap().1.to_owned();
+    let annotation = |name| v1.annotation(name).unwrap().to_owned();
     assert!(annotation(METRICS).starts_with(
         r#"[{"type":"Object","object":{"target":{"kind":"Ingress","name":"i","apiVersion":"networking.k8s.io/v1"},"metricName":"rps","targetValue":"10","selector""#
     ));

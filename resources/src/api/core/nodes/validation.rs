@@ -113,7 +113,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
 
 /// Checks the annotation with the pods that a node would rather not run.
 fn check_avoided_pods(node: &Object, errors: &mut ErrorList) {
-    let text = node.annotations().find(|(key, _)| *key == AVOIDED_PODS).map(|(_, text)| text);
+    let text = node.annotation(AVOIDED_PODS);
     let Some(text) = text.filter(|text| !text.is_empty()) else { return };
     let place = FieldPath::new("metadata").child("annotations");
     let list = match serde_json::from_str::<Value>(text) {

@@ -74,7 +74,7 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
         let mut warnings = Vec::new();
-        if annotation(object).is_some() {
+        if object.annotation(CLASS_ANNOTATION).is_some() {
             warnings.push(format!(
                 "metadata.annotations[{CLASS_ANNOTATION}]: deprecated since v1.8; use \"storageClassName\" attribute instead"
             ));
@@ -82,10 +82,6 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         volume_claim::warn(&PersistentVolumeClaim(object).spec(), &mut warnings);
         warnings
     }
-}
-
-fn annotation(object: &Object) -> Option<&str> {
-    object.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, value)| value)
 }
 
 // === changes ===
@@ -102,7 +98,8 @@ fn check_spec_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
     }
     let class = PersistentVolumeClaim(new).spec().storage_class_name().optional_text();
     let had_class = PersistentVolumeClaim(old).spec().storage_class_name().exists();
-    let (old_annotation, new_annotation) = (annotation(old), annotation(new));
+    let (old_annotation, new_annotation) =
+        (old.annotation(CLASS_ANNOTATION), new.annotation(CLASS_ANNOTATION));
     let replaces_annotation = old_annotation.is_some()
         && !had_class
         && class == old_annotation

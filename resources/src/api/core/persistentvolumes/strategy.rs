@@ -95,7 +95,7 @@ fn check(object: &Object, old: Option<&PersistentVolumeSpec<'_, '_>>) -> ErrorLi
     let mut errors = ErrorList::default();
     let volume = PersistentVolume(object).spec();
     spec::check(&volume, object.name(), old, &mut errors);
-    let has_options = object.annotations().any(|(key, _)| key == MOUNT_OPTIONS);
+    let has_options = object.annotation(MOUNT_OPTIONS).is_some();
     if has_options && !sources::takes_mount_options(&volume) {
         let path = FieldPath::new("metadata").child("annotations").child(MOUNT_OPTIONS);
         errors.push(FieldError::forbidden(path, "may not specify mount options for this volume type"));
@@ -192,7 +192,7 @@ fn rename(mut old: NodeSelectorRequirementMut<'_>, new: &NodeSelectorRequirement
 fn warnings(object: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
     for (key, text) in DEPRECATED_ANNOTATIONS {
-        if object.annotations().any(|(annotation, _)| annotation == key) {
+        if object.annotation(key).is_some() {
             warnings.push(format!("metadata.annotations[{key}]: {text}"));
         }
     }

@@ -42,6 +42,14 @@ pub(crate) fn add(to: &mut Amounts, more: &Amounts) {
     }
 }
 
+/// Whether amounts are equal, however they are written.
+pub(crate) fn are_equal(amounts: &Amounts, others: &Amounts) -> bool {
+    let is_equal = |(name, amount): (&String, &Quantity)| {
+        others.get(name).is_some_and(|other| other.compare(amount).is_eq())
+    };
+    amounts.len() == others.len() && amounts.iter().all(is_equal)
+}
+
 /// Returns the sum of two quantities, in the notation of the first unless that is zero.
 pub(crate) fn plus(first: &Quantity, second: &Quantity) -> Quantity {
     if first.is_zero() { second.clone() } else { first.plus(second) }

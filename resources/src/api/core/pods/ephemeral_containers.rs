@@ -16,7 +16,7 @@ use registry_core::rest::Capabilities;
 use resource_views::core::v1::Pod;
 
 use super::{Pods, partial_update, spec_change};
-use crate::api::core::pod_spec::validation;
+use crate::api::core::pod_spec::validation::{self, annotations::is_mirror};
 use crate::support::go_text::difference;
 use crate::support::semantic;
 
@@ -47,7 +47,7 @@ impl UpdateRules for EphemeralContainersRules {
     }
 
     fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        if partial_update::is_static(old) {
+        if is_mirror(old) {
             return FieldError::forbidden(
                 partial_update::pod_itself(),
                 "static pods do not support ephemeral containers",

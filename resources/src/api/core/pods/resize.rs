@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::quality::quality_of_service;
 use super::{Pods, partial_update};
-use crate::api::core::pod_spec::validation;
+use crate::api::core::pod_spec::validation::{self, annotations::is_mirror};
 use crate::support::defaulting::Fields;
 use crate::support::semantic;
 
@@ -71,7 +71,7 @@ impl UpdateRules for ResizeRules {
 
     fn validate(&self, _: &ResourceType, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         let refuse = |why: &str| FieldError::forbidden(partial_update::pod_itself(), why).into();
-        if partial_update::is_static(old) {
+        if is_mirror(old) {
             return refuse("static pods cannot be resized");
         }
         if Pod(old).spec().os().name().text() == "windows" {

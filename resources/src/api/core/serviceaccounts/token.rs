@@ -11,7 +11,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
-use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, time};
+use registry_core::api::{
+    CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, split_api_version, time,
+};
 use registry_core::capabilities;
 use registry_core::registry::store::new_uid;
 use registry_core::registry::{Services, Store, Stores, Subresource};
@@ -180,7 +182,7 @@ impl Token {
         }
         let (name, api_version) = (bound.name().text(), bound.api_version().text());
         let namespace = context.namespace.as_str();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let (group, version) = split_api_version(api_version);
         let (binding, uid) = match (group, bound.kind().text()) {
             ("", "Pod") => {
                 let pod = Lookup::within::<Pods>(&self.stores)?.newest(namespace, name).await?;

@@ -91,12 +91,8 @@ fn check_ingress(ingress: &LoadBalancerIngress<'_, '_>, accepted: &HashSet<&str>
     }
 }
 
-fn annotation<'v>(service: &'v Object, key: &str) -> Option<&'v str> {
-    service.annotations().find(|(name, _)| *name == key).map(|(_, value)| value)
-}
-
 fn check_hints(service: &Object, errors: &mut ErrorList) {
-    let (Some(old), Some(new)) = (annotation(service, OLD_HINTS), annotation(service, HINTS)) else { return };
+    let (Some(old), Some(new)) = (service.annotation(OLD_HINTS), service.annotation(HINTS)) else { return };
     if old != new {
         let path = FieldPath::new("metadata").child("annotations").key(HINTS);
         let detail = format!("must match annotations[{OLD_HINTS}] when both are specified");
@@ -272,12 +268,12 @@ fn check_source_ranges(
         }
         return;
     }
-    let Some(value) = annotation(service, SOURCE_RANGES) else { return };
+    let Some(value) = service.annotation(SOURCE_RANGES) else { return };
     let path = FieldPath::new("metadata").child("annotations").key(SOURCE_RANGES);
     if !is_balancer {
         errors.push(FieldError::forbidden(path.clone(), ONLY_BALANCERS));
     }
-    let is_kept = old.is_some_and(|old| annotation(old, SOURCE_RANGES) == Some(value));
+    let is_kept = old.is_some_and(|old| old.annotation(SOURCE_RANGES) == Some(value));
     if !is_kept && !value.trim().is_empty() {
         for range in value.trim().split(',') {
             check(path.clone(), range.trim(), errors);

@@ -2,14 +2,12 @@
 //! and annotations.
 
 use registry_core::api::Object;
-use registry_core::api::go_text::aggregate;
+use registry_core::api::go_text::{aggregate, type_name};
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::api::validation::{FieldError, FieldPath};
 use resource_views::meta::v1::ObjectMeta;
 use resource_views::{Typed as _, View};
 use serde_json::{Map, Value};
-
-use super::review::go_type;
 
 const LABELS: &str = "labels";
 const ANNOTATIONS: &str = "annotations";
@@ -63,7 +61,7 @@ impl Original {
     /// Fails if it is not this object in the wanted version.
     pub(super) fn checked(self, converted: Value, api_version: &str) -> Result<Object, Complaint> {
         let mut converted = Object::from_value(converted).map_err(|other| {
-            Complaint::Type(format!("cannot unmarshal {} into an object", go_type(&other)))
+            Complaint::Type(format!("cannot unmarshal {} into an object", type_name(&other)))
         })?;
         if converted.kind().is_empty() {
             return Err(Complaint::Type("Object 'Kind' is missing".to_owned()));
@@ -102,12 +100,12 @@ impl Original {
         let mut answered = match converted.0.remove("metadata") {
             None => return Err(MetadataError::Missing),
             Some(Value::Object(metadata)) => metadata,
-            Some(other) => return Err(MetadataError::Type(go_type(&other))),
+            Some(other) => return Err(MetadataError::Type(type_name(&other))),
         };
         let mut metadata = match self.metadata {
             None => Map::new(),
             Some(Value::Object(metadata)) => metadata,
-            Some(other) => return Err(MetadataError::TypeOfInput(go_type(&other))),
+            Some(other) => return Err(MetadataError::TypeOfInput(type_name(&other))),
         };
         for field in [LABELS, ANNOTATIONS] {
             match answered.remove(field) {
@@ -118,7 +116,7 @@ impl Original {
                     check_texts(field, metadata.get(field), &texts)?;
                     metadata.insert(field.to_owned(), Value::Object(texts));
                 }
-                Some(other) => return Err(MetadataError::FieldType { field, found: go_type(&other) }),
+                Some(other) => return Err(MetadataError::FieldType { field, found: type_name(&other) }),
             }
         }
         converted.0.insert("metadata".to_owned(), Value::Object(metadata));
@@ -137,7 +135,7 @@ fn check_texts(
     }
     for (key, value) in texts {
         if !value.is_string() {
-            return Err(MetadataError::NoText { field, key: key.clone(), found: go_type(value) });
+            return Err(MetadataError::NoText { field, key: key.clone(), found: type_name(value) });
         }
     }
     let pairs = texts.iter().filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)));

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use registry_core::api::Object;
+use registry_core::api::go_text::type_name;
 use registry_core::budget::{Budget, memory};
 use registry_core::codec::{DecodeError, json, stored};
 use registry_core::context::Exhausted;
@@ -110,7 +111,7 @@ impl Review {
         budget.take_bytes(memory::json_bytes(answer))?;
         let answer = stored::decode_value(answer)?;
         let mut answer =
-            Object::from_value(answer).map_err(|other| AnswerError::NoObject(go_type(&other)))?;
+            Object::from_value(answer).map_err(|other| AnswerError::NoObject(type_name(&other)))?;
         if self.version == ReviewVersion::V1 {
             self.check_type(&answer)?;
         }
@@ -133,7 +134,7 @@ impl Review {
         match response.and_then(|mut response| response.converted_objects().remove()) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(objects)) => Ok(objects),
-            Some(other) => Err(AnswerError::NoList(go_type(&other))),
+            Some(other) => Err(AnswerError::NoList(type_name(&other))),
         }
     }
 
@@ -145,18 +146,5 @@ impl Review {
         }
         let slash = if api_version.contains('/') { "" } else { "/" };
         Err(AnswerError::Type { expected, found: format!("{slash}{api_version}"), kind: kind.to_owned() })
-    }
-}
-
-/// Returns Go's name for the type of a decoded value.
-pub(super) fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_f64() => "float64",
-        Value::Number(_) => "int64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

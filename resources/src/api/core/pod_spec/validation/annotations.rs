@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use registry_core::api::{FieldError, Object};
 use resource_views::core::v1::{AppArmorProfile, PodSpec, SeccompProfile, Toleration};
 use resource_views::meta::v1::ObjectMeta;
 use resource_views::{List, Map, Text, Typed as _, View};
@@ -19,6 +19,11 @@ const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const LOCALHOST: &str = "localhost/";
+
+/// Whether a pod is the mirror pod of a static pod.
+pub(crate) fn is_mirror(pod: &Object) -> bool {
+    pod.annotation(MIRROR).is_some()
+}
 
 /// Checks the annotations of a pod or of a template.
 pub(crate) fn check(

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::{FieldError, go_text};
 use resource_views::core::v1::{PodReadinessGate, PodSchedulingGate, Toleration, TopologySpreadConstraint};
 use resource_views::{List, Text};
 
@@ -78,9 +78,8 @@ fn check_compared_value(value: &Text<'_, '_>, errors: &mut ErrorList) {
         let detail = "must be a valid decimal integer in canonical form";
         errors.push(value.invalid_text(detail));
     }
-    if text.parse::<i64>().is_err() {
-        let why = if is_number { "value out of range" } else { "invalid syntax" };
-        errors.push(value.invalid_text(format!("strconv.ParseInt: parsing {text:?}: {why}")));
+    if let Err(error) = go_text::parse_int(text) {
+        errors.push(value.invalid_text(error.to_string()));
     }
 }
 

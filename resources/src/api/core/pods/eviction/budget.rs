@@ -82,7 +82,7 @@ impl Budgets {
 fn guards(budget: &Object, pod: &Object) -> bool {
     let selector = PodDisruptionBudget(budget).spec().selector().value().unwrap_or(&Value::Null);
     let Ok(selector) = LabelSelector::from_object(selector) else { return false };
-    let label = |key: &str| pod.labels().find(|(own, _)| *own == key).map(|(_, value)| value);
+    let label = |key: &str| pod.label(key);
     !selector.is_empty() && selector.matches(label)
 }
 

@@ -1,0 +1,51 @@
+//! `DefaultIngressClass`: an ingress that names no class gets the default one, if there is one.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use resource_views::networking::v1::Ingress;
+
+use crate::admission::concerns;
+use crate::admission::storage::default_class;
+use crate::api::networking::ingressclasses::IngressClasses;
+use crate::api::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
+use crate::support::lookup::Lookup;
+
+/// The annotation of the default class.
+const IS_DEFAULT: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];
+
+/// The plug-in.
+pub(super) struct DefaultIngressClass {
+    classes: Lookup,
+}
+
+impl DefaultIngressClass {
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Some(Self { classes: Lookup::for_resource::<IngressClasses>(installed)? })
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for DefaultIngressClass {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(ingress) = object else { return Ok(()) };
+        let says = Ingress(ingress).spec().ingress_class_name().exists()
+            || ingress.annotation(CLASS_ANNOTATION).is_some();
+        if !concerns::<Ingresses>(attributes, &[Operation::Create]) || says {
+            return Ok(());
+        }
+        if let Some(class) = default_class::choose(self.classes.all().await?, &IS_DEFAULT) {
+            ingress.set(&["spec", "ingressClassName"], class.name().into());
+        }
+        Ok(())
+    }
+}

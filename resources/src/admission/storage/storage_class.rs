@@ -1,0 +1,53 @@
+//! `DefaultStorageClass`: a claim that names no class gets the default one, if there is one.
+
+use async_trait::async_trait;
+use registry_core::RequestContext;
+use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::api::{Object, StatusError};
+use registry_core::registry::InstalledApi;
+use resource_views::core::v1::PersistentVolumeClaim;
+
+use super::default_class::{self, CLASS_ANNOTATION};
+use crate::admission::concerns;
+use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::storage::storageclasses::StorageClasses;
+use crate::support::lookup::Lookup;
+
+/// The annotation of the default class, and its former name.
+const IS_DEFAULT: [&str; 2] =
+    ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+
+/// The plug-in.
+pub(super) struct DefaultStorageClass {
+    classes: Lookup,
+}
+
+impl DefaultStorageClass {
+    /// Creates the plug-in over the installed classes; `None` if they are not served.
+    pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
+        Some(Self { classes: Lookup::for_resource::<StorageClasses>(installed)? })
+    }
+}
+
+#[async_trait]
+impl MutatingAdmission for DefaultStorageClass {
+    async fn admit(
+        &self,
+        _context: &RequestContext,
+        attributes: &Attributes<'_>,
+        object: Option<&mut Object>,
+        _old: Option<&Object>,
+    ) -> Result<(), StatusError> {
+        let Some(claim) = object else { return Ok(()) };
+        let concerned = concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]);
+        let says = PersistentVolumeClaim(claim).spec().storage_class_name().exists()
+            || claim.annotation(CLASS_ANNOTATION).is_some();
+        if !concerned || says {
+            return Ok(());
+        }
+        if let Some(class) = default_class::choose(self.classes.all().await?, &IS_DEFAULT) {
+            claim.set(&["spec", "storageClassName"], class.name().into());
+        }
+        Ok(())
+    }
+}
