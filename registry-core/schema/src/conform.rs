@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::empty_fields::{EmptyFields, Step};
+use super::empty_fields::{EmptyFields, STEP_BYTES, Step};
 use super::scalars::{self, Mismatch};
 use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Struct, Type, TypeId, TypeShape, TypeTable};
 use super::{ConformError, FieldIssue};
@@ -203,7 +203,7 @@ impl Walk<'_> {
             && !place.is_in_selector()
             && place.root() != Some("metadata")
         {
-            empty.note(place.steps(), !traits.omit_empty);
+            empty.note(place.bytes(), || place.steps(), !traits.omit_empty);
         }
         if traits.nil_when_empty && self.empty.is_none() && !value.is_string() {
             *value = Value::Null;
@@ -352,6 +352,17 @@ impl ConformContext<'_> {
     /// Whether the current value is a field of a label selector. Messages show selectors in the stored form.
     fn is_in_selector(self) -> bool {
         matches!(self, Self::Field { holder: "LabelSelector" | "LabelSelectorRequirement", .. })
+    }
+
+    /// Returns the length of the path as the limit of [`EmptyFields`] counts it.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Field { parent, name: step, .. } | Self::Key { parent, key: step } => {
+                parent.bytes() + STEP_BYTES + step.len()
+            }
+            Self::Index { parent, .. } => parent.bytes() + STEP_BYTES,
+        }
     }
 
     fn steps(self) -> Vec<Step> {
