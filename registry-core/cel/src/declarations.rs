@@ -6,7 +6,10 @@ use std::sync::{Arc, LazyLock};
 use super::syntax::ast::Name;
 use super::types::{ObjectType, OpaqueType, Param, Type};
 
+mod cost_class;
 mod parse;
+
+pub(crate) use cost_class::CostClass;
 
 /// One signature of a function.
 #[derive(Debug)]
@@ -19,6 +22,7 @@ pub(crate) struct Overload {
     pub(crate) result: Type,
     /// Whether a type parameter occurs.
     pub(crate) is_generic: bool,
+    pub(crate) cost: CostClass,
 }
 
 /// A function and its signatures.

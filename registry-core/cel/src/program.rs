@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::declarations::CostClass;
 use super::library::Native;
 use super::syntax::ast::Name;
 use super::types::Type;
 use super::value::{Key, Value};
 use registry_schema::go_regexp::Pattern;
-use runtime_cost::CallCost;
 
 mod activation;
 mod attributes;
@@ -97,7 +97,7 @@ pub(crate) enum Node {
     Binary {
         operator: Binary,
         operands: (NodeId, NodeId),
-        cost: CallCost,
+        cost: CostClass,
     },
     /// Membership in a constant list, which costs nothing but its element.
     InSet {
@@ -116,7 +116,7 @@ pub(crate) enum Node {
         function: &'static str,
         native: Native,
         args: Box<[NodeId]>,
-        cost: CallCost,
+        cost: CostClass,
         /// The regular expression, if it is a constant.
         pattern: Option<Arc<Pattern>>,
     },
