@@ -97,13 +97,13 @@ pub struct ExpressionCompiler {
 }
 
 /// The environments without variables of policies, for stored expressions.
-static STORED: LazyLock<Environment> = LazyLock::new(|| base(36));
+static STORED: LazyLock<Environment> = LazyLock::new(|| base(Libraries::for_stored_expressions()));
 /// The same for new expressions.
-static NEW: LazyLock<Environment> = LazyLock::new(|| base(35));
+static NEW: LazyLock<Environment> = LazyLock::new(|| base(Libraries::for_new_expressions()));
 
-fn base(minor: u32) -> Environment {
+fn base(libraries: Libraries) -> Environment {
     let authorizer = |name: &str| Type::Object(Arc::new(ObjectType::without_fields(name)));
-    Environment::new(Libraries::for_kubernetes(minor))
+    Environment::new(libraries)
         .with_variable(OBJECT, Type::Dyn)
         .with_variable(OLD_OBJECT, Type::Dyn)
         .with_variable(REQUEST, declared::request().cel_type().clone())
