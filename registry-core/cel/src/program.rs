@@ -46,22 +46,30 @@ pub(crate) enum Binary {
 }
 
 impl Binary {
+    /// The operators and the names of their functions.
+    const FUNCTIONS: [(Self, &str); 12] = [
+        (Self::Add, "_+_"),
+        (Self::Subtract, "_-_"),
+        (Self::Multiply, "_*_"),
+        (Self::Divide, "_/_"),
+        (Self::Modulo, "_%_"),
+        (Self::Equal, "_==_"),
+        (Self::NotEqual, "_!=_"),
+        (Self::Less, "_<_"),
+        (Self::LessEqual, "_<=_"),
+        (Self::Greater, "_>_"),
+        (Self::GreaterEqual, "_>=_"),
+        (Self::In, "@in"),
+    ];
+
+    /// Returns the operator of a function.
+    fn from_function(name: &str) -> Option<Self> {
+        Self::FUNCTIONS.iter().find(|(_, function)| *function == name).map(|(operator, _)| *operator)
+    }
+
     /// Returns the name of the operator's function.
     fn function(self) -> &'static str {
-        match self {
-            Self::Add => "_+_",
-            Self::Subtract => "_-_",
-            Self::Multiply => "_*_",
-            Self::Divide => "_/_",
-            Self::Modulo => "_%_",
-            Self::Equal => "_==_",
-            Self::NotEqual => "_!=_",
-            Self::Less => "_<_",
-            Self::LessEqual => "_<=_",
-            Self::Greater => "_>_",
-            Self::GreaterEqual => "_>=_",
-            Self::In => "@in",
-        }
+        Self::FUNCTIONS.iter().find(|(operator, _)| *operator == self).map_or("", |(_, function)| *function)
     }
 }
 

@@ -1,8 +1,7 @@
 //! `string.format`.
 
 use super::Call;
-use crate::budget::CostBudget;
-use crate::budget::check_length;
+use crate::budget::{BYTES_PER_VISIT, CostBudget, check_length};
 use crate::types::Type;
 use crate::value::{Evaluated, EvaluationError, List, Value, compare, fail};
 
@@ -10,8 +9,6 @@ use crate::value::{Evaluated, EvaluationError, List, Value, compare, fail};
 const DEFAULT_PRECISION: usize = 6;
 /// Maximum number of digits after the point.
 const MAX_PRECISION: usize = 1_000;
-/// Number of bytes of a text that are counted as a part of a value.
-const BYTES_PER_VISIT: usize = 64;
 
 /// A clause: its letter and its precision.
 #[derive(Clone, Copy)]

@@ -276,7 +276,7 @@ impl Planner<'_> {
             },
             ("or", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: false },
             ("orValue", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: true },
-            (_, [left, right]) if let Some(operator) = binary(function) => {
+            (_, [left, right]) if let Some(operator) = Binary::from_function(function) => {
                 let cost = CostClass::from_overloads(&overloads);
                 let constant = (cost == CostClass::In).then(|| self.constant_set(*right)).flatten();
                 if let Some(set) = constant {
@@ -410,22 +410,4 @@ fn constant(literal: &Literal) -> Value<'static> {
         Literal::String(text) => Value::String(Text::Shared(Arc::clone(text))),
         Literal::Bytes(bytes) => Value::Bytes(Arc::clone(bytes)),
     }
-}
-
-fn binary(function: &str) -> Option<Binary> {
-    Some(match function {
-        operators::ADD => Binary::Add,
-        "_-_" => Binary::Subtract,
-        "_*_" => Binary::Multiply,
-        "_/_" => Binary::Divide,
-        "_%_" => Binary::Modulo,
-        operators::EQUALS => Binary::Equal,
-        operators::NOT_EQUALS => Binary::NotEqual,
-        "_<_" => Binary::Less,
-        "_<=_" => Binary::LessEqual,
-        "_>_" => Binary::Greater,
-        "_>=_" => Binary::GreaterEqual,
-        "@in" => Binary::In,
-        _ => return None,
-    })
 }
