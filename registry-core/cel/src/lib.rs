@@ -58,7 +58,7 @@ pub use field_names::{escape, unescape};
 pub use kinds::declare_kind;
 pub use library::Foreign;
 pub use library::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
-pub use program::{Activation, CompositedVariables, OutOfBudget, PlanError, Program};
+pub use program::{Activation, CompositedVariables, OutOfBudget, PlanError, Program, TooDeep};
 pub use rules::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules, check_definition};
 pub use schema::{declare, max_cardinality};
 pub use syntax::parser::KEYWORDS;

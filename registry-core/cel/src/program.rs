@@ -20,7 +20,7 @@ mod plan;
 mod runtime_cost;
 
 pub use activation::Activation;
-pub use composed::{CompositedVariables, OutOfBudget};
+pub use composed::{CompositedVariables, OutOfBudget, TooDeep};
 pub use plan::PlanError;
 pub(crate) use plan::plan;
 
