@@ -227,7 +227,7 @@ fn calls() -> Vec<String> {
     let args = ["v", "[v, w]", "'%s %s'"];
     let mut calls: Vec<String> = operators.map(str::to_owned).to_vec();
     let mut names: Vec<&str> =
-        overloads(Libraries::for_kubernetes(36)).into_iter().map(|(function, _)| function).collect();
+        overloads(Libraries::for_stored_expressions()).into_iter().map(|(function, _)| function).collect();
     names.dedup();
     let is_name = |name: &&str| name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '.');
     for name in names.into_iter().filter(is_name) {

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::declarations::{Libraries, Library};
 use super::environment::{CompileFailure, Environment};
-use super::program::{Activation, CompositedVariables, Program};
+use super::program::{Activation, CompositedVariables, Program, TooDeep};
 use super::syntax::CompileErrors;
 use super::types::{DeclType, ObjectType, Type};
 use registry_meta::budget::Budget;
@@ -76,12 +76,20 @@ pub enum Age {
 /// The reason for which an expression cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionError {
-    /// It has errors, or another type. Not retryable.
-    #[error("{0}")]
-    Invalid(String),
-    /// It cannot be evaluated. Not retryable.
-    #[error("{0}")]
-    Internal(String),
+    /// It does not compile. Not retryable.
+    #[error(transparent)]
+    Compile(#[from] CompileFailure),
+    /// It has another type. Not retryable.
+    #[error("must evaluate to {wanted} but got {found}")]
+    WrongType {
+        /// The type that it must have, or several.
+        wanted: &'static str,
+        /// Its type.
+        found: String,
+    },
+    /// The variables that it selects are nested too deeply. Not retryable.
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
 }
 
 /// Compiles expressions over the variables of admission.
@@ -97,13 +105,13 @@ pub struct ExpressionCompiler {
 }
 
 /// The environments without variables of policies, for stored expressions.
-static STORED: LazyLock<Environment> = LazyLock::new(|| base(36));
+static STORED: LazyLock<Environment> = LazyLock::new(|| base(Libraries::for_stored_expressions()));
 /// The same for new expressions.
-static NEW: LazyLock<Environment> = LazyLock::new(|| base(35));
+static NEW: LazyLock<Environment> = LazyLock::new(|| base(Libraries::for_new_expressions()));
 
-fn base(minor: u32) -> Environment {
+fn base(libraries: Libraries) -> Environment {
     let authorizer = |name: &str| Type::Object(Arc::new(ObjectType::without_fields(name)));
-    Environment::new(Libraries::for_kubernetes(minor))
+    Environment::new(libraries)
         .with_variable(OBJECT, Type::Dyn)
         .with_variable(OLD_OBJECT, Type::Dyn)
         .with_variable(REQUEST, declared::request().cel_type().clone())
@@ -160,15 +168,9 @@ impl ExpressionCompiler {
         (uses, age): (Uses, Age),
         budget: &Budget,
     ) -> Result<Program, ExpressionError> {
-        let compiled = self.environment(uses, age).compile(source, budget);
-        let program = compiled.map_err(|failure| match failure {
-            CompileFailure::Errors(_) => ExpressionError::Invalid(failure.to_string()),
-            CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_) => {
-                ExpressionError::Internal(failure.to_string())
-            }
-        })?;
+        let program = self.environment(uses, age).compile(source, budget)?;
         returns.check(program.output_type())?;
-        self.compiled.check_depth(&program).map_err(|error| ExpressionError::Invalid(error.to_string()))?;
+        self.compiled.check_depth(&program)?;
         Ok(program)
     }
 
@@ -290,6 +292,15 @@ fn kept_type(of: &Type) -> Type {
     }
 }
 
+// === impl ExpressionError ===
+
+impl ExpressionError {
+    /// Whether the expression is correct, but cannot be evaluated.
+    pub fn is_internal(&self) -> bool {
+        matches!(self, Self::Compile(CompileFailure::Instantiation(_) | CompileFailure::Exhausted(_)))
+    }
+}
+
 // === impl Returns ===
 
 impl Returns {
@@ -315,7 +326,7 @@ impl Returns {
             Self::Object => "Object",
             Self::JsonPatches => "list(JSONPatch)",
         };
-        Err(ExpressionError::Invalid(format!("must evaluate to {wanted} but got {}", declared_name(found))))
+        Err(ExpressionError::WrongType { wanted, found: declared_name(found) })
     }
 }
 

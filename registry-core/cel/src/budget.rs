@@ -22,7 +22,7 @@ const MAX_VISITS: u64 = 1_000_000;
 /// Number of further parts for each unit of cost.
 const VISITS_PER_COST: u64 = 100;
 /// Number of bytes of a text that are visited as a part.
-const BYTES_PER_VISIT: usize = 64;
+pub(crate) const BYTES_PER_VISIT: usize = 64;
 
 /// Maximum length in bytes of a text that a function makes.
 pub(crate) const MAX_TEXT_BYTES: usize = 16 << 20;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::declarations::{self, Function, Libraries};
+use super::declarations::{self, Function, Libraries, Overload};
 use super::syntax::ast::{Ast, Expr, ExprId, Literal, Name, operators};
 use super::syntax::errors::{CompileError, CompileErrors, Location};
 use super::types::{ObjectType, Type};
@@ -105,14 +105,12 @@ impl Checked {
         self.types.get(id.index()).unwrap_or(&Type::Dyn)
     }
 
-    /// The identifiers of the overloads that a call may select.
-    pub(crate) fn overload_ids(&self, id: ExprId) -> Vec<&'static str> {
+    /// The overloads that a call may select.
+    pub(crate) fn overloads(&self, id: ExprId) -> Vec<&'static Overload> {
         match self.references.get(&id) {
-            Some(Reference::Overloads(function, indices)) => indices
-                .iter()
-                .filter_map(|index| function.overloads.get(*index))
-                .map(|overload| overload.id)
-                .collect(),
+            Some(Reference::Overloads(function, indices)) => {
+                indices.iter().filter_map(|index| function.overloads.get(*index)).collect()
+            }
             _ => Vec::new(),
         }
     }

@@ -6,7 +6,6 @@ use super::types::{DeclType, Type};
 
 mod calls;
 mod estimate;
-mod kubernetes;
 
 /// A cost range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,13 @@ use std::sync::{Arc, LazyLock};
 use super::syntax::ast::Name;
 use super::types::{ObjectType, OpaqueType, Param, Type};
 
+mod cost_class;
 mod parse;
+
+pub(crate) use cost_class::CostClass;
+
+/// The minor number of the release of Kubernetes whose libraries there are.
+const MINOR_RELEASE: u32 = 36;
 
 /// One signature of a function.
 #[derive(Debug)]
@@ -19,6 +25,7 @@ pub(crate) struct Overload {
     pub(crate) result: Type,
     /// Whether a type parameter occurs.
     pub(crate) is_generic: bool,
+    pub(crate) cost: CostClass,
 }
 
 /// A function and its signatures.
@@ -89,8 +96,17 @@ pub(crate) fn functions() -> impl Iterator<Item = &'static Function> {
 // === impl Libraries ===
 
 impl Libraries {
-    /// The libraries that Kubernetes 1.`minor` lets new expressions use.
-    pub fn for_kubernetes(minor: u32) -> Self {
+    /// The libraries of stored expressions: all that Kubernetes has.
+    pub fn for_stored_expressions() -> Self {
+        Self::for_release(MINOR_RELEASE)
+    }
+
+    /// The libraries that new expressions may use: those of the previous release, which must be able to read them too.
+    pub fn for_new_expressions() -> Self {
+        Self::for_release(MINOR_RELEASE - 1)
+    }
+
+    fn for_release(minor: u32) -> Self {
         let introduced = [
             (Library::Standard, 0),
             (Library::KubernetesLists, 0),

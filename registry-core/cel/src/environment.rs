@@ -45,9 +45,9 @@ pub enum CompileFailure {
 // === impl Environment ===
 
 impl Environment {
-    /// An environment without variables, with the libraries of Kubernetes 1.36.
+    /// An environment without variables, with the libraries of stored expressions.
     pub fn kubernetes() -> Self {
-        Self::new(Libraries::for_kubernetes(36))
+        Self::new(Libraries::for_stored_expressions())
     }
 
     /// An environment without variables.

@@ -2,30 +2,7 @@
 //!
 //! Kubernetes concept: [escaping of property names](https://kubernetes.io/docs/reference/using-api/cel/#escaping).
 
-/// Words of the language, which are escaped in field names, and cannot be names of variables.
-pub const KEYWORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use super::syntax::parser::KEYWORDS;
 
 /// The escaped form of a word of the language; `None` for other names.
 pub(crate) fn escape_keyword(name: &str) -> Option<String> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::field_names::escape;
 use super::syntax::ast::Name;
-use super::types::{DeclType, Field, ListKind, ObjectType, Shape};
+use super::types::{DeclType, Field, ListKind, ObjectType, Shape, member_name};
 use registry_schema::{Scalar, Schema, TypeRef};
 
 /// Declares the type of a kind; `None` if expressions cannot see its values. `name` is the name of the type in messages.
@@ -39,17 +39,17 @@ fn declare<'s>(ty: TypeRef<'s>, name: &str, around: &mut Vec<&'s str>) -> Option
 
 fn declare_composite<'s>(ty: TypeRef<'s>, name: &str, around: &mut Vec<&'s str>) -> Option<DeclType> {
     if let Some(element) = ty.element() {
-        let element = declare(element, &format!("{name}.@idx"), around)?;
+        let element = declare(element, &member_name(name, "@idx"), around)?;
         return Some(DeclType::new(Shape::List(Arc::new(element), ListKind::Atomic)));
     }
     if let Some(value) = ty.value() {
-        let value = declare(value, &format!("{name}.@elem"), around)?;
+        let value = declare(value, &member_name(name, "@elem"), around)?;
         return Some(DeclType::new(Shape::Map(Arc::new(value))));
     }
     let mut fields = BTreeMap::new();
     for field in ty.fields() {
         let Some(escaped) = escape(field.name()) else { continue };
-        let Some(declared) = declare(field.ty(), &format!("{name}.{escaped}"), around) else { continue };
+        let Some(declared) = declare(field.ty(), &member_name(name, &escaped), around) else { continue };
         fields.insert(Name::from(escaped), Field { json_name: Name::from(field.name()), declared });
     }
     Some(DeclType::new(Shape::Object(Arc::new(ObjectType::new(name, fields)))))

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::declarations::CostClass;
 use super::library::Native;
 use super::syntax::ast::Name;
 use super::types::Type;
 use super::value::{Key, Value};
 use registry_schema::go_regexp::Pattern;
-use runtime_cost::CallCost;
 
 mod activation;
 mod attributes;
@@ -20,7 +20,7 @@ mod plan;
 mod runtime_cost;
 
 pub use activation::Activation;
-pub use composed::{CompositedVariables, OutOfBudget};
+pub use composed::{CompositedVariables, OutOfBudget, TooDeep};
 pub use plan::PlanError;
 pub(crate) use plan::plan;
 
@@ -46,22 +46,30 @@ pub(crate) enum Binary {
 }
 
 impl Binary {
+    /// The operators and the names of their functions.
+    const FUNCTIONS: [(Self, &str); 12] = [
+        (Self::Add, "_+_"),
+        (Self::Subtract, "_-_"),
+        (Self::Multiply, "_*_"),
+        (Self::Divide, "_/_"),
+        (Self::Modulo, "_%_"),
+        (Self::Equal, "_==_"),
+        (Self::NotEqual, "_!=_"),
+        (Self::Less, "_<_"),
+        (Self::LessEqual, "_<=_"),
+        (Self::Greater, "_>_"),
+        (Self::GreaterEqual, "_>=_"),
+        (Self::In, "@in"),
+    ];
+
+    /// Returns the operator of a function.
+    fn from_function(name: &str) -> Option<Self> {
+        Self::FUNCTIONS.iter().find(|(_, function)| *function == name).map(|(operator, _)| *operator)
+    }
+
     /// Returns the name of the operator's function.
     fn function(self) -> &'static str {
-        match self {
-            Self::Add => "_+_",
-            Self::Subtract => "_-_",
-            Self::Multiply => "_*_",
-            Self::Divide => "_/_",
-            Self::Modulo => "_%_",
-            Self::Equal => "_==_",
-            Self::NotEqual => "_!=_",
-            Self::Less => "_<_",
-            Self::LessEqual => "_<=_",
-            Self::Greater => "_>_",
-            Self::GreaterEqual => "_>=_",
-            Self::In => "@in",
-        }
+        Self::FUNCTIONS.iter().find(|(operator, _)| *operator == self).map_or("", |(_, function)| *function)
     }
 }
 
@@ -97,7 +105,7 @@ pub(crate) enum Node {
     Binary {
         operator: Binary,
         operands: (NodeId, NodeId),
-        cost: CallCost,
+        cost: CostClass,
     },
     /// Membership in a constant list, which costs nothing but its element.
     InSet {
@@ -116,7 +124,7 @@ pub(crate) enum Node {
         function: &'static str,
         native: Native,
         args: Box<[NodeId]>,
-        cost: CallCost,
+        cost: CostClass,
         /// The regular expression, if it is a constant.
         pattern: Option<Arc<Pattern>>,
     },

@@ -1,13 +1,13 @@
 //! Declared types from JSON schemas, with the sizes that costs are estimated from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
 use super::field_names::escape;
 use super::syntax::ast::Name;
-use super::types::{DeclType, Field, ListKind, ObjectType, Shape};
+use super::types::{DeclType, Field, ListKind, ObjectType, Shape, member_name};
 
 /// Maximum size in bytes of a request, from which the sizes of unbounded values are estimated.
 const MAX_REQUEST_BYTES: u64 = 3 * 1024 * 1024;
@@ -71,7 +71,7 @@ fn declare_value(schema: &Map<String, Json>, name: &str, is_resource_root: bool)
 
 fn declare_list(schema: &Map<String, Json>, name: &str) -> Option<DeclType> {
     let items = schema.get("items")?;
-    let item = declare(items, &format!("{name}.@idx"), flag(items, "x-kubernetes-embedded-resource"))?;
+    let item = declare(items, &member_name(name, "@idx"), flag(items, "x-kubernetes-embedded-resource"))?;
     let max = limit(schema, "maxItems").unwrap_or((MAX_REQUEST_BYTES - 2) / (item.min_serialized_size + 1));
     let kind = match schema.get("x-kubernetes-list-type").and_then(Json::as_str) {
         Some("set") => ListKind::Set,
@@ -89,13 +89,13 @@ fn declare_list(schema: &Map<String, Json>, name: &str) -> Option<DeclType> {
 fn declare_object(schema: &Map<String, Json>, name: &str, is_resource_root: bool) -> Option<DeclType> {
     if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
         let value =
-            declare(values, &format!("{name}.@elem"), flag(values, "x-kubernetes-embedded-resource"))?;
+            declare(values, &member_name(name, "@elem"), flag(values, "x-kubernetes-embedded-resource"))?;
         let max = limit(schema, "maxProperties")
             .unwrap_or((MAX_REQUEST_BYTES - 2) / (value.min_serialized_size + 6));
         let shape = Shape::Map(Arc::new(value));
         return Some(DeclType::new(shape).with_max_elements(max).with_min_serialized_size(EMPTY_BYTES));
     }
-    let required: Vec<_> = schema
+    let required: HashSet<_> = schema
         .get("required")
         .and_then(Json::as_array)
         .into_iter()
@@ -112,7 +112,7 @@ fn declare_object(schema: &Map<String, Json>, name: &str, is_resource_root: bool
             continue;
         }
         let escaped = escape(json_name);
-        let type_name = format!("{name}.{}", escaped.as_deref().unwrap_or(json_name));
+        let type_name = member_name(name, escaped.as_deref().unwrap_or(json_name));
         let Some(declared) = declare(property, &type_name, flag(property, "x-kubernetes-embedded-resource"))
         else {
             continue;
@@ -153,7 +153,7 @@ fn add_type_and_metadata(fields: &mut BTreeMap<Name, Field>, name: &str) {
         (Name::from(json_name), Field { json_name: Name::from(json_name), declared })
     };
     let metadata = BTreeMap::from([field("generateName", text()), field("name", text())]);
-    let metadata = ObjectType::new(&format!("{name}.metadata"), metadata);
+    let metadata = ObjectType::new(&member_name(name, "metadata"), metadata);
     let metadata = DeclType::new(Shape::Object(Arc::new(metadata))).with_min_serialized_size(EMPTY_BYTES);
     fields.extend([field("apiVersion", text()), field("kind", text()), field("metadata", metadata)]);
 }
@@ -183,6 +183,7 @@ fn declare_string(schema: &Map<String, Json>) -> DeclType {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::Type;
     use serde_json::json;
 
     #[test]
@@ -198,6 +199,23 @@ mod tests {
         let object = json!({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}});
         assert_eq!(declared(object).min_serialized_size, 2 + 1 + 2 + 4);
         assert!(declare(&json!({"x-kubernetes-preserve-unknown-fields": true}), "t", false).is_none());
+    }
+
+    #[test]
+    fn names_of_types_below_a_long_name_are_short_and_differ() {
+        let long = "a".repeat(1 << 20);
+        let empty = json!({"type": "object"});
+        let inner =
+            json!({"type": "object", "properties": {"b": empty, "c": {"type": "array", "items": empty}}});
+        let declared = declare(&json!({"type": "object", "properties": {long: inner}}), "t", false).unwrap();
+        for declared in [declared.renamed("u"), declared] {
+            let Type::Object(outer) = declared.cel_type() else { panic!("an object is declared") };
+            let (_, inner) = outer.fields().next().unwrap();
+            let Type::Object(inner) = inner.declared.cel_type() else { panic!("an object is declared") };
+            let names: Vec<_> =
+                inner.fields().map(|(_, field)| field.declared.cel_type().to_string()).collect();
+            assert!(names.iter().all(|name| name.len() < 100) && names[0] != names[1], "{names:?}");
+        }
     }
 
     #[test]

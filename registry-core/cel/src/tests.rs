@@ -8,10 +8,11 @@ use registry_meta::budget::Budget;
 /// The value of an expression over `self`, or its error.
 fn evaluate(source: &str) -> String {
     let object = json!({"n": 3, "s": "text", "l": [1, 2, 3], "m": {"a": 1, "b": {"c": null}}, "d": 1.5});
-    let environment =
-        Environment::new(Libraries::for_kubernetes(36).with(Library::JsonPatch).with(Library::Bindings))
-            .with_variable("self", Type::Dyn)
-            .with_open_object_types("Object");
+    let environment = Environment::new(
+        Libraries::for_stored_expressions().with(Library::JsonPatch).with(Library::Bindings),
+    )
+    .with_variable("self", Type::Dyn)
+    .with_open_object_types("Object");
     let program = match environment.compile(source, &Budget::default()) {
         Ok(program) => program,
         Err(failure) => return failure.to_string(),
@@ -79,6 +80,8 @@ fn hostile_expressions_end_within_their_limits() {
         evaluate("lists.range(self.n * 1000000000)"),
         "error: operation cancelled: actual cost limit exceeded"
     );
+    let optionals = evaluate(&format!("[{}]", ["?self"; 16_000].join(",")));
+    assert!(optionals.contains("from non-optional value"), "{optionals}");
     let unreadable = "@".repeat(90_000);
     let refused = evaluate(&unreadable);
     assert!(refused.contains("token recognition error") && refused.len() < 100_000, "{}", refused.len());

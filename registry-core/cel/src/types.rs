@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use imbl::OrdMap;
 
@@ -367,6 +368,19 @@ impl ObjectType {
     }
 }
 
+/// Maximum length of the name of a type, in bytes.
+const MAX_NAME_BYTES: usize = 4096;
+
+/// Returns the name of the type of a field, of an element or of a value. One that is too long is replaced by another one, which no
+/// other type has: a schema can have thousands of fields below a field whose name is as long as the request.
+pub(crate) fn member_name(of: &str, member: &str) -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    if of.len() + member.len() < MAX_NAME_BYTES {
+        return format!("{of}.{member}");
+    }
+    format!("...{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}
+
 // === impl DeclType ===
 
 /// A value of unknown type.
@@ -443,12 +457,12 @@ impl DeclType {
     pub(crate) fn renamed(&self, name: &str) -> Self {
         let shape = match &self.shape {
             Shape::List(item, kind) => {
-                Shape::List(Arc::new(item.renamed(&format!("{name}.@idx"))), kind.clone())
+                Shape::List(Arc::new(item.renamed(&member_name(name, "@idx"))), kind.clone())
             }
-            Shape::Map(value) => Shape::Map(Arc::new(value.renamed(&format!("{name}.@elem")))),
+            Shape::Map(value) => Shape::Map(Arc::new(value.renamed(&member_name(name, "@elem")))),
             Shape::Object(object) => {
                 let field = |(key, field): (&str, &Field)| {
-                    let declared = field.declared.renamed(&format!("{name}.{key}"));
+                    let declared = field.declared.renamed(&member_name(name, key));
                     (Name::from(key), Field { json_name: Name::clone(&field.json_name), declared })
                 };
                 Shape::Object(Arc::new(ObjectType::new(name, object.fields().map(field).collect())))

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::empty_fields::{EmptyFields, Step};
-use super::scalars::{self, Mismatch};
+use super::empty_fields::{EmptyFields, STEP_BYTES, Step};
+use super::scalars::{self, Mismatch, type_name};
 use super::types::{Absent, Dialect, Field, Scalar, SchemaOr, Struct, Type, TypeId, TypeShape, TypeTable};
 use super::{ConformError, FieldIssue};
 use registry_meta::budget::memory::{self, MAP_BYTES, VALUE_BYTES};
@@ -90,7 +90,7 @@ impl Walk<'_> {
                     other => place.explain(other, value, ty),
                 })
             }
-            (_, value) => Err(place.explain(Mismatch::Type(scalars::go_kind(value)), value, ty)),
+            (_, value) => Err(place.explain(Mismatch::Type(type_name(value).to_owned()), value, ty)),
         }
     }
 
@@ -185,7 +185,7 @@ impl Walk<'_> {
             let keeps = field.absent == Absent::Null || self.takes_null(field);
             return Ok(if keeps { Entry::Keep } else { Entry::Drop });
         }
-        if traits.pointer || !is_empty(value) {
+        if traits.pointer || !scalars::is_empty(value) {
             return Ok(Entry::Keep);
         }
         let shape = &self.table.get(field.ty).shape;
@@ -203,7 +203,7 @@ impl Walk<'_> {
             && !place.is_in_selector()
             && place.root() != Some("metadata")
         {
-            empty.note(place.steps(), !traits.omit_empty);
+            empty.note(place.bytes(), || place.steps(), !traits.omit_empty);
         }
         if traits.nil_when_empty && self.empty.is_none() && !value.is_string() {
             *value = Value::Null;
@@ -239,21 +239,9 @@ impl Walk<'_> {
                 Err(ConformError { text: "boolean or JSON schema expected".to_owned(), of_map: None })
             }
             (_, value) => {
-                Err(place.explain(Mismatch::Type(scalars::go_kind(value)), value, self.table.get(schema)))
+                Err(place.explain(Mismatch::Type(type_name(value).to_owned()), value, self.table.get(schema)))
             }
         }
-    }
-}
-
-/// Whether Go's `omitempty` omits the value.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(list) => list.is_empty(),
-        Value::Object(map) => map.is_empty(),
     }
 }
 
@@ -352,6 +340,17 @@ impl ConformContext<'_> {
     /// Whether the current value is a field of a label selector. Messages show selectors in the stored form.
     fn is_in_selector(self) -> bool {
         matches!(self, Self::Field { holder: "LabelSelector" | "LabelSelectorRequirement", .. })
+    }
+
+    /// Returns the length of the path as the limit of [`EmptyFields`] counts it.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Root => 0,
+            Self::Field { parent, name: step, .. } | Self::Key { parent, key: step } => {
+                parent.bytes() + STEP_BYTES + step.len()
+            }
+            Self::Index { parent, .. } => parent.bytes() + STEP_BYTES,
+        }
     }
 
     fn steps(self) -> Vec<Step> {

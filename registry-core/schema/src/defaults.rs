@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use registry_meta::budget::memory::{self, MAP_BYTES, VALUE_BYTES};
 use registry_meta::budget::{Budget, Exhausted};
 
+use super::scalars::is_zero;
 use super::types::{Struct, TypeId, TypeShape, TypeTable};
 
 // === impl TypeTable ===
@@ -62,16 +63,5 @@ impl TypeTable {
             self.apply_defaults(field.ty, value, budget)?;
         }
         budget.take_bytes(made)
-    }
-}
-
-/// Whether the value is Go's zero value.
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(value) => !value,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(_) | Value::Object(_) => false,
     }
 }

@@ -11,7 +11,7 @@ use registry_meta::Object;
 /// Maximum total length of the noted paths, in bytes. A hostile body can have very many of them.
 const MAX_PATH_BYTES: usize = 64 * 1024;
 /// Number of bytes that a step counts for beside its name.
-const STEP_BYTES: usize = 16;
+pub(super) const STEP_BYTES: usize = 16;
 
 /// The places of empty lists that the object's stored form does not have. They belong to the object in the kind and version
 /// in which it was decoded.
@@ -43,14 +43,13 @@ impl EmptyFields {
         self.fields.is_empty()
     }
 
-    /// Adds a field, within the length limit.
-    pub(super) fn note(&mut self, path: Vec<Step>, is_null: bool) {
-        let bytes: usize = path.iter().map(Step::bytes).sum();
+    /// Adds a field whose path has a length in bytes, within the limit of all of them.
+    pub(super) fn note(&mut self, bytes: usize, path: impl FnOnce() -> Vec<Step>, is_null: bool) {
         if self.path_bytes + bytes > MAX_PATH_BYTES {
             return;
         }
         self.path_bytes += bytes;
-        self.fields.push(EmptyField { path, is_null });
+        self.fields.push(EmptyField { path: path(), is_null });
     }
 
     /// Puts the lists back, below the top-level fields that `is_wanted` accepts. Fields that have a value meanwhile,
@@ -102,17 +101,6 @@ impl EmptyField {
             };
         }
         Some((value.as_object_mut()?, name))
-    }
-}
-
-// === impl Step ===
-
-impl Step {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Field(name) => STEP_BYTES + name.len(),
-            Self::Index(_) => STEP_BYTES,
-        }
     }
 }
 

@@ -11,8 +11,8 @@ use super::Schema;
 use super::definition::{Definition, type_name, without_nulls};
 use super::descriptions::TypeText;
 use super::types::{
-    Absent, Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Struct, Type, TypeId,
-    TypeShape, TypeTable,
+    Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Struct, Type, TypeId, TypeShape,
+    TypeTable,
 };
 
 mod rules;
@@ -88,10 +88,10 @@ impl<'a> Reader<'a> {
         {
             let mut fields = std::mem::take(&mut shape.fields).into_vec();
             fields.retain(|field| !matches!(&*field.name, "apiVersion" | "kind" | "metadata"));
-            fields.extend([own_field("apiVersion", string), own_field("kind", string)]);
+            fields.extend([Field::new("apiVersion", string), Field::new("kind", string)]);
             fields.extend(metadata.map(|metadata| Field {
                 traits: FieldTraits { omit_empty: true, ..FieldTraits::default() },
-                ..own_field("metadata", metadata)
+                ..Field::new("metadata", metadata)
             }));
             fields.sort_by(|a, b| a.name.cmp(&b.name));
             shape.fields = fields.into();
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
             } else {
                 restrictions(outer)
             },
-            ..own_field(name, ty)
+            ..Field::new(name, ty)
         }
     }
 }
@@ -258,22 +258,6 @@ impl<'a> Reader<'a> {
 fn restrictions(schema: &Map<String, Value>) -> Option<Box<Map<String, Value>>> {
     let found = rules::restrictions(schema);
     (!found.is_empty()).then(|| Box::new(found))
-}
-
-/// Creates a field of a custom struct: absent values remain absent, zeros remain zeros.
-fn own_field(name: &str, ty: TypeId) -> Field {
-    Field {
-        name: name.into(),
-        ty,
-        traits: FieldTraits { pointer: true, omit_empty: true, ..FieldTraits::default() },
-        patch_strategy: PatchStrategy::default(),
-        merge_key: None,
-        default: None,
-        proto: Box::default(),
-        atomic: None,
-        absent: Absent::Omit,
-        restrictions: None,
-    }
 }
 
 /// Removes nullability and `allOf`s with a single entry.

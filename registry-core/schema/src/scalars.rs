@@ -54,21 +54,40 @@ pub(super) fn conform(scalar: Scalar, value: &mut Value) -> Result<(), Mismatch>
         (Scalar::Quantity, value) => quantity(value),
         (Scalar::Time, value) => time(value, times::seconds),
         (Scalar::MicroTime, value) => time(value, times::microseconds),
-        (_, value) => Err(Mismatch::Type(go_kind(value))),
+        (_, value) => Err(Mismatch::Type(type_name(value).to_owned())),
     }
 }
 
-/// Returns the name that Go's JSON decoder uses for a value of the wrong type.
-pub(super) fn go_kind(value: &Value) -> String {
-    let kind = match value {
+/// Returns the name of a value's type in Go's JSON decoder.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
-    };
-    kind.to_owned()
+    }
+}
+
+/// Whether the value is Go's zero value.
+pub(super) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(value) => !value,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+/// Whether Go's `omitempty` omits the value.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => is_zero(value),
+    }
 }
 
 fn is_int32(number: &Number) -> bool {
@@ -94,7 +113,7 @@ fn int_or_string(value: &Value) -> Result<(), Mismatch> {
     let found = match value {
         Value::Number(number) if is_int32(number) => return Ok(()),
         Value::Number(number) => format!("number {number}"),
-        other => go_kind(other),
+        other => type_name(other).to_owned(),
     };
     Err(Mismatch::Inner(found, "int32"))
 }
@@ -130,7 +149,7 @@ fn quantity(value: &mut Value) -> Result<(), Mismatch> {
 
 fn time(value: &mut Value, read: impl Fn(&str) -> Result<Option<String>, TimeError>) -> Result<(), Mismatch> {
     let Value::String(text) = &*value else {
-        return Err(Mismatch::Inner(go_kind(value), "string"));
+        return Err(Mismatch::Inner(type_name(value).to_owned(), "string"));
     };
     if let Some(canonical) = read(text).map_err(|error| Mismatch::Text(error.to_string()))? {
         *value = Value::String(canonical);

@@ -216,6 +216,26 @@ pub struct PatchStrategy {
 static ANY: LazyLock<Type> =
     LazyLock::new(|| Type::unnamed("interface {}".into(), TypeShape::Scalar(Scalar::Any)));
 
+// === impl Field ===
+
+impl Field {
+    /// Creates a field of a custom struct: absent values remain absent, zeros remain zeros.
+    pub(super) fn new(name: impl Into<Arc<str>>, ty: TypeId) -> Self {
+        Self {
+            name: name.into(),
+            ty,
+            traits: FieldTraits { pointer: true, omit_empty: true, ..FieldTraits::default() },
+            patch_strategy: PatchStrategy::default(),
+            merge_key: None,
+            default: None,
+            proto: Box::default(),
+            atomic: None,
+            absent: Absent::Omit,
+            restrictions: None,
+        }
+    }
+}
+
 // === impl Type ===
 
 impl Type {

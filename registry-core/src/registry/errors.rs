@@ -166,6 +166,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::storage::transform::TransformError;
     use crate::storage::{InvalidRequest, PreconditionField, Unreadable};
 
     const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
@@ -199,7 +200,7 @@ mod tests {
             (Verb::Get, StorageError::Corrupt { key: String::new(), reason }, 500, Reason::InternalError),
             (
                 Verb::Create,
-                StorageError::NotEncrypted { key: String::new(), reason: String::new() },
+                StorageError::NotEncrypted { key: String::new(), reason: TransformError::Random },
                 500,
                 Reason::InternalError,
             ),

@@ -2,7 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::Revision;
 use super::error::{InvalidRequest, StorageError};
@@ -10,7 +11,7 @@ use super::error::{InvalidRequest, StorageError};
 const API_VERSION: &str = "meta.k8s.io/v1";
 
 /// Content of a token.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Debug, Deserialize)]
 struct Token {
     #[serde(rename = "v", default)]
     api_version: String,
@@ -41,10 +42,8 @@ pub(crate) fn encode(start: &str, prefix: &str, revision: Option<Revision>) -> R
         None => -1,
         Some(revision) => i64::try_from(revision).unwrap_or(i64::MAX),
     };
-    let token = Token { api_version: API_VERSION.to_owned(), revision, start: suffix.to_owned() };
-    let json = serde_json::to_vec(&token)
-        .map_err(|error| StorageError::InvalidRequest(InvalidRequest::TokenEncoding(error.to_string())))?;
-    Ok(URL_SAFE_NO_PAD.encode(json))
+    let suffix = Value::from(suffix);
+    Ok(URL_SAFE_NO_PAD.encode(format!(r#"{{"v":"{API_VERSION}","rv":{revision},"start":{suffix}}}"#)))
 }
 
 /// Decodes a token. Errors use kube-apiserver's wording.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use registry_meta::StatusError;
 
 use super::Revision;
+use super::transform::TransformError;
 
 /// A failed read or write.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -72,7 +73,7 @@ pub enum StorageError {
         /// The key.
         key: String,
         /// The reason.
-        reason: String,
+        reason: TransformError,
     },
     /// The value exceeds the backend's size limit. Not retryable.
     #[error("the value is larger than the store takes: {message}")]
@@ -145,9 +146,6 @@ pub enum InvalidRequest {
         /// The first key of the page.
         start: String,
     },
-    /// The token of the next page cannot be written.
-    #[error("{0}")]
-    TokenEncoding(String),
 }
 
 /// The error that a value was found unreadable with.
@@ -158,7 +156,7 @@ pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
 pub enum Unreadable {
     /// It cannot be decrypted.
     #[error(transparent)]
-    Encrypted(Cause),
+    Encrypted(TransformError),
     /// It is not an object of the resource.
     #[error(transparent)]
     Invalid(Cause),

@@ -32,7 +32,7 @@ mod newest;
 mod queue;
 mod routes;
 
-use listening::listen;
+use listening::Listening;
 use newest::Newest;
 use routes::{PAST, Routes};
 
@@ -201,24 +201,20 @@ impl Mvcc for Client {
         }
         let begun = tokio::time::timeout(BEGIN_PATIENCE, shared.routes.begun()).await.is_ok();
         let subscribed = begun.then(|| shared.routes.subscribe(self.number, start, after)).flatten();
-        let shared_watch = self.shared_watch.clone();
-        match subscribed {
-            Some(subscription) if subscription.missing_until.is_none() => {
-                Ok(listen(shared_watch, subscription, None))
-            }
-            // Begins before the changes that the shared watch remembers: the engine delivers the changes up to the
-            // point where the shared watch continues.
-            Some(subscription) => {
-                let past = shared.inner.watch(start, end, after).await?;
-                // An etcd too old to report progress refuses; the next change of the range then reports it.
-                let _ = shared.inner.request_progress().await;
-                Ok(listen(shared_watch, subscription, Some(past)))
-            }
-            None => {
-                self.watches_engine.store(true, Ordering::Relaxed);
-                shared.inner.watch(start, end, after).await
-            }
+        let Some(subscription) = subscribed else {
+            self.watches_engine.store(true, Ordering::Relaxed);
+            return shared.inner.watch(start, end, after).await;
+        };
+        let listening = Listening::new(self.shared_watch.clone(), subscription);
+        if !listening.lacks_past() {
+            return Ok(listening.into_stream(None));
         }
+        // Begins before the changes that the shared watch remembers: the engine delivers the changes up to the point
+        // where the shared watch continues.
+        let past = shared.inner.watch(start, end, after).await?;
+        // An etcd too old to report progress refuses; the next change of the range then reports it.
+        let _ = shared.inner.request_progress().await;
+        Ok(listening.into_stream(Some(past)))
     }
 
     /// This client's watches receive progress once the shared watch has reached the newest revision known now.
@@ -247,5 +243,29 @@ impl Mvcc for Client {
 
     async fn health(&self) -> Result<(), NotReady> {
         self.shared().inner.health().await
+    }
+}
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use super::*;
+    use crate::embedded::Embedded;
+
+    #[tokio::test]
+    async fn a_watch_that_begins_too_early_leaves_no_listener() {
+        let engine = Embedded::in_memory();
+        engine.put_if("/a/b/c", 0, Bytes::new(), None).await.unwrap();
+        engine.put_if("/a/b/d", 0, Bytes::new(), None).await.unwrap();
+        let shared_watch = SharedWatch::new(engine.clone(), "/a/");
+        let client = shared_watch.client();
+        client.compact(3).await.unwrap();
+        let watch = |after| client.watch("/a/b/", "/a/b0", after);
+        let refused = watch(1).await.err();
+        assert!(matches!(refused, Some(MvccError::Compacted { oldest: 3, .. })), "{refused:?}");
+        assert_eq!(shared_watch.shared.routes.listeners("/a/b/"), 0);
+        let kept = watch(3).await.unwrap();
+        assert_eq!(shared_watch.shared.routes.listeners("/a/b/"), 1);
+        drop(kept);
+        assert_eq!(shared_watch.shared.routes.listeners("/a/b/"), 0);
     }
 }

@@ -11,8 +11,12 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/value`,
 //! [encryption at rest](https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/).
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
+
+use registry_meta::go_text::aggregate;
 
 #[cfg(feature = "encryption")]
 pub mod aes;
@@ -57,10 +61,79 @@ pub struct Plain {
     pub stale: bool,
 }
 
-/// A value cannot be transformed: it was damaged, moved, or encrypted with an unknown key. Not retryable.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct TransformError(pub String);
+/// A value cannot be transformed. Kubernetes' texts. Not retryable, except as the variants say.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TransformError {
+    /// The value is encrypted, and nothing decrypts it. The first part is kube-apiserver's text.
+    #[error("identity transformer tried to read encrypted data; give --encryption-provider-config")]
+    Encrypted,
+    /// The value has the prefix of no transformer: this is the text for it.
+    #[error("{0}")]
+    NoPrefix(&'static str),
+    /// All transformers with the value's prefix fail.
+    #[error("{}", aggregate(.0))]
+    All(Vec<Self>),
+    /// The value is too short to have been encrypted.
+    #[error("the stored data was shorter than the required size")]
+    TooShort,
+    /// The value was damaged, moved, or encrypted with another key.
+    #[error("{cipher}: message authentication failed")]
+    NotAuthentic {
+        /// The cipher.
+        cipher: &'static str,
+    },
+    /// The value is larger than the cipher takes.
+    #[error("the value is too large for {cipher}")]
+    TooLarge {
+        /// The cipher.
+        cipher: &'static str,
+    },
+    /// There is nothing to decrypt.
+    #[error("invalid PKCS7 data (empty or not padded)")]
+    Empty,
+    /// There is a part of a block.
+    #[error("the stored data is not a multiple of the block size")]
+    PartialBlock,
+    /// The end of the value is not as the cipher leaves it.
+    #[error("invalid padding on input")]
+    Padding,
+    /// The operating system has no random bytes. Retryable.
+    #[error("unable to read sufficient random bytes")]
+    Random,
+    /// The key that a service decrypted has a wrong size.
+    #[cfg(feature = "encryption")]
+    #[error(transparent)]
+    KeySize(#[from] aes::KeySizeError),
+    /// The seed that a service decrypted has this number of bytes, which are too few.
+    #[error("invalid seed length {0} used for key generation")]
+    SeedLength(usize),
+    /// No key can be derived from a seed.
+    #[error("failed to derive a key from the seed")]
+    Derivation,
+    /// The value is not what a key management service's values are.
+    #[cfg(feature = "encryption")]
+    #[error(transparent)]
+    Object(#[from] kms::ObjectError),
+    /// A key management service does not decrypt the seed or key. Retryable.
+    #[error("failed to decrypt DEK, error: {0}")]
+    Service(Arc<dyn std::error::Error + Send + Sync>),
+    /// A key management service has not been healthy yet. Retryable, when it is.
+    #[error("KMS provider {name:?} is not ready: {why}")]
+    NotReady {
+        /// The name of the service.
+        name: String,
+        /// The failure of the last check.
+        why: String,
+    },
+    /// A key management service was not healthy for too long. Retryable, when it is.
+    #[error(
+        "KMS provider {name:?}: the encryptedDEKSource has expired, because the service was not healthy for too long"
+    )]
+    Expired {
+        /// The name of the service.
+        name: String,
+    },
+}
 
 /// Stores values unchanged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,17 +142,13 @@ pub struct Identity;
 /// Prefix of the values of every encrypting transformer, here and in kube-apiserver.
 const ENCRYPTED_PREFIX: &[u8] = b"k8s:enc:";
 
-/// The error of an encrypted value without a key: kube-apiserver's, and what to do.
-const UNREADABLE: &str =
-    "identity transformer tried to read encrypted data; give --encryption-provider-config";
-
 // === impl Identity ===
 
 #[async_trait]
 impl Transformer for Identity {
     async fn from_storage(&self, stored: Bytes, _context: &str) -> Result<Plain, TransformError> {
         if stored.starts_with(ENCRYPTED_PREFIX) {
-            return Err(TransformError(UNREADABLE.to_owned()));
+            return Err(TransformError::Encrypted);
         }
         Ok(Plain { value: stored, stale: false })
     }
@@ -87,10 +156,4 @@ impl Transformer for Identity {
     async fn to_storage(&self, plain: Bytes, _context: &str) -> Result<Bytes, TransformError> {
         Ok(plain)
     }
-}
-
-#[cfg(feature = "encryption")]
-/// Returns the error of a value that is too short to have been encrypted.
-fn too_short() -> TransformError {
-    TransformError("the stored data was shorter than the required size".to_owned())
 }

@@ -59,13 +59,13 @@ impl EngineHooks for Counting {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_of_the_hub_keeps_every_promise_of_an_engine() {
+async fn a_client_of_the_shared_watch_keeps_every_promise_of_an_engine() {
     let shared_watch = SharedWatch::new(Embedded::in_memory(), PREFIX);
     contract(async |prefix| EngineFixture { engine: shared_watch.client(), prefix }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn caches_on_a_hub_keep_every_guarantee() {
+async fn caches_on_a_shared_watch_keep_every_guarantee() {
     let shared_watch = SharedWatch::new(Embedded::in_memory(), PREFIX);
     conformance(async |prefix| {
         let engine = shared_watch.client();

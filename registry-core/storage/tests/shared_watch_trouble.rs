@@ -254,7 +254,7 @@ async fn handed_out(house: &House, revision: Revision) {
 }
 
 /// Clients of a previous server resume from revisions from before the start of the next one.
-async fn a_new_hub_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
+async fn a_new_shared_watch_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner.clone()).await;
     let start = inner.current_revision().await.unwrap();
     house.write(0).await;
@@ -329,6 +329,6 @@ over_both!(
     nothing_is_lost_while_the_watch_is_broken,
     what_was_compacted_meanwhile_is_listed_again,
     a_listener_that_stands_still_is_let_go,
-    a_new_hub_knows_what_was_just_before,
+    a_new_shared_watch_knows_what_was_just_before,
     what_happens_at_once_is_seen_at_once,
 );

@@ -83,7 +83,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 enum Subject {
     Store,
     Cache,
-    CacheOnFaultyHub,
+    CacheOnFaultySharedWatch,
 }
 
 /// Opens the store under test, and the engine below it.
@@ -92,7 +92,7 @@ fn open(subject: Subject, seed: u64) -> (Arc<dyn Interface>, Arc<Embedded>) {
     let store = match subject {
         Subject::Store => widget_store(engine.clone()),
         Subject::Cache => cached(engine.clone(), Consistency::OwnWrites),
-        Subject::CacheOnFaultyHub => {
+        Subject::CacheOnFaultySharedWatch => {
             let faulty = FaultyMvcc::new(engine.clone(), FAULTS, seed);
             cached(SharedWatch::new(faulty, ROOT).client(), Consistency::Store)
         }
@@ -169,6 +169,6 @@ proptest! {
 
     #[test]
     fn a_cache_tells_what_happened_whatever_breaks(seed in any::<u64>(), steps in steps()) {
-        run(Subject::CacheOnFaultyHub, seed, steps);
+        run(Subject::CacheOnFaultySharedWatch, seed, steps);
     }
 }

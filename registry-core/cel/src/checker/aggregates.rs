@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Checker, Reference};
 use crate::declarations::named_type;
-use crate::syntax::ast::{Comprehension, ExprId, MapEntry, Name, StructField};
+use crate::syntax::ast::{Comprehension, ExprId, MapEntry, Name, StructField, is_optional};
 use crate::types::Type;
 
 /// The type of operations of a JSON patch, in messages about which Kubernetes knows other fields, without a type.
@@ -17,8 +17,7 @@ impl Checker<'_> {
         let mut joined: Option<Type> = None;
         for (index, element) in elements.iter().enumerate() {
             self.check(*element);
-            let is_optional = optional.iter().any(|place| *place as usize == index);
-            let found = self.element_type(*element, is_optional);
+            let found = self.element_type(*element, is_optional(optional, index));
             joined = Some(self.join(joined, found));
         }
         let element = joined.unwrap_or_else(|| self.substitutions.fresh());

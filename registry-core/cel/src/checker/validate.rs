@@ -2,7 +2,7 @@
 
 use super::Checked;
 use crate::library;
-use crate::syntax::ast::{Expr, ExprId, Literal};
+use crate::syntax::ast::{Expr, ExprId, Literal, is_optional};
 use crate::syntax::errors::{CompileError, CompileErrors, Location};
 use crate::types::Type;
 use crate::value::{Timestamp, time};
@@ -37,9 +37,8 @@ impl Validator<'_> {
         match checked.ast.get(id) {
             Expr::Call { function, target, args } => self.validate_call(id, function, *target, args),
             Expr::List { elements, optional } if self.format_calls == 0 => {
-                let is_optional = |index: usize| optional.iter().any(|place| *place as usize == index);
-                let types =
-                    elements.iter().enumerate().map(|(index, element)| (*element, is_optional(index)));
+                let types = elements.iter().enumerate();
+                let types = types.map(|(index, element)| (*element, is_optional(optional, index)));
                 self.same_types(types, true);
             }
             Expr::Map { entries } if self.format_calls == 0 => {

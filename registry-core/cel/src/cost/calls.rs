@@ -1,132 +1,287 @@
-//! Costs of calls of the standard library.
+//! Costs of calls, by the class that the table of overloads names.
 
 use super::estimate::Estimator;
 use super::{
-    CallEstimate, CostEstimate, CostNode, REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, SizeEstimate,
+    CHECK_COST, CallEstimate, CostEstimate, CostNode, LIST_CALL_COST, REGEX_LENGTH_FACTOR,
+    STRING_TRAVERSAL_FACTOR, SizeEstimate, selector_cost,
 };
-use crate::syntax::ast::ExprId;
+use crate::declarations::{CostClass, Overload};
+use crate::syntax::ast::{Expr, ExprId, Literal};
+use crate::types::Type;
+
+/// The length of the longest regular expression of a format.
+const MAX_FORMAT_REGEX_SIZE: f64 = 128.0;
+/// The length of the longest name of a format.
+const MAX_FORMAT_SIZE: u64 = 64;
 
 /// A call with one of its overloads.
 pub(super) struct Call<'c, 'e> {
     pub(super) id: ExprId,
-    pub(super) function: &'c str,
-    pub(super) overload: &'c str,
-    pub(super) target: Option<&'c CostNode<'e>>,
-    pub(super) args: &'c [CostNode<'e>],
+    pub(super) overload: &'static Overload,
+    /// The receiver, if there is one, and the arguments.
+    pub(super) operands: &'c [CostNode<'e>],
 }
 
-/// The size that is known of a node itself.
-fn size(node: &CostNode<'_>) -> SizeEstimate {
-    node.size.unwrap_or(SizeEstimate::UNKNOWN)
+// === impl Call ===
+
+impl Call<'_, '_> {
+    /// The size of an operand that is computed or declared.
+    fn size(&self, index: usize) -> SizeEstimate {
+        self.operands.get(index).map_or(SizeEstimate::UNKNOWN, CostNode::known_size)
+    }
+}
+
+// === impl CostNode ===
+
+impl CostNode<'_> {
+    fn known_size(&self) -> SizeEstimate {
+        self.size.or_else(|| Estimator::declared_size(self.path)).unwrap_or(SizeEstimate::UNKNOWN)
+    }
 }
 
 fn cost(cost: CostEstimate) -> CallEstimate {
     CallEstimate { cost, size: None }
 }
 
+fn sized(cost: CostEstimate, size: SizeEstimate) -> CallEstimate {
+    CallEstimate { cost, size: Some(size) }
+}
+
+fn traversal(size: SizeEstimate) -> CostEstimate {
+    size.factor(STRING_TRAVERSAL_FACTOR)
+}
+
 // === impl Estimator: calls ===
 
 impl<'e> Estimator<'e> {
+    /// The cost of a call with that of its arguments.
     pub(super) fn call_cost(&mut self, call: &Call<'_, 'e>, arg_costs: &[CostEstimate]) -> CallEstimate {
-        let args = arg_costs.iter().fold(CostEstimate::default(), |sum, cost| sum.add(*cost));
-        let own = self.library_cost(call).or_else(|| self.kubernetes_cost(call));
-        if let Some(own) = own {
-            return CallEstimate { cost: own.cost.add(args), size: own.size };
-        }
-        if let Some(own) = self.control_cost(call, arg_costs) {
-            return own;
-        }
-        let own = self.standard_cost(call).unwrap_or_else(|| cost(CostEstimate::fixed(1)));
-        CallEstimate { cost: own.cost.add(args), size: own.size }
-    }
-
-    /// The costs of operators that do not evaluate all their operands, with those of the operands.
-    fn control_cost(&mut self, call: &Call<'_, 'e>, arg_costs: &[CostEstimate]) -> Option<CallEstimate> {
-        match (call.overload, arg_costs) {
-            ("logical_and" | "logical_or", [left, right]) => {
-                Some(cost(CostEstimate { min: left.min, max: left.add(*right).max }))
+        match (call.overload.cost, arg_costs) {
+            (CostClass::Logic, [left, right]) => {
+                cost(CostEstimate { min: left.min, max: left.add(*right).max })
             }
-            ("conditional", [condition, if_true, if_false]) => {
-                let [_, first, second] = call.args else {
-                    return None;
-                };
-                let union = size(first).union(size(second));
-                if let (Some(first), Some(second)) = (first.expr, second.expr)
-                    && let (Some(first), Some(second)) = (self.entry_size(first), self.entry_size(second))
-                {
-                    self.set_entry_size(call.id, first.union(second));
-                }
-                Some(CallEstimate { cost: condition.add(if_true.union(*if_false)), size: Some(union) })
+            (CostClass::Conditional, [condition, if_true, if_false]) => {
+                self.join_entry_sizes(call.id, call.operands.get(1..).unwrap_or_default());
+                sized(condition.add(if_true.union(*if_false)), call.size(1).union(call.size(2)))
             }
-            _ => None,
+            _ => {
+                let own = self.own_cost(call);
+                let args = arg_costs.iter().fold(CostEstimate::default(), |sum, cost| sum.add(*cost));
+                CallEstimate { cost: own.cost.add(args), size: own.size }
+            }
         }
     }
 
-    fn standard_cost(&mut self, call: &Call<'_, 'e>) -> Option<CallEstimate> {
-        let traversed = |node: &CostNode<'_>| size(node).factor(STRING_TRAVERSAL_FACTOR);
-        match (call.overload, call.target, call.args) {
-            ("string_format", Some(target), _) => Some(cost(traversed(target))),
-            ("string_to_bytes", _, [arg]) => {
-                let of = size(arg);
-                let result = SizeEstimate { min: of.min, max: of.max.wrapping_mul(4) };
-                Some(CallEstimate { cost: traversed(arg), size: Some(result) })
-            }
-            ("bytes_to_string", _, [arg]) => {
-                let of = size(arg);
-                Some(CallEstimate {
-                    cost: traversed(arg),
-                    size: Some(SizeEstimate { min: of.min / 4, max: of.max }),
-                })
-            }
-            ("strings_quote", _, [arg]) => {
-                let of = size(arg);
-                let result =
-                    SizeEstimate { min: of.min.wrapping_add(2), max: of.max.wrapping_mul(2).wrapping_add(2) };
-                Some(CallEstimate { cost: traversed(arg), size: Some(result) })
-            }
-            ("starts_with_string" | "ends_with_string", _, [arg]) => Some(cost(traversed(arg))),
-            ("in_list", _, [_, list]) => Some(cost(size(list).factor(1.0))),
-            ("matches" | "matches_string", Some(target), [pattern]) => {
-                let text = size(target).add(SizeEstimate::fixed(1)).factor(STRING_TRAVERSAL_FACTOR);
-                Some(cost(text.multiply(size(pattern).factor(REGEX_LENGTH_FACTOR))))
-            }
-            ("contains_string", Some(target), [part]) => {
-                Some(cost(traversed(target).multiply(traversed(part))))
-            }
-            ("add_string" | "add_bytes" | "add_list", _, [first, second]) => {
-                self.concatenation(call, first, second)
-            }
-            (overload, _, [first, second]) if compares(overload) => {
-                let max = size(first).max.min(size(second).max);
-                let range = CostEstimate { min: u64::from(max > 0), max };
-                Some(cost(range.factor(STRING_TRAVERSAL_FACTOR)))
-            }
-            _ => None,
-        }
-    }
-
-    fn concatenation(
-        &mut self,
-        call: &Call<'_, 'e>,
-        first: &CostNode<'e>,
-        second: &CostNode<'e>,
-    ) -> Option<CallEstimate> {
-        let result = size(first).add(size(second));
-        if let (Some(first), Some(second)) = (first.expr, second.expr)
-            && let (Some(first), Some(second)) = (self.entry_size(first), self.entry_size(second))
-        {
-            self.set_entry_size(call.id, first.union(second));
-        }
-        let own = match call.overload {
-            "add_list" => CostEstimate::fixed(1),
-            _ => result.factor(STRING_TRAVERSAL_FACTOR),
+    fn own_cost(&mut self, call: &Call<'_, 'e>) -> CallEstimate {
+        let size = |index| call.size(index);
+        let read = |times: f64| size(0).factor(times * STRING_TRAVERSAL_FACTOR);
+        let pattern = || {
+            let text = traversal(size(0).add(SizeEstimate::fixed(1)));
+            text.multiply(size(1).factor(REGEX_LENGTH_FACTOR))
         };
-        Some(CallEstimate { cost: own, size: Some(result) })
+        match call.overload.cost {
+            CostClass::Check => cost(CostEstimate::fixed(CHECK_COST)),
+            CostClass::Selector => {
+                cost(CostEstimate { min: selector_cost(size(1).min), max: selector_cost(size(1).max) })
+            }
+            CostClass::Read => cost(read(1.0)),
+            CostClass::Copy => sized(read(1.0), size(0)),
+            CostClass::ReadTwice => cost(read(2.0)),
+            CostClass::Replace => sized(read(2.0), replaced_size(size(0), size(1), size(2))),
+            CostClass::Split => {
+                let max = self.literal_int(call, 2).map_or(size(0).max, |limit| limit as u64);
+                sized(read(2.0), SizeEstimate { min: 0, max })
+            }
+            CostClass::Join => self.join_cost(call),
+            CostClass::Affix => cost(traversal(size(1))),
+            CostClass::ToBytes => {
+                sized(read(1.0), SizeEstimate { min: size(0).min, max: size(0).max.wrapping_mul(4) })
+            }
+            CostClass::FromBytes => sized(read(1.0), SizeEstimate { min: size(0).min / 4, max: size(0).max }),
+            CostClass::Quote => {
+                let SizeEstimate { min, max } = size(0);
+                let (min, max) = (min.wrapping_add(2), max.wrapping_mul(2).wrapping_add(2));
+                sized(read(1.0), SizeEstimate { min, max })
+            }
+            CostClass::Contains => cost(read(1.0).multiply(traversal(size(1)))),
+            // As in cel-go, only the form with a receiver has a cost.
+            CostClass::Match if call.overload.is_member => cost(pattern()),
+            CostClass::Find => sized(pattern(), SizeEstimate { min: 0, max: size(0).max }),
+            CostClass::Validate => {
+                cost(traversal(size(1)).factor(MAX_FORMAT_REGEX_SIZE * REGEX_LENGTH_FACTOR))
+            }
+            CostClass::Equal => equality_cost(call).unwrap_or_else(|| comparison_cost(call)),
+            CostClass::NotEqual | CostClass::Order => comparison_cost(call),
+            CostClass::Concatenate | CostClass::ConcatenateLists => self.concatenation(call),
+            CostClass::ContainsIp
+            | CostClass::ContainsIpText
+            | CostClass::ContainsCidr
+            | CostClass::ContainsCidrText => contains_cost(call),
+            CostClass::One | CostClass::Logic | CostClass::Conditional | CostClass::Match => {
+                cost(CostEstimate::fixed(1))
+            }
+            _ => self.elements_cost(call),
+        }
+    }
+
+    /// The costs of functions of the elements of lists.
+    fn elements_cost(&self, call: &Call<'_, 'e>) -> CallEstimate {
+        let size = |index| call.size(index);
+        let literal = |index: usize, otherwise: u64| {
+            let number = self.literal_int(call, index);
+            number.map_or(otherwise, |number| u64::try_from(number).unwrap_or(0))
+        };
+        let list_cost = |factor: f64, size: SizeEstimate| {
+            sized(size.factor(factor).add(CostEstimate::fixed(LIST_CALL_COST)), size)
+        };
+        let product = |factor: f64| size(0).multiply(size(1)).factor(factor).add(CostEstimate::fixed(1));
+        match call.overload.cost {
+            CostClass::In => cost(size(1).factor(1.0)),
+            CostClass::Intersect => cost(product(1.0)),
+            CostClass::Equivalent => cost(product(2.0)),
+            CostClass::Slice => {
+                let length = literal(2, size(0).max).wrapping_sub(literal(1, 0));
+                list_cost(1.0, SizeEstimate::fixed(length))
+            }
+            CostClass::Range => list_cost(1.0, SizeEstimate::fixed(literal(0, u64::MAX))),
+            CostClass::Reverse => list_cost(1.0, size(0)),
+            CostClass::Flatten => {
+                let depth = if call.operands.len() == 1 { 1 } else { literal(1, u64::MAX) };
+                list_cost(depth as f64, size(0))
+            }
+            CostClass::Distinct => list_cost(2.0, size(0).multiply(size(0))),
+            CostClass::Sort | CostClass::SortByKeys => {
+                let keys = usize::from(call.overload.cost == CostClass::SortByKeys);
+                let is_text = matches!(
+                    call.overload.args.get(keys),
+                    Some(Type::List(element)) if matches!(**element, Type::String | Type::Bytes)
+                );
+                let factor = if is_text { 2.0 + STRING_TRAVERSAL_FACTOR } else { 2.0 };
+                list_cost(factor, size(keys).multiply(size(keys)))
+            }
+            _ => cost(self.visited_cost(call)),
+        }
+    }
+
+    /// The cost of looking at all elements of the first operand.
+    fn visited_cost(&self, call: &Call<'_, 'e>) -> CostEstimate {
+        let Some(element) = call.operands.first().and_then(|list| self.element_node(list)) else {
+            return traversal(call.size(0));
+        };
+        let mut each = CostEstimate::fixed(1);
+        if matches!(element.type_of, Type::String | Type::Bytes) {
+            each = each.add(traversal(element.known_size()));
+        }
+        call.size(0).multiply(each)
+    }
+
+    fn join_cost(&self, call: &Call<'_, 'e>) -> CallEstimate {
+        let list = call.size(0);
+        let element = call.operands.first().and_then(|list| self.element_node(list));
+        let mut size = element.map_or(SizeEstimate::default(), |element| list.multiply(element.known_size()));
+        if call.operands.len() > 1 {
+            let count = SizeEstimate { min: list.min.saturating_sub(1), max: list.max.saturating_sub(1) };
+            size = size.add(call.size(1).multiply(count));
+        }
+        sized(traversal(size), size)
+    }
+
+    fn concatenation(&mut self, call: &Call<'_, 'e>) -> CallEstimate {
+        self.join_entry_sizes(call.id, call.operands);
+        let result = call.size(0).add(call.size(1));
+        match call.overload.cost {
+            CostClass::ConcatenateLists => sized(CostEstimate::fixed(1), result),
+            _ => sized(traversal(result), result),
+        }
+    }
+
+    /// Gives a call whose value comes from either of two operands the sizes of the entries of both.
+    fn join_entry_sizes(&mut self, id: ExprId, operands: &[CostNode<'e>]) {
+        if let [CostNode { expr: Some(first), .. }, CostNode { expr: Some(second), .. }] = operands
+            && let (Some(first), Some(second)) = (self.entry_size(*first), self.entry_size(*second))
+        {
+            self.set_entry_size(id, first.union(second));
+        }
+    }
+
+    /// The elements of a list or map, for their size.
+    fn element_node(&self, list: &CostNode<'e>) -> Option<CostNode<'e>> {
+        let type_of = match &list.type_of {
+            Type::List(element) => element.as_ref().clone(),
+            Type::Map(entry) => entry.0.clone(),
+            Type::Opaque(opaque) => opaque.parameters.first()?.clone(),
+            _ => return None,
+        };
+        Some(CostNode { path: self.element_path(list.path), type_of, expr: None, size: None })
+    }
+
+    fn literal_int(&self, call: &Call<'_, 'e>, index: usize) -> Option<i64> {
+        match self.checked.ast.get(call.operands.get(index)?.expr?) {
+            Expr::Literal(Literal::Int(number)) => Some(*number),
+            _ => None,
+        }
     }
 }
 
-fn compares(overload: &str) -> bool {
-    let (operation, of) = overload.rsplit_once('_').unwrap_or((overload, ""));
-    let is_ordered = matches!(operation, "less" | "less_equals" | "greater" | "greater_equals");
-    matches!(overload, "equals" | "not_equals") || (is_ordered && matches!(of, "string" | "bytes"))
+fn comparison_cost(call: &Call<'_, '_>) -> CallEstimate {
+    let max = call.size(0).max.min(call.size(1).max);
+    cost(traversal(CostEstimate { min: u64::from(max > 0), max }))
+}
+
+/// The cost of `==` between two values of one of Kubernetes' types.
+fn equality_cost(call: &Call<'_, '_>) -> Option<CallEstimate> {
+    let [first, second] = call.operands else {
+        return None;
+    };
+    if first.type_of != second.type_of {
+        return None;
+    }
+    match first.type_of.name() {
+        "net.IP" | "net.CIDR" | "kubernetes.Quantity" | "kubernetes.Semver" => {
+            Some(cost(CostEstimate::fixed(1)))
+        }
+        "kubernetes.NamedFormat" => Some(cost(traversal(CostEstimate { min: 1, max: MAX_FORMAT_SIZE }))),
+        "kubernetes.URL" => {
+            let max = second.size.map_or(1, |size| size.max);
+            Some(cost(traversal(CostEstimate { min: 1, max })))
+        }
+        name if name.starts_with("kubernetes.authorization.") => Some(cost(CostEstimate::fixed(1))),
+        _ => None,
+    }
+}
+
+fn contains_cost(call: &Call<'_, '_>) -> CallEstimate {
+    let address = SizeEstimate { min: 4, max: 16 };
+    let mut own = traversal(address.add(address));
+    let class = call.overload.cost;
+    if matches!(class, CostClass::ContainsCidr | CostClass::ContainsCidrText) {
+        own = own.add(traversal(address)).add(CostEstimate::fixed(1));
+    }
+    if matches!(class, CostClass::ContainsIpText | CostClass::ContainsCidrText) {
+        own = own.add(traversal(call.size(1)));
+    }
+    cost(own)
+}
+
+/// The longest and the shortest result of a replacement.
+fn replaced_size(text: SizeEstimate, from: SizeEstimate, to: SizeEstimate) -> SizeEstimate {
+    let mut count = SizeEstimate::default();
+    let mut kept = SizeEstimate::default();
+    if from.min == 0 {
+        count.max = text.max.saturating_add(1);
+        kept.max = text.max;
+    } else if to.max <= from.min {
+        kept.max = text.max;
+    } else {
+        count.max = (text.max as f64 / from.min as f64).ceil() as u64;
+    }
+    if from.max == 0 {
+        count.min = text.min.saturating_add(1);
+        kept.min = text.min;
+    } else if from.max <= to.min {
+        kept.min = text.min;
+    } else {
+        count.min = (text.min as f64 / from.max as f64).ceil() as u64;
+    }
+    count.multiply(to).add(kept)
 }

@@ -173,33 +173,31 @@ impl<'e> Estimator<'e> {
             return CostEstimate::fixed(1).add(cost);
         }
         let mut arg_costs = Vec::with_capacity(args.len());
-        let mut arg_nodes = Vec::with_capacity(args.len());
+        let mut operands = Vec::with_capacity(args.len() + 1);
         for arg in args {
             arg_costs.push(self.cost(*arg));
-            arg_nodes.push(self.node(*arg));
+            operands.push(self.node(*arg));
         }
-        let overloads = self.checked.overload_ids(id);
+        let overloads = self.checked.overloads(id);
         if overloads.is_empty() {
             return CostEstimate::default();
         }
         let mut sum = CostEstimate::default();
-        let mut target_node = None;
         if let Some(target) = target {
             sum = self.cost(target);
-            target_node = Some(self.node(target));
+            operands.insert(0, self.node(target));
         }
         let mut cost = CostEstimate { min: u64::MAX, max: 0 };
         let mut size: Option<SizeEstimate> = None;
         for overload in overloads {
-            let call =
-                super::calls::Call { id, function, overload, target: target_node.as_ref(), args: &arg_nodes };
+            let call = super::calls::Call { id, overload, operands: &operands };
             let CallEstimate { cost: this, size: this_size } = self.call_cost(&call, &arg_costs);
             cost = cost.union(this);
             size = match (size, this_size) {
                 (Some(size), Some(this)) => Some(size.union(this)),
                 (size, this) => size.or(this),
             };
-            let element = match overload {
+            let element = match overload.id {
                 "index_list" => Some("@items"),
                 "index_map" => Some("@values"),
                 _ => None,

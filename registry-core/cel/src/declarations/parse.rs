@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Function, Library, Overload, named_type};
+use super::{CostClass, Function, Library, Overload, named_type};
 use crate::syntax::ast::Name;
 use crate::types::{OpaqueType, Param, Type};
 
-/// One overload a line: library, function, identifier (with `*` if it has a receiver), arguments, result.
+/// One overload a line: library, function, identifier (with `*` if it has a receiver), arguments, result, and the class of its
+/// cost if that is not always 1.
 const TABLE: &str = include_str!("overloads.txt");
 
 pub(super) fn functions() -> HashMap<&'static str, Function> {
@@ -26,7 +27,11 @@ fn line(line: &'static str) -> Option<(&'static str, Overload)> {
     let (library, rest) = line.split_once(' ')?;
     let (function, rest) = rest.split_once(' ')?;
     let (id, rest) = rest.split_once(' ')?;
-    let (args, result) = rest.strip_prefix('(')?.split_once(") -> ")?;
+    let (args, rest) = rest.strip_prefix('(')?.split_once(") -> ")?;
+    let (result, cost) = match rest.split_once(" : ") {
+        Some((result, class)) => (result, CostClass::from_name(class)?),
+        None => (rest, CostClass::One),
+    };
     let mut types = Reader { rest: args };
     let mut parsed = Vec::new();
     while !types.rest.is_empty() {
@@ -42,6 +47,7 @@ fn line(line: &'static str) -> Option<(&'static str, Overload)> {
         args: parsed,
         result,
         is_generic,
+        cost,
     };
     Some((function, overload))
 }

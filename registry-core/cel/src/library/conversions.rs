@@ -51,9 +51,12 @@ fn to_double<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
         [Value::Double(number)] => Ok(Value::Double(*number)),
         [Value::Int(number)] => Ok(Value::Double(*number as f64)),
         [Value::Uint(number)] => Ok(Value::Double(*number as f64)),
-        [Value::String(text)] => match text.as_str().parse() {
-            Ok(number) => Ok(Value::Double(number)),
-            Err(_) => conversion_error(&Type::Double),
+        [Value::String(text)] => match text.as_str().parse::<f64>() {
+            // Digits that are too large are no infinity.
+            Ok(number) if number.is_finite() || !text.as_str().contains(|c: char| c.is_ascii_digit()) => {
+                Ok(Value::Double(number))
+            }
+            _ => conversion_error(&Type::Double),
         },
         _ => call.no_such_overload(),
     }
@@ -103,9 +106,10 @@ fn to_uint<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
             Ok(Value::Uint(*number as u64))
         }
         [Value::Double(_)] => fail("unsigned integer overflow"),
+        // In Go, a number without a sign has no `+` either.
         [Value::String(text)] => match text.as_str().parse() {
-            Ok(number) => Ok(Value::Uint(number)),
-            Err(_) => conversion_error(&Type::Uint),
+            Ok(number) if !text.as_str().starts_with('+') => Ok(Value::Uint(number)),
+            _ => conversion_error(&Type::Uint),
         },
         _ => call.no_such_overload(),
     }

@@ -1,8 +1,7 @@
 //! `string.format`.
 
 use super::Call;
-use crate::budget::CostBudget;
-use crate::budget::check_length;
+use crate::budget::{BYTES_PER_VISIT, CostBudget, check_length};
 use crate::types::Type;
 use crate::value::{Evaluated, EvaluationError, List, Value, fail};
 use registry_meta::go_text;
@@ -11,8 +10,6 @@ use registry_meta::go_text;
 const DEFAULT_PRECISION: usize = 6;
 /// Maximum number of digits after the point.
 const MAX_PRECISION: usize = 1_000;
-/// Number of bytes of a text that are counted as a part of a value.
-const BYTES_PER_VISIT: usize = 64;
 
 /// A clause: its letter and its precision.
 #[derive(Clone, Copy)]

@@ -53,7 +53,7 @@ pub struct OutOfBudget;
 /// Error of an expression that this crate cannot evaluate although Kubernetes can. Not retryable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("variables that select each other are nested too deeply")]
-pub(crate) struct TooDeep;
+pub struct TooDeep;
 
 // === impl CompositedVariables ===
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::runtime_cost::CallCost;
 use super::{Activation, Node, NodeId, Program};
 use crate::budget::CostBudget;
+use crate::declarations::CostClass;
 use crate::library::Call;
 use crate::value::{Entries, Evaluated, EvaluationError, List, Map, Text, Value, fail, no_such_overload};
 
@@ -92,7 +92,7 @@ impl<'a> Machine<'a, '_> {
                 let result = super::operators::binary(*operator, &left, &right, self.budget);
                 let charge = cost.compute_operator(&left, &right);
                 self.budget.charge(charge)?;
-                self.charge_made(result.as_ref().ok(), cost.is_fixed())?;
+                self.charge_made(result.as_ref().ok(), *cost == CostClass::One)?;
                 result
             }
             Node::InSet { element, set } => {
@@ -189,7 +189,7 @@ impl<'a> Machine<'a, '_> {
     fn arguments(
         &mut self,
         nodes: &'a [NodeId],
-        cost: CallCost,
+        cost: CostClass,
     ) -> Result<Vec<Value<'a>>, Box<EvaluationError>> {
         if nodes.len() > 2 {
             return nodes.iter().map(|node| self.eval(*node)).collect();
@@ -217,7 +217,7 @@ impl<'a> Machine<'a, '_> {
     fn operands(
         &mut self,
         (left, right): (NodeId, NodeId),
-        cost: CallCost,
+        cost: CostClass,
     ) -> Result<(Value<'a>, Value<'a>), Box<EvaluationError>> {
         let left = self.eval(left);
         if let Err(error) = &left

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::runtime_cost::CallCost;
 use super::{Activation, Binary, Fold, Node, NodeId, Program};
 use crate::budget::CostBudget;
 use crate::checker::{Checked, Reference};
+use crate::declarations::{CostClass, Overload};
 use crate::library;
-use crate::syntax::ast::{Comprehension, Expr, ExprId, Literal, Name, operators};
+use crate::syntax::ast::{Comprehension, Expr, ExprId, Literal, Name, is_optional, operators};
 use crate::types::Type;
 use crate::value::{EvaluationError, Key, List, Text, Value};
 use registry_schema::go_regexp::{Pattern, SyntaxError};
@@ -136,9 +136,7 @@ impl Planner<'_> {
                 let optional = if optional.is_empty() {
                     Vec::new()
                 } else {
-                    (0..planned.len())
-                        .map(|index| optional.iter().any(|place| *place as usize == index))
-                        .collect()
+                    (0..planned.len()).map(|index| is_optional(optional, index)).collect()
                 };
                 let node = Node::List { elements: planned.into(), optional: optional.into() };
                 self.add_folded(node, is_constant)
@@ -254,10 +252,7 @@ impl Planner<'_> {
     ) -> Result<NodeId, PlanError> {
         let planned: Vec<_> =
             target.iter().chain(args).map(|arg| self.plan(*arg)).collect::<Result<_, _>>()?;
-        let overload = match self.checked.overload_ids(id).as_slice() {
-            [only] => Some(*only),
-            _ => None,
-        };
+        let overloads = self.checked.overloads(id);
         let node = match (function, planned.as_slice()) {
             (operators::LOGICAL_AND, [left, right]) => Node::And(*left, *right),
             (operators::LOGICAL_OR, [left, right]) => Node::Or(*left, *right),
@@ -281,15 +276,15 @@ impl Planner<'_> {
             },
             ("or", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: false },
             ("orValue", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: true },
-            (_, [left, right]) if let Some(operator) = binary(function) => {
-                let cost = CallCost::new(function, overload);
-                let constant = (cost == CallCost::InList).then(|| self.constant_set(*right)).flatten();
+            (_, [left, right]) if let Some(operator) = Binary::from_function(function) => {
+                let cost = CostClass::from_overloads(&overloads);
+                let constant = (cost == CostClass::In).then(|| self.constant_set(*right)).flatten();
                 if let Some(set) = constant {
                     return Ok(self.add(Node::InSet { element: *left, set }));
                 }
                 Node::Binary { operator, operands: (*left, *right), cost }
             }
-            _ => return self.plan_function(function, overload, planned),
+            _ => return self.plan_function(function, &overloads, planned),
         };
         Ok(self.add(node))
     }
@@ -307,12 +302,15 @@ impl Planner<'_> {
     fn plan_function(
         &mut self,
         function: &str,
-        overload: Option<&'static str>,
+        overloads: &[&Overload],
         args: Vec<NodeId>,
     ) -> Result<NodeId, PlanError> {
         let (function, native) =
             library::native(function).ok_or_else(|| PlanError::UnknownFunction(function.to_owned()))?;
-        let native = overload.and_then(library::lists::sum_of).unwrap_or(native);
+        let native = match overloads {
+            [only] => library::lists::sum_of(only.id).unwrap_or(native),
+            _ => native,
+        };
         let mut pattern = None;
         if let ("matches" | "find" | "findAll", [_, regex, ..]) = (function, args.as_slice())
             && let Some(Node::Constant(Value::String(text))) = self.nodes.get(regex.0 as usize)
@@ -333,7 +331,7 @@ impl Planner<'_> {
                 | "uint"
         );
         let is_constant = is_conversion && matches!(args.as_slice(), [arg] if self.is_constant(*arg));
-        let cost = CallCost::new(function, overload);
+        let cost = CostClass::from_overloads(overloads);
         self.add_folded(Node::Call { function, native, args: args.into(), cost, pattern }, is_constant)
     }
 
@@ -412,22 +410,4 @@ fn constant(literal: &Literal) -> Value<'static> {
         Literal::String(text) => Value::String(Text::Shared(Arc::clone(text))),
         Literal::Bytes(bytes) => Value::Bytes(Arc::clone(bytes)),
     }
-}
-
-fn binary(function: &str) -> Option<Binary> {
-    Some(match function {
-        operators::ADD => Binary::Add,
-        "_-_" => Binary::Subtract,
-        "_*_" => Binary::Multiply,
-        "_/_" => Binary::Divide,
-        "_%_" => Binary::Modulo,
-        operators::EQUALS => Binary::Equal,
-        operators::NOT_EQUALS => Binary::NotEqual,
-        "_<_" => Binary::Less,
-        "_<=_" => Binary::LessEqual,
-        "_>_" => Binary::Greater,
-        "_>=_" => Binary::GreaterEqual,
-        "@in" => Binary::In,
-        _ => return None,
-    })
 }

@@ -66,9 +66,9 @@ pub(super) struct Environments<'d> {
 }
 
 /// The variables of rules with all libraries; their types are set for each schema. The names are shared by all programs.
-static STORED: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::for_kubernetes(36)));
-/// The libraries that the previous version has too, so that it can read what is written now.
-static NEW: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::for_kubernetes(35)));
+static STORED: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::for_stored_expressions()));
+/// The same with the libraries of new rules.
+static NEW: LazyLock<Environment> = LazyLock::new(|| variables(Libraries::for_new_expressions()));
 
 fn variables(libraries: Libraries) -> Environment {
     Environment::new(libraries).with_variable("self", Type::Dyn).with_variable("oldSelf", Type::Dyn)

@@ -68,6 +68,7 @@ pub(crate) enum Expr {
         target: Option<ExprId>,
         args: Vec<ExprId>,
     },
+    /// The places of the elements that are marked as optional are sorted: [`is_optional`].
     List {
         elements: Vec<ExprId>,
         optional: Vec<u32>,
@@ -80,6 +81,11 @@ pub(crate) enum Expr {
         fields: Vec<StructField>,
     },
     Comprehension(Box<Comprehension>),
+}
+
+/// Whether the element of a list at an index is among the places of the optional ones.
+pub(crate) fn is_optional(optional: &[u32], index: usize) -> bool {
+    optional.binary_search_by(|place| (*place as usize).cmp(&index)).is_ok()
 }
 
 /// All expressions of a source text.

@@ -17,8 +17,8 @@ pub(crate) const MAX_CODE_POINTS: usize = 100_000;
 /// Maximum nesting of one grammar rule, and of selections, calls, indexes and operators together.
 const MAX_DEPTH: u16 = 250;
 
-/// Words that are no variable names.
-const RESERVED: [&str; 21] = [
+/// Words of the language, which are escaped in field names, and cannot be names of variables.
+pub const KEYWORDS: [&str; 21] = [
     "as",
     "break",
     "const",

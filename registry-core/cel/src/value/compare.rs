@@ -6,12 +6,9 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::{Evaluated, EvaluationError, List, Map, Value, fail, json, no_such_overload};
-use crate::budget::CostBudget;
+use crate::budget::{BYTES_PER_VISIT, CostBudget};
 use crate::field_names::escape;
 use crate::types::{DeclType, ListKind, ObjectType, Shape};
-
-/// Number of bytes of a text that are counted as a part of a value.
-const BYTES_PER_VISIT: usize = 64;
 
 /// Whether two values are equal. Values of different types are not, but numbers are by their value.
 pub(crate) fn equal<'a>(

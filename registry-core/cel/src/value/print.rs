@@ -3,14 +3,11 @@
 use std::fmt::{self, Write};
 
 use super::{EvaluationError, Value};
-use crate::budget::CostBudget;
-use crate::budget::check_length;
 use registry_meta::go_text;
+use crate::budget::{BYTES_PER_VISIT, CostBudget, check_length};
 
 /// Maximum length of a value in a message, in bytes. The rest is left out.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
-/// Number of bytes of a text that are counted as a part of a value.
-const BYTES_PER_VISIT: usize = 64;
 
 /// Writes a value, as long as it is let.
 struct Printer<'p, F> {

@@ -21,6 +21,7 @@ pub mod scan;
 mod words;
 pub(super) mod write;
 
+pub use crate::scalars::type_name;
 pub use order::sort_as_written;
 pub use parts::{PartPaths, Parts};
 pub use write::encode;
@@ -61,18 +62,6 @@ fn nests_deeper(text: &[u8], depth: usize) -> bool {
         }
     }
     false
-}
-
-/// Returns the name of a value's type in Go's JSON decoder.
-pub fn type_name(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// Decodes a JSON text and ignores duplicate fields.

@@ -34,7 +34,7 @@ pub(super) fn coerce_own(
     issues: &mut Vec<FieldIssue>,
 ) -> Result<(), ConformError> {
     let Value::Object(map) = value else {
-        let found = crate::scalars::go_kind(value);
+        let found = crate::scalars::type_name(value);
         let text = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
         return Err(ConformError { text, of_map: None });
     };

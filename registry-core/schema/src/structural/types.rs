@@ -8,10 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::Schema;
-use crate::types::{
-    Absent, Dialect, Field, FieldTraits, KindEntry, ListKind, PatchStrategy, Scalar, Struct, Type, TypeId,
-    TypeShape, TypeTable,
-};
+use crate::types::{Dialect, Field, KindEntry, ListKind, Scalar, Struct, Type, TypeId, TypeShape, TypeTable};
 use registry_meta::GroupVersionKind;
 
 use super::StructuralSchema;
@@ -147,15 +144,15 @@ impl Builder<'_> {
         for (name, id) in &node.properties {
             if !(is_resource && matches!(&**name, "apiVersion" | "kind" | "metadata")) {
                 let default = self.tree.node(*id).default.clone();
-                fields.push(Field { default, ..field(Arc::clone(name), self.ty(*id, keeps_unknown)) });
+                fields.push(Field { default, ..Field::new(Arc::clone(name), self.ty(*id, keeps_unknown)) });
             }
         }
         if is_resource {
             let string = self.scalar("string", Scalar::String);
-            fields.push(field("apiVersion".into(), string));
-            fields.push(field("kind".into(), string));
+            fields.push(Field::new("apiVersion", string));
+            fields.push(Field::new("kind", string));
             let metadata = TypeTable::meta().names.get(OBJECT_META);
-            fields.extend(metadata.map(|metadata| field("metadata".into(), *metadata)));
+            fields.extend(metadata.map(|metadata| Field::new("metadata", *metadata)));
             fields.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         }
         let shape = Struct {
@@ -180,21 +177,5 @@ impl Builder<'_> {
 
     fn push(&mut self, ty: Type) -> TypeId {
         self.table.push(ty)
-    }
-}
-
-/// Returns a field of a custom object: absent values remain absent.
-fn field(name: Arc<str>, ty: TypeId) -> Field {
-    Field {
-        name,
-        ty,
-        traits: FieldTraits { pointer: true, omit_empty: true, ..FieldTraits::default() },
-        patch_strategy: PatchStrategy::default(),
-        merge_key: None,
-        default: None,
-        proto: Box::default(),
-        atomic: None,
-        absent: Absent::Omit,
-        restrictions: None,
     }
 }

@@ -22,6 +22,8 @@
 //! All numbers are big-endian. A backup contains the history back to the compaction revision, so that clients of the
 //! restored store can resume from the revisions they know.
 
+pub(super) mod unpublished;
+
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::ops::ControlFlow;
@@ -30,14 +32,15 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use xxhash_rust::xxh3::Xxh3;
 
-use super::directory::{HighWaterMark, has_log, is_occupied, lock, lock_to_read};
+use super::directory::{has_log, lock_to_read};
 use super::load::Loaded;
-use super::log::fjall::{FjallLog, NewFjallLog};
-use super::log::{Commit, Log, LogError};
+use super::log::fjall::FjallLog;
+use super::log::{Log, LogError};
 use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
+use unpublished::{UnpublishedLog, check_empty};
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
 /// The part of it that all versions of the format have in common.
@@ -55,9 +58,6 @@ const MAX_RECORD_BYTES: u32 = 1 << 30;
 
 /// Maximum number of problems in a report.
 const MAX_PROBLEMS: usize = 20;
-
-/// Size at which a restore commits, in bytes.
-const RESTORE_BYTES: usize = 4 * 1024 * 1024;
 
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,42 +205,16 @@ pub fn files_of_backup(file: &Path) -> Result<Vec<BackupFile>, MaintenanceError>
 
 /// Checks that a store can be restored into a directory: that there is nothing in it.
 pub fn check_restore(directory: &Path) -> Result<(), MaintenanceError> {
-    if is_occupied(directory).map_err(|error| io(directory, error))? {
-        return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
-    }
-    Ok(())
+    check_empty(directory)
 }
 
 /// Creates a store in a directory from a backup, which is verified as a whole before anything is written. The store
 /// appears when it is complete: an interrupted restore leaves none and can be repeated.
 pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError> {
     let (report, _) = read_backup(file, &mut |_, _| Ok(()))?;
-    check_restore(directory)?;
-    let _lock = lock(directory)?;
-    let open_error = |error| MaintenanceError::from(OpenError::new(directory, error));
-    // Another process may have restored, and ended, before this process took the lock.
-    if has_log(directory).map_err(open_error)? {
-        return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
-    }
-    let log = NewFjallLog::create(directory, EmbeddedOptions::new(directory).disk()).map_err(open_error)?;
-    let mut pending = Commit::default();
-    let mut pending_bytes = 0;
-    read_backup(file, &mut |revision, bytes| {
-        pending_bytes += bytes.len();
-        pending.records.push((revision, bytes));
-        if pending_bytes >= RESTORE_BYTES {
-            pending_bytes = 0;
-            log.commit(&std::mem::take(&mut pending)).map_err(open_error)?;
-        }
-        Ok(())
-    })?;
-    if !pending.is_empty() {
-        log.commit(&pending).map_err(open_error)?;
-    }
-    log.publish().map_err(open_error)?;
-    let mark = HighWaterMark::open(directory).map_err(open_error)?;
-    mark.write(report.revision);
-    mark.sync();
+    let mut log = UnpublishedLog::create(directory)?;
+    read_backup(file, &mut |revision, bytes| log.add(revision, bytes))?;
+    log.publish(report.revision)?;
     Ok(report)
 }
 

@@ -9,22 +9,18 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::directory::{HighWaterMark, has_log, lock};
 use super::load::Loaded;
-use super::log::fjall::NewFjallLog;
-use super::log::{Commit, Log as _};
-use super::maintenance::{ClosedStore, MaintenanceError, Report, check_restore, check_store, damaged};
+use super::log::Log as _;
+use super::maintenance::unpublished::UnpublishedLog;
+use super::maintenance::{ClosedStore, MaintenanceError, Report, check_store, damaged};
 use super::record::{Kind, META_REVISION, Record};
 use super::state::EMPTY_REVISION;
-use super::{EmbeddedOptions, OpenError, Revision};
-use crate::directory_lock::DirectoryLock;
+use super::{OpenError, Revision};
 use crate::moving_key::{MovingKey, Tally};
 use crate::mvcc::prefix_end;
 
 /// Number of keys of a page.
 const PAGE_KEYS: usize = 128;
-/// Size at which a new store commits, in bytes.
-const COMMIT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Reads all keys of a store that no process uses. Changes nothing in it.
 pub struct StoreReader {
@@ -50,13 +46,10 @@ pub struct Renumbering {
 /// A store that is being made. It is in its directory once [`publish`](Self::publish) has returned; until then, and after a
 /// crash, there is none.
 pub struct NewStore {
-    log: NewFjallLog,
+    log: UnpublishedLog,
     directory: PathBuf,
     revision: Revision,
     renumbering: Renumbering,
-    pending: Commit,
-    pending_bytes: usize,
-    _lock: DirectoryLock,
 }
 
 // === impl StoreReader ===
@@ -197,25 +190,9 @@ impl NewStore {
         revision: Revision,
         renumbering: Renumbering,
     ) -> Result<Self, MaintenanceError> {
-        check_restore(directory)?;
-        let lock = lock(directory)?;
-        let open_error = |error| MaintenanceError::from(OpenError::new(directory, error));
-        // Another process may have made a store, and ended, before this process took the lock.
-        if has_log(directory).map_err(open_error)? {
-            return Err(MaintenanceError::Occupied { directory: directory.to_owned() });
-        }
-        let log =
-            NewFjallLog::create(directory, EmbeddedOptions::new(directory).disk()).map_err(open_error)?;
-        let records = vec![(META_REVISION, Record::meta(revision).encode())];
-        Ok(Self {
-            log,
-            directory: directory.to_owned(),
-            revision,
-            renumbering,
-            pending: Commit { records, ..Commit::default() },
-            pending_bytes: 0,
-            _lock: lock,
-        })
+        let mut log = UnpublishedLog::create(directory)?;
+        log.add(META_REVISION, Record::meta(revision).encode())?;
+        Ok(Self { log, directory: directory.to_owned(), revision, renumbering })
     }
 
     /// Adds keys.
@@ -234,17 +211,9 @@ impl NewStore {
                 key: key.key.as_str(),
                 value: key.value.clone(),
             };
-            let bytes = record.encode();
-            self.pending_bytes += bytes.len();
-            self.pending.records.push((revision, bytes));
+            self.log.add(revision, record.encode())?;
         }
-        if self.pending_bytes >= COMMIT_BYTES { self.commit() } else { Ok(()) }
-    }
-
-    fn commit(&mut self) -> Result<(), MaintenanceError> {
-        self.pending_bytes = 0;
-        let commit = std::mem::take(&mut self.pending);
-        self.log.commit(&commit).map_err(|error| OpenError::new(&self.directory, error).into())
+        Ok(())
     }
 
     /// Writes what is pending, reads the whole store back as a start would, and returns what is in it.
@@ -252,11 +221,11 @@ impl NewStore {
     /// # Errors
     /// Fails if the disk refuses, or if a record differs from what was written.
     pub fn read_back(&mut self) -> Result<Tally, MaintenanceError> {
-        self.commit()?;
+        self.log.commit()?;
         let mut loaded = Loaded::default();
         let mut tally = Tally::default();
         let mut problem = None;
-        let scanned = self.log.scan(&mut |revision, bytes| {
+        self.log.scan(&mut |revision, bytes| {
             let outcome = loaded.take(revision, &bytes).and_then(|()| Record::decode(revision, &bytes));
             match outcome {
                 Ok(record) if record.kind == Kind::Put => {
@@ -269,8 +238,7 @@ impl NewStore {
                     ControlFlow::Break(())
                 }
             }
-        });
-        scanned.map_err(|error| OpenError::new(&self.directory, error))?;
+        })?;
         match problem.map_or_else(|| loaded.finish(self.revision), Err) {
             Ok(()) => Ok(tally),
             Err(problem) => Err(damaged(&self.directory, problem.to_string())),
@@ -282,12 +250,7 @@ impl NewStore {
     /// # Errors
     /// Fails if the disk refuses.
     pub fn publish(self) -> Result<(), MaintenanceError> {
-        let open_error = |error| MaintenanceError::from(OpenError::new(&self.directory, error));
-        self.log.publish().map_err(open_error)?;
-        let mark = HighWaterMark::open(&self.directory).map_err(open_error)?;
-        mark.write(self.revision);
-        mark.sync();
-        Ok(())
+        self.log.publish(self.revision)
     }
 }
 

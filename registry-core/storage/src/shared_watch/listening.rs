@@ -10,8 +10,8 @@ use super::SharedWatch;
 use super::queue::Delivery;
 use super::routes::Subscription;
 
-/// A watch through the shared watch.
-struct Listening {
+/// A watch through the shared watch; dropping it removes its subscription.
+pub(super) struct Listening {
     shared_watch: Arc<SharedWatch>,
     subscription: Subscription,
     /// The engine's own watch, until it has reached the point where the shared watch continues.
@@ -19,24 +19,28 @@ struct Listening {
     is_over: bool,
 }
 
-/// Returns a subscription's changes as a stream. The engine delivers past changes that the shared watch does not
-/// remember.
-pub(super) fn listen(
-    shared_watch: Arc<SharedWatch>,
-    subscription: Subscription,
-    past: Option<ChangeStream>,
-) -> ChangeStream {
-    let listening = Listening { shared_watch, subscription, past, is_over: false };
-    futures::stream::unfold(listening, |mut listening| async move {
-        let item = listening.next().await?;
-        Some((item, listening))
-    })
-    .boxed()
-}
-
 // === impl Listening ===
 
 impl Listening {
+    pub(super) fn new(shared_watch: Arc<SharedWatch>, subscription: Subscription) -> Self {
+        Self { shared_watch, subscription, past: None, is_over: false }
+    }
+
+    /// Whether the engine must deliver past changes, because the shared watch does not remember them.
+    pub(super) fn lacks_past(&self) -> bool {
+        self.subscription.missing_until.is_some()
+    }
+
+    /// Returns the changes: those of a watch of the engine first, if there is one.
+    pub(super) fn into_stream(mut self, past: Option<ChangeStream>) -> ChangeStream {
+        self.past = past;
+        futures::stream::unfold(self, |mut listening| async move {
+            let item = listening.next().await?;
+            Some((item, listening))
+        })
+        .boxed()
+    }
+
     async fn next(&mut self) -> Option<Delivery> {
         if self.is_over {
             return None;

@@ -1,6 +1,6 @@
 //! Distributes changes to listeners.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
@@ -113,19 +113,19 @@ impl Routes {
         let mut table = self.table();
         let table = &mut *table;
         let revision = batch.revision;
-        let mut parts: BTreeMap<u64, Part<'_>> = BTreeMap::new();
+        let mut parts: HashMap<&str, Vec<&Change>> = HashMap::new();
         for change in &batch.changes {
-            for directory in directories(&change.key) {
-                for listener in table.directories.get(directory).into_iter().flatten() {
-                    if change.revision > listener.after {
-                        let part = parts.entry(listener.number).or_insert_with(|| (directory, Vec::new()));
-                        part.1.push(change.clone());
-                    }
-                }
+            for directory in directories(&change.key).filter(|own| table.directories.contains_key(*own)) {
+                parts.entry(directory).or_default().push(change);
             }
         }
-        for (number, (directory, changes)) in parts {
-            table.send(directory, |own| own.number == number, &ChangeBatch { revision, changes });
+        for (directory, part) in parts {
+            // Drops a listener that is gone or does not keep up; its queue then ends.
+            table.retain(directory, |own| {
+                let changes = part.iter().filter(|change| change.revision > own.after);
+                let changes: Vec<_> = changes.map(|change| Change::clone(change)).collect();
+                changes.is_empty() || own.queue.send(Ok(ChangeBatch { revision, changes }))
+            });
         }
         for change in batch.changes {
             table.remember(change);
@@ -157,6 +157,12 @@ impl Routes {
         Some(Subscription { directory: directory.into(), number, queue: receiver, after, missing_until })
     }
 
+    /// Returns the number of listeners of a directory.
+    #[cfg(all(test, feature = "embedded"))]
+    pub(super) fn listeners(&self, directory: &str) -> usize {
+        self.table().directories.get(directory).map_or(0, Vec::len)
+    }
+
     /// Removes a subscription.
     pub(super) fn unsubscribe(&self, directory: &str, number: u64) {
         self.table().retain(directory, |listener| listener.number != number);
@@ -181,17 +187,9 @@ impl Routes {
     }
 }
 
-/// A directory, and the changes for one of its listeners.
-type Part<'a> = (&'a str, Vec<Change>);
-
 // === impl Table ===
 
 impl Table {
-    fn send(&mut self, directory: &str, to: impl Fn(&Listener) -> bool, batch: &ChangeBatch) {
-        // Drops a listener that is gone or does not keep up; its queue then ends.
-        self.retain(directory, |own| !to(own) || own.queue.send(Ok(batch.clone())));
-    }
-
     fn retain(&mut self, directory: &str, keep: impl FnMut(&Listener) -> bool) {
         if let Some(listeners) = self.directories.get_mut(directory) {
             listeners.retain(keep);

@@ -11,7 +11,7 @@ use aes_gcm::{AesGcm, Nonce};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::{Plain, TransformError, Transformer, random, too_short};
+use super::{Plain, TransformError, Transformer, random};
 
 /// Length of a nonce of GCM, in bytes.
 const NONCE_BYTES: usize = 12;
@@ -65,7 +65,7 @@ impl Gcm {
     /// # Errors
     /// Fails if this was not encrypted with the key for the same context.
     pub(super) fn open(&self, stored: &[u8], context: &str) -> Result<Vec<u8>, TransformError> {
-        let (nonce, sealed) = stored.split_at_checked(NONCE_BYTES).ok_or_else(too_short)?;
+        let (nonce, sealed) = stored.split_at_checked(NONCE_BYTES).ok_or(TransformError::TooShort)?;
         let nonce = Nonce::<U12>::from_slice(nonce);
         let payload = Payload { msg: sealed, aad: context.as_bytes() };
         let opened = match &self.0 {
@@ -73,7 +73,7 @@ impl Gcm {
             GcmKey::Aes192(key) => key.decrypt(nonce, payload),
             GcmKey::Aes256(key) => key.decrypt(nonce, payload),
         };
-        opened.map_err(|_| TransformError("cipher: message authentication failed".to_owned()))
+        opened.map_err(|_| TransformError::NotAuthentic { cipher: "cipher" })
     }
 
     /// Encrypts a value after these bytes, with a random nonce.
@@ -94,7 +94,7 @@ impl Gcm {
             GcmKey::Aes192(key) => key.encrypt(place, payload),
             GcmKey::Aes256(key) => key.encrypt(place, payload),
         };
-        let sealed = sealed.map_err(|_| TransformError("the value is too large for AES-GCM".to_owned()))?;
+        let sealed = sealed.map_err(|_| TransformError::TooLarge { cipher: "AES-GCM" })?;
         before.reserve(NONCE_BYTES + sealed.len());
         before.extend_from_slice(&nonce);
         before.extend_from_slice(&sealed);
@@ -134,14 +134,14 @@ impl Cbc {
 #[async_trait]
 impl Transformer for Cbc {
     async fn from_storage(&self, stored: Bytes, _context: &str) -> Result<Plain, TransformError> {
-        let (vector, sealed) = stored.split_at_checked(BLOCK_BYTES).ok_or_else(too_short)?;
+        let (vector, sealed) = stored.split_at_checked(BLOCK_BYTES).ok_or(TransformError::TooShort)?;
         if sealed.is_empty() {
-            return Err(TransformError("invalid PKCS7 data (empty or not padded)".to_owned()));
+            return Err(TransformError::Empty);
         }
         if !sealed.len().is_multiple_of(BLOCK_BYTES) {
-            return Err(TransformError("the stored data is not a multiple of the block size".to_owned()));
+            return Err(TransformError::PartialBlock);
         }
-        let vector: [u8; BLOCK_BYTES] = vector.try_into().map_err(|_| too_short())?;
+        let vector: [u8; BLOCK_BYTES] = vector.try_into().map_err(|_| TransformError::TooShort)?;
         let opened = match &self.0 {
             CbcKey::Aes128(key) => cbc::Decryptor::<Aes128>::new(key.into(), &vector.into())
                 .decrypt_padded_vec_mut::<Pkcs7>(sealed),
@@ -150,7 +150,7 @@ impl Transformer for Cbc {
             CbcKey::Aes256(key) => cbc::Decryptor::<Aes256>::new(key.into(), &vector.into())
                 .decrypt_padded_vec_mut::<Pkcs7>(sealed),
         };
-        let opened = opened.map_err(|_| TransformError("invalid padding on input".to_owned()))?;
+        let opened = opened.map_err(|_| TransformError::Padding)?;
         Ok(Plain { value: opened.into(), stale: false })
     }
 

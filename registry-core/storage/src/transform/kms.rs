@@ -23,7 +23,7 @@ use super::{Plain, TransformError, Transformer, random};
 mod object;
 mod source;
 
-pub use object::{EncryptedObject, KeyIdError, check_key_id};
+pub use object::{EncryptedObject, KeyIdError, ObjectError, check_key_id};
 use source::Source;
 
 /// Time for which values may be written without a successful check of the service.
@@ -211,7 +211,7 @@ impl Kms {
         let seed = random::bytes::<SEED_BYTES>()?;
         let uid = Uuid::new_v4().to_string();
         let encrypted = self.service.encrypt(&uid, &seed).await.map_err(KmsProblem::Encrypt)?;
-        EncryptedObject::new(&encrypted, Vec::from([0])).validate()?;
+        EncryptedObject::new(&encrypted, Vec::from([0])).validate().map_err(TransformError::from)?;
         if encrypted.key_id != key_id {
             return Err(KmsProblem::OtherKey);
         }
@@ -232,8 +232,7 @@ impl Kms {
         }
         let uid = Uuid::new_v4().to_string();
         let decrypted = self.service.decrypt(&uid, &key.encrypted).await;
-        let decrypted =
-            decrypted.map_err(|error| TransformError(format!("failed to decrypt DEK, error: {error}")))?;
+        let decrypted = decrypted.map_err(|error| TransformError::Service(error.into()))?;
         let source = Arc::new(Source::from_kind(key.kind, &decrypted)?);
         self.keep(key, source.clone());
         Ok(source)
@@ -262,7 +261,7 @@ impl Kms {
 #[async_trait]
 impl Transformer for Kms {
     async fn from_storage(&self, stored: Bytes, context: &str) -> Result<Plain, TransformError> {
-        let object = EncryptedObject::decode(stored).map_err(|error| TransformError(error.to_string()))?;
+        let object = EncryptedObject::decode(stored).map_err(ObjectError::Encoding)?;
         object.validate()?;
         let (encrypted, kind, data) = object.into_parts();
         let state = self.state.load_full();
@@ -273,15 +272,12 @@ impl Transformer for Kms {
     }
 
     async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError> {
-        let state = self.state.load_full().ok_or_else(|| {
-            let why = self.failure().unwrap_or_default();
-            TransformError(format!("KMS provider {:?} is not ready: {why}", self.name))
+        let state = self.state.load_full().ok_or_else(|| TransformError::NotReady {
+            name: self.name.clone(),
+            why: self.failure().unwrap_or_default(),
         })?;
         if Instant::now() > state.expires {
-            return Err(TransformError(format!(
-                "KMS provider {:?}: the encryptedDEKSource has expired, because the service was not healthy for too long",
-                self.name
-            )));
+            return Err(TransformError::Expired { name: self.name.clone() });
         }
         let sealed = state.source.seal(&plain, context)?;
         Ok(EncryptedObject::new(&state.encrypted, sealed.into()).encode_to_vec().into())

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use registry_meta::go_text::aggregate;
 
 use super::{Plain, TransformError, Transformer};
 
@@ -69,14 +68,18 @@ impl PrefixTransformers {
                 }
             }
         }
-        let error = if failures.is_empty() { self.no_match.to_owned() } else { aggregate(failures) };
-        Transformed { prefix: failed, result: Err(TransformError(error)) }
+        let error = if failures.is_empty() {
+            TransformError::NoPrefix(self.no_match)
+        } else {
+            TransformError::All(failures)
+        };
+        Transformed { prefix: failed, result: Err(error) }
     }
 
     /// Converts a plain value into the form at rest.
     pub async fn write(&self, plain: Bytes, context: &str) -> Transformed<'_, Bytes> {
         let Some(PrefixTransformer { prefix, transformer }) = self.transformers.first() else {
-            return Transformed { prefix: None, result: Err(TransformError(self.no_match.to_owned())) };
+            return Transformed { prefix: None, result: Err(TransformError::NoPrefix(self.no_match)) };
         };
         let result = transformer.to_storage(plain, context).await;
         let result = result.map(|stored| match prefix.as_str() {

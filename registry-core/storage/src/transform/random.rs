@@ -11,6 +11,6 @@ use super::TransformError;
 pub(super) fn bytes<const LENGTH: usize>() -> Result<[u8; LENGTH], TransformError> {
     let mut bytes = [0; LENGTH];
     let filled = SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| TransformError("unable to read sufficient random bytes".to_owned()))?;
+    filled.map_err(|_| TransformError::Random)?;
     Ok(bytes)
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crypto_secretbox::aead::{Aead as _, KeyInit as _};
 use crypto_secretbox::{Nonce, XSalsa20Poly1305};
 
-use super::{Plain, TransformError, Transformer, random, too_short};
+use super::{Plain, TransformError, Transformer, random};
 
 /// Length of a key, in bytes.
 pub const KEY_BYTES: usize = 32;
@@ -31,20 +31,19 @@ impl SecretBox {
 #[async_trait]
 impl Transformer for SecretBox {
     async fn from_storage(&self, stored: Bytes, _context: &str) -> Result<Plain, TransformError> {
-        let (nonce, sealed) = stored.split_at_checked(NONCE_BYTES).ok_or_else(too_short)?;
+        let (nonce, sealed) = stored.split_at_checked(NONCE_BYTES).ok_or(TransformError::TooShort)?;
         if sealed.len() < TAG_BYTES {
-            return Err(too_short());
+            return Err(TransformError::TooShort);
         }
         let opened = self.0.decrypt(Nonce::from_slice(nonce), sealed);
-        let opened =
-            opened.map_err(|_| TransformError("secretbox: message authentication failed".to_owned()))?;
+        let opened = opened.map_err(|_| TransformError::NotAuthentic { cipher: "secretbox" })?;
         Ok(Plain { value: opened.into(), stale: false })
     }
 
     async fn to_storage(&self, plain: Bytes, _context: &str) -> Result<Bytes, TransformError> {
         let nonce = random::bytes::<NONCE_BYTES>()?;
         let sealed = self.0.encrypt(Nonce::from_slice(&nonce), plain.as_ref());
-        let sealed = sealed.map_err(|_| TransformError("the value is too large for secretbox".to_owned()))?;
+        let sealed = sealed.map_err(|_| TransformError::TooLarge { cipher: "secretbox" })?;
         Ok([nonce.as_slice(), &sealed].concat().into())
     }
 }

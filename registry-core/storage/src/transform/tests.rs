@@ -99,8 +99,8 @@ async fn the_first_provider_writes_and_all_of_them_read() {
     for (names, stale) in
         [(&["a"][..], false), (&["bb", "a"], true), (&["a", "bb"], false), (&["identity", "a"], true)]
     {
-        let read = prefixed(names).from_storage(old.clone(), CONTEXT).await;
-        assert_eq!(read, Ok(Plain { value: plain.clone(), stale }), "{names:?}");
+        let read = prefixed(names).from_storage(old.clone(), CONTEXT).await.unwrap();
+        assert_eq!(read, Plain { value: plain.clone(), stale }, "{names:?}");
     }
     let in_plain = prefixed(&["a", "identity"]).from_storage(plain.clone(), CONTEXT).await.unwrap();
     assert!(in_plain.stale, "it is encrypted by its next write");
@@ -110,7 +110,7 @@ async fn the_first_provider_writes_and_all_of_them_read() {
         (&["a"], "cipher: message authentication failed"),
     ] {
         let failure = prefixed(names).from_storage(old.clone(), "/moved").await.unwrap_err();
-        assert_eq!(failure.0, message, "{names:?}");
+        assert_eq!(failure.to_string(), message, "{names:?}");
     }
 }
 
@@ -154,19 +154,20 @@ async fn a_seed_is_used_until_the_services_key_changes() {
     let service = Arc::new(Scripted::default());
     let kms = Kms::new("k", service.clone());
     let plain = Bytes::from_static(b"{}");
-    assert!(kms.to_storage(plain.clone(), CONTEXT).await.unwrap_err().0.contains("is not ready"));
+    let failure = kms.to_storage(plain.clone(), CONTEXT).await.unwrap_err().to_string();
+    assert!(failure.contains("is not ready"), "{failure}");
     service.set("v2", "ok", "one");
     kms.check().await.unwrap();
     let stored = kms.to_storage(plain.clone(), CONTEXT).await.unwrap();
     let fresh = Plain { value: plain.clone(), stale: false };
-    assert_eq!(kms.from_storage(stored.clone(), CONTEXT).await, Ok(fresh.clone()));
+    assert_eq!(kms.from_storage(stored.clone(), CONTEXT).await.unwrap(), fresh);
     assert_eq!(service.calls.load(Ordering::Relaxed), 0, "its own seed is known");
     assert!(kms.from_storage(stored.clone(), "/moved").await.is_err());
 
     let other = Kms::new("k", service.clone());
     other.check().await.unwrap();
     for _ in 0..3 {
-        assert_eq!(other.from_storage(stored.clone(), CONTEXT).await, Ok(fresh.clone()));
+        assert_eq!(other.from_storage(stored.clone(), CONTEXT).await.unwrap(), fresh);
     }
     assert_eq!(service.calls.load(Ordering::Relaxed), 1, "one call for all values with a seed");
 
@@ -198,15 +199,16 @@ async fn a_service_that_is_not_healthy_stops_writes_after_a_while_but_no_reads()
     let stored = kms.to_storage(Bytes::from_static(b"{}"), CONTEXT).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_mins(4)).await;
     let failure = kms.to_storage(Bytes::from_static(b"{}"), CONTEXT).await.unwrap_err();
-    assert!(failure.0.contains("has expired"), "{failure}");
+    assert!(failure.to_string().contains("has expired"), "{failure}");
     assert!(kms.from_storage(stored, CONTEXT).await.is_ok());
 }
 
 #[tokio::test]
 async fn identity_changes_nothing_and_refuses_what_is_encrypted() {
     let value = Bytes::from_static(b"{}");
-    assert_eq!(Identity.to_storage(value.clone(), "/k").await, Ok(value.clone()));
-    assert_eq!(Identity.from_storage(value.clone(), "/k").await, Ok(Plain { value, stale: false }));
+    assert_eq!(Identity.to_storage(value.clone(), "/k").await.unwrap(), value);
+    let read = Identity.from_storage(value.clone(), "/k").await.unwrap();
+    assert_eq!(read, Plain { value, stale: false });
     let encrypted = Bytes::from_static(b"k8s:enc:aesgcm:v1:key:0123");
     assert!(Identity.from_storage(encrypted, "/k").await.is_err());
 }

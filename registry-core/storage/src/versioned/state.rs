@@ -95,7 +95,7 @@ impl VersionedStore {
 
     async fn decrypted(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await;
-        plain.map_err(|error| corrupt(key, Unreadable::Encrypted(Arc::new(error))))
+        plain.map_err(|error| corrupt(key, Unreadable::Encrypted(error)))
     }
 
     /// Returns the canonical form of a decrypted value. A write that would store another form than the value is not
@@ -115,7 +115,7 @@ impl VersionedStore {
         let written = written.map_err(|error| corrupt(key, Unreadable::Conversion(Arc::new(error))))?;
         let plain = written.unwrap_or(plain);
         let stored = self.transformer.to_storage(plain, key).await;
-        stored.map_err(|error| StorageError::NotEncrypted { key: key.to_owned(), reason: error.to_string() })
+        stored.map_err(|reason| StorageError::NotEncrypted { key: key.to_owned(), reason })
     }
 
     /// Creates an entry with its attributes extracted. What this process has just written is known.

@@ -140,8 +140,8 @@ impl<'o> Expressions<'o> {
 fn report(expression: &Text<'_, '_>, shown: &str, failure: Option<ExpressionError>, errors: &mut ErrorList) {
     let error = match failure {
         None => return,
-        Some(ExpressionError::Invalid(why)) => FieldError::invalid(expression.path(), shown, why),
-        Some(ExpressionError::Internal(why)) => FieldError::internal(expression.path(), why),
+        Some(why) if why.is_internal() => FieldError::internal(expression.path(), why.to_string()),
+        Some(why) => FieldError::invalid(expression.path(), shown, why.to_string()),
     };
     errors.push(error);
 }

@@ -31,7 +31,7 @@ const MAX_ATTRIBUTE_BYTES: u64 = 64;
 /// Expressions over the variable `device`.
 static ENVIRONMENT: LazyLock<Environment> = LazyLock::new(|| {
     let device = device();
-    Environment::new(Libraries::for_kubernetes(36).with(Library::Bindings))
+    Environment::new(Libraries::for_stored_expressions().with(Library::Bindings))
         .with_variable("device", device.cel_type().clone())
         .with_sizes_of(device)
 });

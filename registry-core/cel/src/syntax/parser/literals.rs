@@ -1,7 +1,7 @@
 //! Primary expressions: names, calls, parentheses and literals.
 
 use super::{
-    AFTER_MEMBER, EXPR, Expr, ExprId, Fault, LITERAL, Literal, MEMBER, Name, Parse, Parser, RESERVED, T,
+    AFTER_MEMBER, EXPR, Expr, ExprId, Fault, KEYWORDS, LITERAL, Literal, MEMBER, Name, Parse, Parser, T,
     TokenSet,
 };
 use crate::syntax::lexer::Token;
@@ -46,7 +46,7 @@ impl Parser<'_> {
         let text = self.reader.text(token);
         let is_call = self.reader.kind() == T::LeftParen;
         let call = if is_call { Some(self.arguments(AFTER_MEMBER)?) } else { None };
-        if RESERVED.contains(&text) {
+        if KEYWORDS.contains(&text) {
             self.error_at(start, format!("reserved identifier: {text}"));
             return Ok(self.add(start, Expr::Error));
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::scalars::is_zero;
 use crate::{FieldRef, Form, Message, Scalar, SchemaOr, Slot, TypeRef};
 
 use super::reader::{Key, Reader, WireType};
@@ -113,7 +114,7 @@ impl Decoder<'_> {
                 } else if value.is_null() {
                     field.absent().is_none()
                 } else {
-                    field.omits_empty() && is_empty(&value)
+                    field.omits_empty() && is_zero(&value)
                 };
                 if is_left_out {
                     object.remove(name);
@@ -297,15 +298,5 @@ fn count(value: &Value) -> usize {
         Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
         Value::Object(fields) => 1 + fields.values().map(count).sum::<usize>(),
         _ => 1,
-    }
-}
-
-/// Whether Go's `omitempty` omits a scalar value.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Bool(value) => !value,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Null | Value::Array(_) | Value::Object(_) => false,
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::transform::TransformError;
 use registry_meta::validation::names;
 
 use super::KmsCiphertext;
@@ -58,42 +57,64 @@ impl EncryptedObject {
     /// Checks the limits of all parts.
     ///
     /// # Errors
-    /// Fails with Kubernetes' message.
-    pub(super) fn validate(&self) -> Result<(), TransformError> {
-        let refused = |reason: String| Err(TransformError(reason));
+    /// Fails if one is exceeded.
+    pub(super) fn validate(&self) -> Result<(), ObjectError> {
         if !matches!(self.encrypted_dek_source_type, KEY | SEED) {
-            return refused(format!("unknown encryptedDEKSourceType: {}", self.encrypted_dek_source_type));
+            return Err(ObjectError::SourceType(self.encrypted_dek_source_type));
         }
         if self.encrypted_data.is_empty() {
-            return refused("encrypted data is empty".to_owned());
+            return Err(ObjectError::NoData);
         }
-        let source = self.encrypted_dek_source.len();
-        if source == 0 {
-            return refused(
-                "failed to validate encrypted DEK source: encrypted DEK source is empty".to_owned(),
-            );
+        match self.encrypted_dek_source.len() {
+            0 => return Err(ObjectError::NoSource),
+            1..=MAX_ID_BYTES => {}
+            length => return Err(ObjectError::SourceSize(length)),
         }
-        if source > MAX_ID_BYTES {
-            return refused(format!(
-                "failed to validate encrypted DEK source: encrypted DEK source is {source} bytes, which exceeds the \
-                 max size of {MAX_ID_BYTES}"
-            ));
-        }
-        if let Err(reason) = check_key_id(&self.key_id) {
-            return refused(format!("failed to validate key id: {reason}"));
-        }
+        check_key_id(&self.key_id)?;
         let total: usize = self.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
         if total > MAX_ANNOTATION_BYTES {
-            return refused(format!(
-                "failed to validate annotations: total size of annotations is {total}, which exceeds the max size of \
-                 {MAX_ANNOTATION_BYTES}"
-            ));
+            return Err(ObjectError::AnnotationsSize(total));
         }
         match self.annotations.keys().find(|key| !names::fully_qualified(key).is_empty()) {
-            Some(key) => refused(format!("failed to validate annotations: Invalid value: {key:?}")),
+            Some(key) => Err(ObjectError::Annotation(key.clone())),
             None => Ok(()),
         }
     }
+}
+
+/// Error of a value at rest that no service's value is like, with Kubernetes' text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ObjectError {
+    /// It is not encoded as an object.
+    #[error(transparent)]
+    Encoding(#[from] prost::DecodeError),
+    /// The type of its seed or key is not known.
+    #[error("unknown encryptedDEKSourceType: {0}")]
+    SourceType(i32),
+    /// It has no encrypted value.
+    #[error("encrypted data is empty")]
+    NoData,
+    /// It has no encrypted seed or key.
+    #[error("failed to validate encrypted DEK source: encrypted DEK source is empty")]
+    NoSource,
+    /// Its encrypted seed or key has too many bytes: this number.
+    #[error(
+        "failed to validate encrypted DEK source: encrypted DEK source is {0} bytes, which exceeds the max size of \
+         {MAX_ID_BYTES}"
+    )]
+    SourceSize(usize),
+    /// The id of its key is invalid.
+    #[error("failed to validate key id: {0}")]
+    KeyId(#[from] KeyIdError),
+    /// Its annotations have too many bytes: this number.
+    #[error(
+        "failed to validate annotations: total size of annotations is {0}, which exceeds the max size of \
+         {MAX_ANNOTATION_BYTES}"
+    )]
+    AnnotationsSize(usize),
+    /// The name of an annotation is invalid.
+    #[error("failed to validate annotations: Invalid value: {0:?}")]
+    Annotation(String),
 }
 
 /// Error of the id of a service's key, with Kubernetes' text.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use ring::hkdf::{HKDF_SHA256, Prk};
 
 use crate::transform::aes::Gcm;
-use crate::transform::{TransformError, random, too_short};
+use crate::transform::{TransformError, random};
 
 /// The type of a value whose key the service encrypted.
 pub(super) const KEY: i32 = 0;
@@ -27,7 +27,7 @@ impl Source {
     /// Returns the source of this type.
     pub(super) fn from_kind(kind: i32, bytes: &[u8]) -> Result<Self, TransformError> {
         match kind {
-            KEY => Gcm::new(bytes).map(Self::Key).map_err(|error| TransformError(error.to_string())),
+            KEY => Ok(Self::Key(Gcm::new(bytes)?)),
             _ => Self::seed(bytes),
         }
     }
@@ -35,8 +35,7 @@ impl Source {
     /// Returns the source of keys that are derived from a seed.
     pub(super) fn seed(bytes: &[u8]) -> Result<Self, TransformError> {
         if bytes.len() < BYTES {
-            let length = bytes.len();
-            return Err(TransformError(format!("invalid seed length {length} used for key generation")));
+            return Err(TransformError::SeedLength(bytes.len()));
         }
         Ok(Self::Seed(Prk::new_less_safe(HKDF_SHA256, bytes)))
     }
@@ -46,7 +45,7 @@ impl Source {
         match self {
             Self::Key(key) => key.open(stored, context),
             Self::Seed(seed) => {
-                let (info, sealed) = stored.split_at_checked(BYTES).ok_or_else(too_short)?;
+                let (info, sealed) = stored.split_at_checked(BYTES).ok_or(TransformError::TooShort)?;
                 derived(seed, info)?.open(sealed, context)
             }
         }
@@ -65,10 +64,9 @@ impl Source {
 }
 
 fn derived(seed: &Prk, info: &[u8]) -> Result<Gcm, TransformError> {
-    let failed = || TransformError("failed to derive a key from the seed".to_owned());
     let mut key = [0; BYTES];
     let info = [info];
-    let expanded = seed.expand(&info, HKDF_SHA256).map_err(|_| failed())?;
-    expanded.fill(&mut key).map_err(|_| failed())?;
-    Gcm::new(&key).map_err(|error| TransformError(error.to_string()))
+    let expanded = seed.expand(&info, HKDF_SHA256).map_err(|_| TransformError::Derivation)?;
+    expanded.fill(&mut key).map_err(|_| TransformError::Derivation)?;
+    Ok(Gcm::new(&key)?)
 }
