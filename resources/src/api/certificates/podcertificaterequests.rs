@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::support::printers;
 
+pub(crate) use validation::{check_annotations, most_seconds};
+
 /// `podcertificaterequests` of `certificates.k8s.io/v1beta1`.
 #[derive(Resource)]
 #[resource(

@@ -31,7 +31,9 @@ pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        gated::spec("spec.template.spec")
+        let mut fields = gated::spec("spec.template.spec");
+        fields.push(GatedField::unsupported("spec.updateStrategy.rollingUpdate.maxUnavailable"));
+        fields
     }
 
     fn name_rule(&self) -> NameRule {
@@ -64,16 +66,6 @@ impl ObjectStrategy for StatefulSetStrategy {
             claim.status().or_new().phase().or("Pending");
         }
         defaults::apply_to_template(spec.template());
-    }
-
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        drop_max_unavailable(object);
-    }
-
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        if !StatefulSet(old).spec().update_strategy().rolling_update().max_unavailable().exists() {
-            drop_max_unavailable(new);
-        }
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
@@ -126,15 +118,6 @@ impl ObjectStrategy for StatefulSetStrategy {
         let before = StatefulSet(old).status();
         workload::check_collisions(&status.collision_count(), &before.collision_count(), &mut errors);
         errors
-    }
-}
-
-/// Drops a field of a feature that is off.
-fn drop_max_unavailable(object: &mut Object) {
-    let Some(mut spec) = StatefulSetMut(object).spec().present() else { return };
-    let Some(mut rollout) = spec.update_strategy().present() else { return };
-    if let Some(mut rolling) = rollout.rolling_update().present() {
-        rolling.max_unavailable().remove();
     }
 }
 
