@@ -8,7 +8,7 @@ use resource_views::core::v1::{LoadBalancerIngress, Service, ServiceSpec};
 use resource_views::{Integer, Typed as _};
 
 use super::service_type::{is_external_name, is_externally_accessible, kind, needs_health_check};
-use super::{cluster_ips, transitions};
+use super::{cluster_ips, type_change};
 use crate::api::core::address;
 use crate::support::label_selector;
 
@@ -42,7 +42,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>, distributions: &[&st
     } else {
         allocates.check_absent(ONLY_BALANCERS, &mut errors);
     }
-    transitions::check_class(service, &mut errors);
+    type_change::check_class(service, &mut errors);
     check_policies(service, &spec, &mut errors);
     spec.traffic_distribution().check_one_of(distributions, &mut errors);
     errors

@@ -4,10 +4,10 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::List;
 use resource_views::scheduling::v1alpha2::{
     PodGroup, PodGroupMut, PodGroupResourceClaim, PodGroupResourceClaimStatus, PodGroupTemplateReference,
 };
-use resource_views::List;
 
 use crate::api::scheduling::pod_group;
 use crate::support::conditions;

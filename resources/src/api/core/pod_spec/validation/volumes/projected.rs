@@ -185,11 +185,8 @@ fn check_certificate<'v>(
     if let Some(complaint) = complaint {
         errors.push(seconds.invalid(format!("if provided, maxExpirationSeconds must be {complaint}")));
     }
-    let files = [
-        certificate.credential_bundle_path(),
-        certificate.key_path(),
-        certificate.certificate_chain_path(),
-    ];
+    let files =
+        [certificate.credential_bundle_path(), certificate.key_path(), certificate.certificate_chain_path()];
     if files.iter().all(|file| file.text().is_empty()) {
         let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
         errors.push(certificate.required(detail));
