@@ -202,6 +202,16 @@ impl Object {
         string_pairs(self.get(&["metadata", "annotations"]))
     }
 
+    /// Returns the value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.get_str(&["metadata", "labels", key])
+    }
+
+    /// Returns the value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.get_str(&["metadata", "annotations", key])
+    }
+
     /// Returns `metadata`, if present.
     pub fn metadata(&self) -> Option<&Map<String, Value>> {
         self.0.get("metadata")?.as_object()

@@ -4,8 +4,7 @@ use registry_core::api::Object;
 use resource_views::core::v1::PersistentVolumeClaim;
 use resource_views::storage::v1::StorageClass;
 
-/// The annotation that precedes the field for a claim's storage class.
-pub(super) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+use crate::api::core::volume_claim::CLASS_ANNOTATION;
 
 /// Returns the newest of the classes that an annotation marks as default; of equally old ones, the first by name.
 pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {
@@ -22,8 +21,8 @@ pub(super) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Objec
 
 /// Returns the storage class of a claim; empty if it has none.
 pub(super) fn class_of(claim: &Object) -> &str {
-    let annotated = claim.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, class)| class);
-    annotated
+    claim
+        .annotation(CLASS_ANNOTATION)
         .or_else(|| PersistentVolumeClaim(claim).spec().storage_class_name().optional_text())
         .unwrap_or_default()
 }

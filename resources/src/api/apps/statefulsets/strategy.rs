@@ -8,9 +8,10 @@ use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetUpdateStrategy};
 
 use super::template;
-use crate::api::apps::workload::{self, Counts};
 use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::api::core::volume_claim::{self, Tolerated};
+use crate::api::core::workload::{self, Counts};
+use crate::support::amount;
 use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
@@ -173,13 +174,11 @@ fn check_update_strategy(strategy: &StatefulSetUpdateStrategy<'_, '_>, errors: &
         "RollingUpdate" => {
             rolling.partition().check_not_negative(errors);
             let unavailable = rolling.max_unavailable();
-            workload::check_amount(&unavailable, errors);
-            if workload::is_zero(&unavailable) {
+            amount::check(&unavailable, errors);
+            if amount::is_zero(&unavailable) {
                 errors.push(unavailable.invalid("cannot be 0"));
             }
-            if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {
-                errors.push(unavailable.invalid("must not be greater than 100%"));
-            }
+            amount::check_at_most_all(&unavailable, errors);
         }
         "" => errors.push(strategy.required("")),
         _ => {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{sources, spec};
 use crate::api::core::node_selector;
+use crate::api::core::volume_claim::CLASS_ANNOTATION;
 use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::difference;
 use crate::support::semantic;
@@ -21,10 +22,7 @@ const SOURCE: &str = "<core.PersistentVolumeSource>";
 
 /// Annotations that were replaced by fields, and what to say about them.
 const DEPRECATED_ANNOTATIONS: [(&str, &str); 2] = [
-    (
-        "volume.beta.kubernetes.io/storage-class",
-        "deprecated since v1.8; use \"storageClassName\" attribute instead",
-    ),
+    (CLASS_ANNOTATION, "deprecated since v1.8; use \"storageClassName\" attribute instead"),
     (MOUNT_OPTIONS, "deprecated since v1.31; use \"mountOptions\" attribute instead"),
 ];
 
@@ -95,7 +93,7 @@ fn check(object: &Object, old: Option<&PersistentVolumeSpec<'_, '_>>) -> ErrorLi
     let mut errors = ErrorList::default();
     let volume = PersistentVolume(object).spec();
     spec::check(&volume, object.name(), old, &mut errors);
-    let has_options = object.annotations().any(|(key, _)| key == MOUNT_OPTIONS);
+    let has_options = object.annotation(MOUNT_OPTIONS).is_some();
     if has_options && !sources::takes_mount_options(&volume) {
         let path = FieldPath::new("metadata").child("annotations").child(MOUNT_OPTIONS);
         errors.push(FieldError::forbidden(path, "may not specify mount options for this volume type"));
@@ -192,7 +190,7 @@ fn rename(mut old: NodeSelectorRequirementMut<'_>, new: &NodeSelectorRequirement
 fn warnings(object: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
     for (key, text) in DEPRECATED_ANNOTATIONS {
-        if object.annotations().any(|(annotation, _)| annotation == key) {
+        if object.annotation(key).is_some() {
             warnings.push(format!("metadata.annotations[{key}]: {text}"));
         }
     }

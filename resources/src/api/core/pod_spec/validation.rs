@@ -11,7 +11,7 @@ mod mounts;
 mod options;
 mod probes;
 mod resource_claims;
-pub(super) mod resources;
+pub(crate) mod resources;
 mod restarts;
 mod scheduling;
 pub(crate) mod security_context;

@@ -3,8 +3,7 @@
 use registry_core::api::{FieldPath, Object};
 use resource_views::core::v1::Pod;
 
-/// Marks the mirror pod of a static pod, which a kubelet runs from a file of its node.
-const MIRROR_ANNOTATION: &str = "kubernetes.io/config.mirror";
+use crate::api::core::pod_spec::validation::annotations::MIRROR;
 
 /// Restores the old pod except for its managers; returns the requested new state.
 pub(super) fn keep_old(new: &mut Object, old: &Object) -> Object {
@@ -22,7 +21,7 @@ pub(super) fn count_change(new: &mut Object, old: &Object) {
 
 /// Whether the pod is the mirror pod of a static one.
 pub(super) fn is_static(pod: &Object) -> bool {
-    pod.annotations().any(|(key, _)| key == MIRROR_ANNOTATION)
+    pod.annotation(MIRROR).is_some()
 }
 
 /// Returns the path of errors about the pod itself: a path with one empty segment, as kube-apiserver writes it.

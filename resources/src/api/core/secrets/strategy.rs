@@ -78,7 +78,7 @@ fn check_type(object: &Object, data: &Map<Bytes<'_, '_>>, errors: &mut ErrorList
     match Secret(object).r#type().text() {
         "kubernetes.io/service-account-token" => {
             const ACCOUNT: &str = "kubernetes.io/service-account.name";
-            if !object.annotations().any(|(key, value)| key == ACCOUNT && !value.is_empty()) {
+            if object.annotation(ACCOUNT).is_none_or(str::is_empty) {
                 let path = FieldPath::new("metadata").child("annotations").key(ACCOUNT);
                 errors.push(FieldError::required(path, ""));
             }

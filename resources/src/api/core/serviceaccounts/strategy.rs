@@ -12,7 +12,7 @@ pub(super) struct ServiceAccountStrategy;
 
 impl ObjectStrategy for ServiceAccountStrategy {
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        let used = object.annotations().any(|(key, _)| key == ENFORCE);
+        let used = object.annotation(ENFORCE).is_some();
         let warning = format!(
             "metadata.annotations[{ENFORCE}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
         );

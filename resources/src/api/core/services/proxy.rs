@@ -90,7 +90,7 @@ impl ServiceProxy {
     ) -> Result<Vec<Backend>, StatusError> {
         let mut backends = Vec::new();
         for slice in Lookup::within::<EndpointSlices>(&self.stores)?.newest_in(namespace).await? {
-            if slice.labels().any(|label| label == (SERVICE_LABEL, service)) {
+            if slice.label(SERVICE_LABEL) == Some(service) {
                 add_from_slice(&slice, port, &mut backends);
             }
         }

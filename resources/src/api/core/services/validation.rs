@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::api::{FieldError, Object};
+use resource_views::Typed as _;
 use resource_views::core::v1::{LoadBalancerIngress, Service, ServiceSpec};
-use resource_views::{Integer, Typed as _};
 
 use super::service_type::{is_external_name, is_externally_accessible, kind, needs_health_check};
 use super::{cluster_ips, type_change};
 use crate::api::core::address;
 use crate::support::label_selector;
+use crate::support::port_number;
 
 const MAX_AFFINITY_SECONDS: i64 = 86_400;
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -91,12 +92,8 @@ fn check_ingress(ingress: &LoadBalancerIngress<'_, '_>, accepted: &HashSet<&str>
     }
 }
 
-fn annotation<'v>(service: &'v Object, key: &str) -> Option<&'v str> {
-    service.annotations().find(|(name, _)| *name == key).map(|(_, value)| value)
-}
-
 fn check_hints(service: &Object, errors: &mut ErrorList) {
-    let (Some(old), Some(new)) = (annotation(service, OLD_HINTS), annotation(service, HINTS)) else { return };
+    let (Some(old), Some(new)) = (service.annotation(OLD_HINTS), service.annotation(HINTS)) else { return };
     if old != new {
         let path = FieldPath::new("metadata").child("annotations").key(HINTS);
         let detail = format!("must match annotations[{OLD_HINTS}] when both are specified");
@@ -156,22 +153,15 @@ fn check_ports(spec: &ServiceSpec<'_, '_>, errors: &mut ErrorList) {
                 errors.push(name.duplicate());
             }
         }
-        check_number(&port.port(), errors);
+        port_number::check(&port.port(), errors);
         port.protocol().check_word(&["SCTP", "TCP", "UDP"], errors);
         let target = port.target_port();
         if target.optional_text().is_some() {
             target.as_text().check(names::port_name, errors);
         } else {
-            check_number(&target.as_integer(), errors);
+            port_number::check(&target.as_integer(), errors);
         }
         port.app_protocol().check_if_present(names::qualified_name, errors);
-    }
-}
-
-fn check_number(port: &Integer<'_, '_>, errors: &mut ErrorList) {
-    if !(1..=65_535).contains(&port.number()) {
-        let detail = "must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(port.path(), port.number(), detail));
     }
 }
 
@@ -272,12 +262,12 @@ fn check_source_ranges(
         }
         return;
     }
-    let Some(value) = annotation(service, SOURCE_RANGES) else { return };
+    let Some(value) = service.annotation(SOURCE_RANGES) else { return };
     let path = FieldPath::new("metadata").child("annotations").key(SOURCE_RANGES);
     if !is_balancer {
         errors.push(FieldError::forbidden(path.clone(), ONLY_BALANCERS));
     }
-    let is_kept = old.is_some_and(|old| annotation(old, SOURCE_RANGES) == Some(value));
+    let is_kept = old.is_some_and(|old| old.annotation(SOURCE_RANGES) == Some(value));
     if !is_kept && !value.trim().is_empty() {
         for range in value.trim().split(',') {
             check(path.clone(), range.trim(), errors);
@@ -305,7 +295,7 @@ fn check_policies(service: &Object, spec: &ServiceSpec<'_, '_>, errors: &mut Err
     } else if port.number() == 0 {
         errors.push(port.required(""));
     } else {
-        check_number(&port, errors);
+        port_number::check(&port, errors);
     }
     let internal = spec.internal_traffic_policy();
     if !internal.exists() && matches!(kind(service), "ClusterIP" | "NodePort" | "LoadBalancer") {

@@ -12,7 +12,7 @@ const OLD_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 /// Returns the warnings about a service.
 pub(super) fn service_warnings(service: &Object) -> Vec<String> {
     let mut warnings = Vec::new();
-    if service.annotations().any(|(key, _)| key == OLD_HINTS) {
+    if service.annotation(OLD_HINTS).is_some() {
         warnings.push(format!(
             "annotation {OLD_HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
         ));

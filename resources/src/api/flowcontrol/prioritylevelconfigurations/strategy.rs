@@ -45,7 +45,7 @@ impl ObjectStrategy for PriorityLevelStrategy {
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        if object.annotations().any(|(key, _)| key == PRESERVE_ZERO) {
+        if object.annotation(PRESERVE_ZERO).is_some() {
             let path = FieldPath::new("metadata").child("annotations");
             let detail = format!("annotation '{PRESERVE_ZERO}' is forbidden");
             errors.push(FieldError::forbidden(path, detail));

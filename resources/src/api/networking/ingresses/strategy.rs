@@ -25,7 +25,7 @@ impl ObjectStrategy for IngressStrategy {
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = self.validate_update(context, object, object);
         let class = Ingress(object).spec().ingress_class_name().optional_text();
-        let annotated = class_annotation(object);
+        let annotated = object.annotation(CLASS_ANNOTATION);
         if let (Some(class), Some(annotated)) = (class, annotated)
             && class != annotated
         {
@@ -85,12 +85,8 @@ impl ObjectStrategy for IngressStrategy {
             "annotation {CLASS_ANNOTATION:?} is deprecated, please use 'spec.ingressClassName' instead"
         );
         let has_field = Ingress(object).spec().ingress_class_name().optional_text().is_some();
-        class_annotation(object).filter(|_| !has_field).map(|_| warning).into_iter().collect()
+        object.annotation(CLASS_ANNOTATION).filter(|_| !has_field).map(|_| warning).into_iter().collect()
     }
-}
-
-fn class_annotation(object: &Object) -> Option<&str> {
-    object.annotations().find(|(key, _)| *key == CLASS_ANNOTATION).map(|(_, value)| value)
 }
 
 fn check_rule(rule: &IngressRule<'_, '_>, errors: &mut ErrorList) {

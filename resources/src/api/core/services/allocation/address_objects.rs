@@ -236,12 +236,12 @@ impl AddressObjects {
 
 /// Whether an allocator manages an IPAddress object.
 pub(super) fn is_managed(object: &Object) -> bool {
-    object.labels().any(|label| label == (MANAGED_BY_LABEL, MANAGER))
+    object.label(MANAGED_BY_LABEL) == Some(MANAGER)
 }
 
 /// Whether an IPAddress object has the labels that the allocator sets.
 pub(super) fn has_labels(object: &Object, address: IpAddr) -> bool {
-    is_managed(object) && object.labels().any(|label| label == (FAMILY_LABEL, family_of(address)))
+    is_managed(object) && object.label(FAMILY_LABEL) == Some(family_of(address))
 }
 
 /// Returns the object of an address of a service.

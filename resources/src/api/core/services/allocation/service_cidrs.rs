@@ -10,6 +10,7 @@ use registry_core::api::Object;
 use resource_views::networking::v1::ServiceCIDR;
 
 use crate::api::core::services::ranges::{ServiceRange, ServiceRanges, family_of};
+use crate::support::conditions;
 
 /// The ranges of the ServiceCIDR objects.
 pub(super) struct CidrRanges {
@@ -65,10 +66,7 @@ fn entries_of(object: &Object) -> Vec<Entry> {
 /// Whether the object's condition says that it is ready. Without the condition it is: the controller that sets it may not
 /// run.
 fn is_ready(object: &Object) -> bool {
-    let status = ServiceCIDR(object).status();
-    let conditions = status.conditions();
-    let ready = conditions.elements().find(|condition| condition.r#type().text() == "Ready");
-    ready.is_none_or(|condition| condition.status().text() == "True")
+    conditions::find(object, "Ready").is_none_or(|condition| condition.status().text() == "True")
 }
 
 #[cfg(test)]
