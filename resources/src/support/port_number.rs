@@ -4,7 +4,7 @@ use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 use resource_views::Integer;
 
-/// What is said about a number that is none of a port.
+/// The complaint about a number that is none of a port.
 const RANGE: &str = "must be between 1 and 65535, inclusive";
 
 /// Checks the number of a port; an absent one is 0.
