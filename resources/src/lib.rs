@@ -50,7 +50,7 @@ pub fn attach_hooks(
     };
     let informers = allocator.informer().into_iter().collect();
     AttachedWork {
-        hooks: vec![Box::new(api::core::services::repair::AllocationRepair(allocator))],
+        hooks: vec![Box::new(api::core::services::allocation::repair::AllocationRepair(allocator))],
         informers,
     }
 }

@@ -1,5 +1,6 @@
 //! Helpers that the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
 
+pub(crate) mod amount;
 pub(crate) mod bootstrap_objects;
 pub(crate) mod choice;
 pub(crate) mod conditions;
@@ -9,6 +10,7 @@ pub(crate) mod go_text;
 pub(crate) mod label_selector;
 pub(crate) mod lookup;
 pub(crate) mod older_version;
+pub(crate) mod port_number;
 pub(crate) mod printers;
 pub(crate) mod review;
 pub(crate) mod semantic;

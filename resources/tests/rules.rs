@@ -2,7 +2,8 @@
 //!
 //! Each line of `rules/GROUP/KIND.jsonl` is a case: `title`, `kind`, perhaps its `version`, `object`, perhaps `old` (then it
 //! is an update) and `subresource` (`status`), and the expected `errors` and `warnings`, in any order. A line with `base` has
-//! what the objects of the lines after it have in common; their own fields replace it, and lists replace lists.
+//! what the objects of the lines after it have in common; their own fields replace it, and lists replace lists. `features` are
+//! enabled beside those that are by default.
 //!
 //! Objects that are not stored (reviews, bindings) are created by the kind's storage, by `user`, with `stored` pods beside
 //! them, on a server that knows [one token](TOKEN) and [a few permissions](Known::rules_of). A refusal without causes is its
@@ -29,6 +30,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, Object};
 use registry_core::context::{Budget, UserInfo};
+use registry_core::features::{Feature, Features};
 use registry_core::registry::{
     InstalledApi, InstalledPath, MainRules, OpenStorage, Services, StatusRules, UpdateRules as _,
 };
@@ -216,6 +218,15 @@ fn decoded(resource: &ResourceType, value: &Value) -> Object {
     decoded_with_empty(resource, value).0
 }
 
+/// Returns the features of a case.
+fn features_of(case: &Value) -> Features {
+    let named = sorted(&case["features"]);
+    let is_enabled = |feature: &Feature| {
+        feature.is_enabled_by_default() || named.iter().any(|name| name == feature.name())
+    };
+    Feature::ALL.iter().copied().filter(is_enabled).collect()
+}
+
 /// Returns the sorted errors and warnings of a case.
 fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>, Vec<String>) {
     let object = |key: &str| {
@@ -241,12 +252,12 @@ fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>,
     context.resource = Some(resource.resource());
     let strategy = &resource.stored().strategy;
     let (mut new, empty) = object("object");
-    let (errors, mut warnings) = if case.get("old").is_none() {
-        strategy.prepare_for_create(&context, &mut new);
-        let new = sent(&new, &empty, false);
-        (strategy.validate(&context, &new), strategy.warnings_on_create(&context, &new))
-    } else {
-        let (old, _) = object("old");
+    let old = case.get("old").map(|_| object("old").0);
+    let features = features_of(case);
+    for field in strategy.gated_fields().iter().filter(|field| !field.is_enabled(features)) {
+        field.drop_from(&mut new, old.as_ref());
+    }
+    let (errors, mut warnings) = if let Some(old) = old {
         match case["subresource"].as_str() {
             None => {
                 MainRules.prepare(resource.stored(), &context, &mut new, &old);
@@ -261,6 +272,10 @@ fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>,
             }
             Some(other) => panic!("tables do not reach the subresource {other}"),
         }
+    } else {
+        strategy.prepare_for_create(&context, &mut new);
+        let new = sent(&new, &empty, false);
+        (strategy.validate(&context, &new), strategy.warnings_on_create(&context, &new))
     };
     // An object that is refused is not warned of.
     if !errors.is_empty() {

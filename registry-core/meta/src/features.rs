@@ -40,6 +40,8 @@ features! {
     CSIServiceAccountTokenSecrets = true,
     /// ClusterTrustBundles.
     ClusterTrustBundle = false,
+    /// ClusterTrustBundles in volumes.
+    ClusterTrustBundleProjection = false,
     /// `/flagz`.
     ComponentFlagz = true,
     /// `/statusz`.
@@ -58,7 +60,7 @@ features! {
     DynamicResourceAllocation = true,
     /// Environment variables from files of a volume.
     EnvFiles = true,
-    /// Workloads and PodGroups.
+    /// Workloads and PodGroups, and the groups of pods.
     GenericWorkload = false,
     /// Tolerances of single HorizontalPodAutoscalers.
     HPAConfigurableTolerance = true,
@@ -76,7 +78,7 @@ features! {
     MutatingAdmissionPolicy = true,
     /// Features that nodes declare, and the admission plug-in that compares them.
     NodeDeclaredFeatures = true,
-    /// PodCertificateRequests.
+    /// PodCertificateRequests, and certificates of pods in volumes.
     PodCertificateRequest = false,
     /// Resources of a whole pod.
     PodLevelResources = true,

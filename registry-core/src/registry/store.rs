@@ -114,7 +114,7 @@ impl Store {
     ) -> Arc<Self> {
         let root = format!("{}/{}", prefix.trim_end_matches('/'), resource.storage_prefix);
         let gated = resource.strategy.gated_fields().into_iter();
-        let disabled_fields = gated.filter(|field| !options.features.contains(field.feature)).collect();
+        let disabled_fields = gated.filter(|field| !field.is_enabled(options.features)).collect();
         Arc::new(Self {
             resource,
             storage,

@@ -6,18 +6,18 @@
 use serde_json::Value;
 
 use crate::api::Object;
-use crate::features::Feature;
+use crate::features::{Feature, Features};
 
-/// A field, or the same field of all elements of a list, and its feature.
+/// A field, or the same field of all elements of a list or map, and its feature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatedField {
-    /// The feature.
-    pub feature: Feature,
-    /// The path; `*` is every element of a list.
-    pub path: Vec<&'static str>,
+    /// The feature; `None` if this server does not have it.
+    feature: Option<Feature>,
+    /// The path; `*` is every element of a list or map.
+    path: Vec<&'static str>,
 }
 
-/// Every element of a list, in a path.
+/// Every element of a list or map, in a path.
 const ELEMENTS: &str = "*";
 
 // === impl GatedField ===
@@ -25,16 +25,27 @@ const ELEMENTS: &str = "*";
 impl GatedField {
     /// Returns the field at a path, which is written with dots: `spec.containers.*.restartPolicy`.
     pub fn new(feature: Feature, path: &'static str) -> Self {
-        Self { feature, path: path.split('.').collect() }
+        Self { feature: Some(feature), path: path.split('.').collect() }
     }
 
-    /// Returns the field at a path below another one.
-    pub fn below(parent: &'static str, feature: Feature, path: &'static str) -> Self {
-        Self { feature, path: parent.split('.').chain(path.split('.')).collect() }
+    /// Returns the field at a path that belongs to a feature that this server does not have.
+    pub fn unsupported(path: &'static str) -> Self {
+        Self { feature: None, path: path.split('.').collect() }
+    }
+
+    /// Returns the field whose path begins at another one.
+    #[must_use]
+    pub fn below(self, parent: &'static str) -> Self {
+        Self { path: parent.split('.').chain(self.path).collect(), ..self }
+    }
+
+    /// Whether the field exists on a server with these features.
+    pub fn is_enabled(&self, features: Features) -> bool {
+        self.feature.is_some_and(|feature| features.contains(feature))
     }
 
     /// Removes the field from an object, unless the stored object has it already.
-    pub(crate) fn drop_from(&self, new: &mut Object, old: Option<&Object>) {
+    pub fn drop_from(&self, new: &mut Object, old: Option<&Object>) {
         let Some((first, rest)) = self.path.split_first() else { return };
         if old.and_then(|old| old.0.get(*first)).is_some_and(|value| has(value, rest)) {
             return;
@@ -51,9 +62,11 @@ impl GatedField {
 fn has(value: &Value, path: &[&str]) -> bool {
     match path.split_first() {
         None => !value.is_null(),
-        Some((&ELEMENTS, rest)) => {
-            value.as_array().is_some_and(|elements| elements.iter().any(|element| has(element, rest)))
-        }
+        Some((&ELEMENTS, rest)) => match value {
+            Value::Array(elements) => elements.iter().any(|element| has(element, rest)),
+            Value::Object(entries) => entries.values().any(|entry| has(entry, rest)),
+            _ => false,
+        },
         Some((name, rest)) => value.get(name).is_some_and(|field| has(field, rest)),
     }
 }
@@ -64,6 +77,11 @@ fn remove(value: &mut Value, path: &[&str]) {
         ([ELEMENTS, rest @ ..], Value::Array(elements)) => {
             for element in elements {
                 remove(element, rest);
+            }
+        }
+        ([ELEMENTS, rest @ ..], Value::Object(entries)) => {
+            for entry in entries.values_mut() {
+                remove(entry, rest);
             }
         }
         ([name], Value::Object(fields)) => {
@@ -105,6 +123,9 @@ mod tests {
             dropped("spec.list.*.b", with(), Some(json!({ "spec": { "list": [{ "b": null }] } }))),
             without()
         );
+        let map = || json!({ "map": { "x": { "b": 1 }, "y": 7 } });
+        assert_eq!(dropped("map.*.b", map(), None), json!({ "map": { "x": {}, "y": 7 } }));
+        assert_eq!(dropped("map.*.b", map(), Some(json!({ "map": { "z": { "b": 2 } } }))), map());
         assert_eq!(dropped("spec", with(), None), json!({}));
         assert_eq!(dropped("spec.other.*.b", with(), None), with(), "nothing is there");
         assert_eq!(dropped("spec.list.b", with(), None), with(), "a list is no object");

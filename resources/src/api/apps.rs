@@ -5,4 +5,3 @@ pub mod daemonsets;
 pub mod deployments;
 pub mod replicasets;
 pub mod statefulsets;
-pub(crate) mod workload;

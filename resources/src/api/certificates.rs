@@ -5,4 +5,4 @@ pub mod certificatesigningrequests;
 pub mod clustertrustbundles;
 mod pem;
 pub mod podcertificaterequests;
-mod signers;
+pub(crate) mod signers;

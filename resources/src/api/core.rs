@@ -24,3 +24,4 @@ pub mod secrets;
 pub mod serviceaccounts;
 pub mod services;
 pub(crate) mod volume_claim;
+pub(crate) mod workload;

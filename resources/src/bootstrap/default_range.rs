@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
 use crate::api::networking::servicecidrs::ServiceCIDRs;
-use crate::support::printers;
+use crate::support::conditions;
 use crate::support::system_writer::SystemWriter;
 
 const NAME: &str = "kubernetes";
@@ -98,6 +98,6 @@ impl PostStartHook for DefaultRange {
 
 /// Whether no condition says whether a range is ready.
 fn lacks_readiness(range: &Object) -> bool {
-    let ready = printers::condition(range, "Ready");
+    let ready = conditions::find(range, "Ready");
     ready.is_none_or(|condition| condition.status().text() == "Unknown")
 }

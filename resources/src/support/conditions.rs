@@ -1,15 +1,32 @@
 //! Conditions in the form that most kinds share (`metav1.Condition`).
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-use resource_views::List;
+use registry_core::api::{FieldError, Object};
 use resource_views::meta::v1::Condition;
+use resource_views::{List, Typed as _};
+use serde_json::Value;
 
 /// Maximum length of a reason, in bytes.
 const MAX_REASON_BYTES: usize = 1 << 10;
 /// Maximum length of a message, in bytes.
 const MAX_MESSAGE_BYTES: usize = 32 << 10;
 const NO_REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
+
+/// Returns the conditions in `status.conditions`, with the fields that those of all kinds have.
+pub(crate) fn all(object: &Object) -> impl Iterator<Item = Condition<'_, '_>> {
+    let conditions = object.get(&["status", "conditions"]).and_then(Value::as_array);
+    conditions.into_iter().flatten().map(Condition::from_value)
+}
+
+/// Returns the condition of a type.
+pub(crate) fn find<'a>(object: &'a Object, wanted: &str) -> Option<Condition<'a, 'a>> {
+    all(object).find(|condition| condition.r#type().text() == wanted)
+}
+
+/// Whether the condition of a type is true.
+pub(crate) fn is_true(object: &Object, wanted: &str) -> bool {
+    find(object, wanted).is_some_and(|condition| condition.status().text() == "True")
+}
 
 /// Checks a list of conditions; no two may have the same type.
 pub(crate) fn check(conditions: &List<Condition<'_, '_>>, errors: &mut ErrorList) {

@@ -6,7 +6,7 @@ use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
 use resource_views::Typed as _;
 use resource_views::core::v1::{Container, PodSpec};
-use resource_views::meta::v1::{Condition, LabelSelector, LabelSelectorRequirement};
+use resource_views::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::Value;
 
 pub(crate) mod volume;
@@ -103,21 +103,6 @@ pub(crate) fn some_of(all: &[String], shown: usize) -> Value {
         }
         _ => or_none(all.join(",")),
     }
-}
-
-/// Returns the conditions in `status.conditions`, with the fields that those of all kinds have.
-pub(crate) fn conditions(object: &Object) -> impl Iterator<Item = Condition<'_, '_>> {
-    elements(object, &["status", "conditions"]).map(Condition::from_value)
-}
-
-/// Whether the condition of a type is true.
-pub(crate) fn is_true(object: &Object, wanted: &str) -> bool {
-    condition(object, wanted).is_some_and(|condition| condition.status().text() == "True")
-}
-
-/// Returns the condition of a type.
-pub(crate) fn condition<'a>(object: &'a Object, wanted: &str) -> Option<Condition<'a, 'a>> {
-    conditions(object).find(|condition| condition.r#type().text() == wanted)
 }
 
 /// The names of a pod spec's containers.

@@ -4,8 +4,7 @@ use registry_core::api::Object;
 use resource_views::core::v1::PersistentVolumeClaim;
 use resource_views::storage::v1::StorageClass;
 
-/// The annotation that precedes the field for a claim's storage class.
-pub(in crate::admission) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+use crate::api::core::volume_claim::CLASS_ANNOTATION;
 
 /// Returns the newest of the classes that an annotation marks as default; of equally old ones, the first by name.
 pub(in crate::admission) fn choose(classes: Vec<Object>, annotations: &[&str]) -> Option<Object> {

@@ -7,9 +7,10 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use resource_views::core::v1::PersistentVolumeClaim;
 
-use super::default_class::{self, CLASS_ANNOTATION};
+use super::default_class;
 use crate::admission::concerns;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
+use crate::api::core::volume_claim::CLASS_ANNOTATION;
 use crate::api::storage::storageclasses::StorageClasses;
 use crate::support::lookup::Lookup;
 

@@ -118,7 +118,8 @@ impl<'o> Expressions<'o> {
         &mut self,
         expression: &Text<'_, '_>,
         source: &str,
-        (returns, uses): (Returns, Uses),
+        returns: Returns,
+        uses: Uses,
         errors: &mut ErrorList,
     ) {
         let age = self.age(expression.text());

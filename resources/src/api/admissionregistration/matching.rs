@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::expressions::Expressions;
 use crate::support::label_selector;
+use crate::support::port_number;
 use crate::support::webhook_client;
 
 /// The versions of reviews that this server sends.
@@ -161,8 +162,8 @@ fn check_client(client: &WebhookClientConfig<'_, '_>, errors: &mut ErrorList) {
         service.name().shown_as("namespace").check_present(errors);
         service.namespace().shown_as("name").check_present(errors);
         let port = service.port();
-        if port.integer().is_some_and(|number| !(1..=65_535).contains(&number)) {
-            errors.push(port.invalid("port is not valid: must be between 1 and 65535, inclusive"));
+        if let Some(complaint) = port.integer().and_then(port_number::called_service_complaint) {
+            errors.push(port.invalid(complaint));
         }
         let path = service.path();
         webhook_client::check_service_path(&path.path(), path.text(), errors);

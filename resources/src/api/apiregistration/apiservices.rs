@@ -10,7 +10,7 @@ use registry_derive::Resource;
 use resource_views::apiregistration::v1::APIService;
 use serde_json::Value;
 
-use crate::support::printers;
+use crate::support::conditions;
 
 /// `apiservices` of `apiregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -48,7 +48,7 @@ fn service(object: &Object) -> Value {
 
 /// Returns whether the service is available, and the reason if not.
 fn available(object: &Object) -> Value {
-    let Some(condition) = printers::condition(object, "Available") else { return "Unknown".into() };
+    let Some(condition) = conditions::find(object, "Available") else { return "Unknown".into() };
     match condition.status().text() {
         "True" => "True".into(),
         status => format!("{status} ({})", condition.reason().text()).into(),

@@ -10,6 +10,7 @@ use registry_derive::Resource;
 use resource_views::batch::v1::Job;
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers::{self, workload};
 
 /// `jobs` of `batch/v1`.
@@ -40,7 +41,7 @@ static COLUMNS: &[Column] = &[
 
 /// Returns the state of the job, from its conditions.
 fn status(object: &Object) -> Value {
-    let is = |condition| printers::is_true(object, condition);
+    let is = |condition| conditions::is_true(object, condition);
     let word = if is("Complete") {
         "Complete"
     } else if is("Failed") {

@@ -55,7 +55,7 @@ fn requested_duration(object: &Object) -> Value {
 
 /// Returns the state of the request: `Approved,Issued`, `Denied`, `Pending`.
 fn conditions(object: &Object) -> Value {
-    let has = |wanted: &str| printers::condition(object, wanted).is_some();
+    let has = |wanted: &str| crate::support::conditions::find(object, wanted).is_some();
     let mut words = Vec::new();
     if has("Denied") {
         words.push("Denied");

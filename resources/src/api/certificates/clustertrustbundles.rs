@@ -8,6 +8,8 @@ use registry_derive::Resource;
 
 use crate::support::printers;
 
+pub(crate) use strategy::name_complaints;
+
 /// `clustertrustbundles` of `certificates.k8s.io/v1beta1`.
 #[derive(Resource)]
 #[resource(

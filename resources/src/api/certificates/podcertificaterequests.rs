@@ -11,7 +11,10 @@ use registry_derive::Resource;
 use resource_views::certificates::v1beta1::PodCertificateRequest;
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers;
+
+pub(crate) use validation::{check_annotations, most_seconds};
 
 /// `podcertificaterequests` of `certificates.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -52,6 +55,6 @@ const FINAL: [&str; 3] = ["Issued", "Denied", "Failed"];
 
 /// Returns the condition that ended the request.
 fn state(object: &Object) -> Value {
-    let states = printers::conditions(object).map(|condition| condition.r#type().text());
+    let states = conditions::all(object).map(|condition| condition.r#type().text());
     states.filter(|state| FINAL.contains(state)).last().unwrap_or("Pending").into()
 }

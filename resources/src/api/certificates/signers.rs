@@ -10,7 +10,7 @@ const MAX_DOMAIN_BYTES: usize = 253;
 const MAX_SIGNER_BYTES: usize = 571;
 
 /// Checks a name: a domain of at least two labels, and a path of at least one segment.
-pub(super) fn check(signer: &Text<'_, '_>, errors: &mut ErrorList) {
+pub(crate) fn check(signer: &Text<'_, '_>, errors: &mut ErrorList) {
     if !signer.check_present(errors) {
         return;
     }

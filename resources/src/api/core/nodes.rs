@@ -10,6 +10,7 @@ use registry_derive::Resource;
 use resource_views::core::v1::Node;
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers;
 
 /// `nodes` of `v1`.
@@ -59,7 +60,7 @@ static COLUMNS: &[Column] = &[
 
 /// Returns whether the node is ready, and whether pods may be scheduled to it.
 fn status(object: &Object) -> Value {
-    let ready = printers::condition(object, "Ready");
+    let ready = conditions::find(object, "Ready");
     let mut words = vec![match ready.map(|ready| ready.status().text()) {
         Some("True") => "Ready",
         Some(_) => "NotReady",

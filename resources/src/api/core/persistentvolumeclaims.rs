@@ -9,6 +9,7 @@ use registry_derive::Resource;
 use resource_views::core::v1::PersistentVolumeClaim;
 use serde_json::Value;
 
+use crate::api::core::volume_claim;
 use crate::support::printers::{self, volume};
 
 /// `persistentvolumeclaims` of `v1`.
@@ -66,7 +67,7 @@ fn access_modes(object: &Object) -> Value {
 
 /// Returns the class: the older annotation, or else the field.
 fn storage_class(object: &Object) -> Value {
-    match object.annotation("volume.beta.kubernetes.io/storage-class") {
+    match object.annotation(volume_claim::CLASS_ANNOTATION) {
         Some(class) => class.into(),
         None => printers::text(object, &["spec", "storageClassName"]),
     }

@@ -1,38 +1,19 @@
 //! `v1 Service`: a name and an address for the pods that a selector finds.
 
-mod addresses;
 pub(crate) mod allocation;
-mod choice;
-mod claim;
 mod cluster_ips;
-mod families;
-mod feed;
-mod holder;
-mod node_ports;
-mod older;
-mod port_claims;
-mod port_range;
+mod completion;
 pub mod proxy;
-mod range;
 mod ranges;
-pub(crate) mod repair;
 mod service_type;
 mod strategy;
-mod supply;
-mod taken;
-#[cfg(test)]
-mod tests;
-mod transitions;
+mod type_change;
 mod validation;
 mod warnings;
 
-pub use allocation::ServiceAllocation;
-pub use port_claims::SharedStore;
-pub use port_range::{NodePortRange, PortRangeError};
-pub(crate) use range::family_of;
-pub use range::{RangeError, ServiceRange};
-pub use ranges::{RangesError, ServiceRanges};
-
+pub use allocation::{ServiceAllocation, SharedStore};
+pub(crate) use ranges::family_of;
+pub use ranges::{NodePortRange, PortRangeError, RangeError, RangesError, ServiceRange, ServiceRanges};
 use registry_core::api::Object;
 use registry_core::resource::Column;
 use registry_derive::Resource;

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use crate::support::label_selector;
 
+/// The annotation that named the storage class of a claim or volume before there was a field.
+pub(crate) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
 const ALONE: &str = "ReadWriteOncePod";
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", ALONE];
 

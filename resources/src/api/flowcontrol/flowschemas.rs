@@ -7,6 +7,7 @@ use registry_core::resource::Column;
 use registry_derive::Resource;
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers;
 
 /// `flowschemas` of `flowcontrol.apiserver.k8s.io/v1`.
@@ -44,5 +45,5 @@ static COLUMNS: &[Column] = &[
 
 /// Returns whether the priority level is missing: `True`, `False`, `?`.
 fn missing_priority_level(object: &Object) -> Value {
-    printers::condition(object, "Dangling").map_or("?", |condition| condition.status().text()).into()
+    conditions::find(object, "Dangling").map_or("?", |condition| condition.status().text()).into()
 }

@@ -1,4 +1,4 @@
-//! `networking.k8s.io/v1 ServiceCIDR`: ServiceCIDR defines a range of IP addresses using CIDR format (e.g.
+//! `networking.k8s.io/v1 ServiceCIDR`: ranges that the addresses of services are allocated from.
 
 mod strategy;
 pub mod v1beta1;

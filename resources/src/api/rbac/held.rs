@@ -1,4 +1,4 @@
-//! The rules that a user holds, and those that it lacks to grant others.
+//! The rules that a user or a role holds, and the permissions that they lack.
 //!
 //! Kubernetes concept: `k8s.io/component-helpers/auth/rbac/validation.Covers`, `CompactRules`.
 
@@ -8,15 +8,15 @@ use registry_core::api::go_text::quoted;
 use registry_core::rest::access::AccessRules;
 use resource_views::Typed as _;
 use resource_views::rbac::v1::PolicyRule;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Maximum number of comparisons for one role. A role for which they do not suffice is refused.
 const MAX_COMPARISONS: usize = 5_000_000;
 /// Maximum number of permissions that are named in a refusal.
 const MAX_MISSING: usize = 1_000;
 
-/// The rules that a user holds, in a form in which others are compared with them.
-pub(super) struct Held<'a> {
+/// The rules that a user or a role holds, in a form in which others are compared with them.
+pub(crate) struct Held<'a> {
     resources: Vec<HeldRule<'a>>,
     paths: Vec<HeldRule<'a>>,
     /// The number of paths in all rules.
@@ -38,9 +38,9 @@ enum Permission<'a> {
     Path { path: &'a str, verb: &'a str },
 }
 
-/// The permissions that a user lacks.
+/// The permissions that are lacking.
 #[derive(Debug, Default)]
-pub(super) struct Missing<'a> {
+pub(crate) struct Missing<'a> {
     permissions: Vec<Permission<'a>>,
     /// Whether there were too many to compare all.
     is_cut: bool,
@@ -67,9 +67,29 @@ impl<'a> Held<'a> {
         Self { resources: resources.collect(), paths: paths.collect(), number_of_paths }
     }
 
+    /// Returns what these rules of a role allow.
+    pub(crate) fn from_rules(rules: &'a [Value]) -> Self {
+        let set = |texts: &[&'a str]| texts.iter().copied().collect();
+        let rules: Vec<Wanted<'a>> = rules.iter().map(Wanted::new).collect();
+        let resources = rules.iter().map(|rule| HeldRule {
+            verbs: set(&rule.verbs),
+            groups: set(&rule.groups),
+            resources: set(&rule.resources),
+            names: set(&rule.names),
+        });
+        let paths = rules.iter().map(|rule| HeldRule {
+            verbs: set(&rule.verbs),
+            groups: HashSet::new(),
+            resources: set(&rule.paths),
+            names: HashSet::new(),
+        });
+        let number_of_paths = rules.iter().map(|rule| rule.paths.len()).sum();
+        Self { resources: resources.collect(), paths: paths.collect(), number_of_paths }
+    }
+
     /// Returns the permissions of these rules that are not held. A rule that one held rule includes as a whole is not split
     /// into its permissions, whose number is the product of the lengths of its lists.
-    pub(super) fn missing<'r>(&self, rules: &'r [Value]) -> Missing<'r> {
+    pub(crate) fn missing<'r>(&self, rules: &'r [Value]) -> Missing<'r> {
         let mut missing = Missing::default();
         let mut comparisons = 0_usize;
         for rule in rules {
@@ -215,6 +235,20 @@ impl Missing<'_> {
         self.permissions.is_empty() && !self.is_cut
     }
 
+    /// Returns a rule for each permission; `None` if there were too many to compare all.
+    pub(crate) fn rules(&self) -> Option<Vec<Value>> {
+        let rule = |permission: &Permission<'_>| match *permission {
+            Permission::Resource { group, resource, name: Some(name), verb } => json!({
+                "apiGroups": [group], "resources": [resource], "resourceNames": [name], "verbs": [verb],
+            }),
+            Permission::Resource { group, resource, name: None, verb } => {
+                json!({ "apiGroups": [group], "resources": [resource], "verbs": [verb] })
+            }
+            Permission::Path { path, verb } => json!({ "nonResourceURLs": [path], "verbs": [verb] }),
+        };
+        (!self.is_cut).then(|| self.permissions.iter().map(rule).collect())
+    }
+
     /// Returns the permissions as text, one line for each resource with all its verbs, sorted.
     pub(super) fn describe(&self) -> String {
         let mut verbs = BTreeMap::<_, Vec<String>>::new();
@@ -243,10 +277,8 @@ impl Missing<'_> {
 
 #[cfg(test)]
 mod tests {
-    use registry_core::rest::access::{PathRule, ResourceRule};
-    use serde_json::json;
-
     use super::*;
+    use registry_core::rest::access::{PathRule, ResourceRule};
 
     fn texts(texts: &[&str]) -> Vec<String> {
         texts.iter().map(|&text| text.to_owned()).collect()
@@ -292,6 +324,30 @@ mod tests {
             rule(named(&["a", "c"])),
             r#"{APIGroups:[""], Resources:["secrets"], ResourceNames:["c"], Verbs:["get"]}"#
         );
+    }
+
+    #[test]
+    fn a_role_lacks_what_no_rule_of_it_allows() {
+        let all = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});
+        let logs = json!({"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]});
+        let any_log = json!({"apiGroups": [""], "resources": ["*/log"], "verbs": ["get"]});
+        let named =
+            json!({"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"], "resourceNames": ["a"]});
+        let url = json!({"nonResourceURLs": ["/healthz"], "verbs": ["get"]});
+        for (held, wanted, is_held) in [
+            (&all, &logs, true),
+            (&any_log, &logs, true),
+            (&logs, &named, true),
+            (&named, &logs, false),
+            (&logs, &any_log, false),
+            (&all, &url, false),
+            (&logs, &url, false),
+            (&json!({"nonResourceURLs": ["/heal*"], "verbs": ["*"]}), &url, true),
+        ] {
+            let wanted = std::slice::from_ref(wanted);
+            let missing = Held::from_rules(std::slice::from_ref(held)).missing(wanted).rules();
+            assert_eq!(missing.as_deref(), Some(if is_held { &[] } else { wanted }), "{held}");
+        }
     }
 
     #[test]

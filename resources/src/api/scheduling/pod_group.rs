@@ -2,35 +2,20 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
+use registry_core::resource::GatedField;
 use resource_views::View;
-use resource_views::scheduling::v1alpha2::{PodGroupSchedulingPolicy, PodGroupTemplate, PodGroupTemplateMut};
+use resource_views::scheduling::v1alpha2::PodGroupSchedulingPolicy;
 use serde_json::Value;
 
-use crate::support::defaulting;
 use crate::support::semantic;
 
-/// Drops the fields of features that are off, unless they were used before: topology-aware scheduling, shared resource
-/// claims, and preemption of groups. Those of a group are the same as those of a template.
-pub(super) fn drop_disabled_fields(
-    mut fields: PodGroupTemplateMut<'_>,
-    old: Option<&PodGroupTemplate<'_, '_>>,
-) {
-    let was_unset = |field: fn(&PodGroupTemplate<'_, '_>) -> bool| old.is_none_or(field);
-    if was_unset(|old| defaulting::is_empty(old.scheduling_constraints().value())) {
-        fields.scheduling_constraints().remove();
-    }
-    if was_unset(|old| old.resource_claims().is_empty()) {
-        fields.resource_claims().remove();
-    }
-    if was_unset(|old| defaulting::is_empty(old.disruption_mode().value())) {
-        fields.disruption_mode().remove();
-    }
-    if was_unset(|old| old.priority_class_name().text().is_empty()) {
-        fields.priority_class_name().remove();
-    }
-    if was_unset(|old| !old.priority().exists()) {
-        fields.priority().remove();
-    }
+/// The fields of topology-aware scheduling, of shared resource claims, and of the preemption of groups.
+const UNSUPPORTED: [&str; 5] =
+    ["schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority"];
+
+/// Returns the fields of a group or template at this path that exist only while a feature is enabled.
+pub(super) fn gated_fields(parent: &'static str) -> Vec<GatedField> {
+    UNSUPPORTED.map(|path| GatedField::unsupported(path).below(parent)).into()
 }
 
 /// Checks that exactly one policy is set.

@@ -8,6 +8,7 @@ use registry_derive::Resource;
 use resource_views::scheduling::v1alpha2::PodGroup;
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers;
 
 /// `podgroups` of `scheduling.k8s.io/v1alpha2`.
@@ -44,10 +45,10 @@ fn workload(object: &Object) -> Value {
 
 /// Returns whether the group is scheduled, or why it is disrupted.
 fn status(object: &Object) -> Value {
-    if let Some(disrupted) = printers::condition(object, "DisruptionTarget") {
+    if let Some(disrupted) = conditions::find(object, "DisruptionTarget") {
         return disrupted.reason().text().into();
     }
-    match printers::condition(object, "PodGroupScheduled") {
+    match conditions::find(object, "PodGroupScheduled") {
         Some(scheduled) if scheduled.status().text() == "True" => "Scheduled".into(),
         Some(_) => "Unschedulable".into(),
         None => "Pending".into(),

@@ -9,7 +9,7 @@ use registry_derive::Resource;
 use resource_views::storagemigration::v1beta1::StorageVersionMigration;
 use serde_json::Value;
 
-use crate::support::printers;
+use crate::support::conditions;
 
 /// `storageversionmigrations` of `storagemigration.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -47,7 +47,7 @@ fn resource(object: &Object) -> Value {
 
 /// Returns the last of the conditions that are true.
 fn status(object: &Object) -> Value {
-    let is_true = printers::conditions(object).filter(|condition| condition.status().text() == "True");
+    let is_true = conditions::all(object).filter(|condition| condition.status().text() == "True");
     let states = is_true.map(|condition| condition.r#type().text());
     let known = states.filter(|state| ["Running", "Failed", "Succeeded"].contains(state));
     known.last().map_or_else(|| "Unknown".into(), Value::from)

@@ -75,7 +75,7 @@ fn check_mutation(mutation: &Mutation<'_, '_>, expressions: &mut Expressions<'_>
             errors.push(expression.required(""));
         } else {
             let uses = Uses { patches: true, ..expressions.uses() };
-            expressions.check(&expression, source, (returns, uses), errors);
+            expressions.check(&expression, source, returns, uses, errors);
         }
     } else {
         errors.push(wanted.required(format!("must be specified when patchType is {}", kind.text())));

@@ -96,7 +96,7 @@ fn check_validation(
     if expression.text().trim().is_empty() {
         errors.push(expression.required("expression is not specified"));
     } else {
-        expressions.check(&expression, expression.text(), (Returns::Bool, uses), errors);
+        expressions.check(&expression, expression.text(), Returns::Bool, uses, errors);
     }
     let message_expression = validation.message_expression();
     let text = message_expression.text();
@@ -104,7 +104,7 @@ fn check_validation(
         errors.push(message_expression.invalid("must be non-empty if specified"));
     } else if !text.is_empty() {
         let uses = Uses { authorizer: false, ..uses };
-        expressions.check(&message_expression, text, (Returns::String, uses), errors);
+        expressions.check(&message_expression, text, Returns::String, uses, errors);
     }
     let message = validation.message();
     if !message.text().is_empty() && message.text().trim().is_empty() {
@@ -145,7 +145,7 @@ fn check_annotations(
             errors.push(expression.required(detail));
         } else {
             let uses = expressions.uses();
-            expressions.check(&expression, source, (Returns::StringOrNull, uses), errors);
+            expressions.check(&expression, source, Returns::StringOrNull, uses, errors);
         }
         if !seen.insert(key.text()) {
             errors.push(key.duplicate());

@@ -16,8 +16,10 @@ use super::CustomResourceController;
 
 /// Maximum time to wait until all objects are gone, before the condition says that some remain.
 const GONE_TIMEOUT: Duration = Duration::from_mins(1);
-/// Initial and maximum pause between two checks whether all objects are gone.
-const CHECK_PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+/// Pause before the second check whether all objects are gone; it doubles up to the maximum.
+const MIN_CHECK_PAUSE: Duration = Duration::from_millis(50);
+/// Maximum pause between two checks whether all objects are gone.
+const MAX_CHECK_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of objects of a page.
 const PAGE_OBJECTS: u64 = 500;
 
@@ -112,13 +114,13 @@ async fn namespaces_of(store: &Store) -> Result<BTreeSet<String>, StatusError> {
 }
 
 async fn wait_until_empty(store: &Store) -> Result<(), StatusError> {
-    let mut pause = CHECK_PAUSE.0;
+    let mut pause = MIN_CHECK_PAUSE;
     let options = ListOptions { limit: 1, ..ListOptions::default() };
     loop {
         if store.list(&RequestContext::system(""), &options).await?.items.is_empty() {
             return Ok(());
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(CHECK_PAUSE.1);
+        pause = (pause * 2).min(MAX_CHECK_PAUSE);
     }
 }

@@ -11,6 +11,7 @@ use resource_views::apiregistration::v1::{APIService, APIServiceSpec};
 use serde_json::json;
 
 use crate::support::defaulting;
+use crate::support::port_number;
 
 /// The statuses that a condition can have.
 const CONDITION_STATUSES: [&str; 3] = ["True", "False", "Unknown"];
@@ -122,9 +123,8 @@ fn check_remote(spec: &APIServiceSpec<'_, '_>, errors: &mut ErrorList) {
     service.namespace().check_present(errors);
     service.name().check_present(errors);
     let port = service.port();
-    if !(1..=65535).contains(&port.number()) {
-        let detail = "port is not valid: must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(port.path(), port.number(), detail));
+    if let Some(complaint) = port_number::called_service_complaint(port.number()) {
+        errors.push(FieldError::invalid(port.path(), port.number(), complaint));
     }
     let insecure = spec.insecure_skip_tls_verify();
     if insecure.is_true() && !spec.ca_bundle().text().is_empty() {

@@ -6,8 +6,9 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{DaemonSet, DaemonSetMut, DaemonSetUpdateStrategy};
 
-use crate::api::apps::workload::{self, Workload};
 use crate::api::core::pod_spec::{defaults, gated, warnings};
+use crate::api::core::workload::{self, Workload};
+use crate::support::amount;
 use crate::support::defaulting::fill_at;
 use crate::support::field::ShownAsGo as _;
 
@@ -105,8 +106,10 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     let spec = DaemonSet(object).spec();
     let old = old.map(|old| DaemonSet(old).spec());
     let old = old.as_ref().map(resource_views::apps::v1::DaemonSetSpec::template);
-    let parts = (&spec.selector(), &spec.template());
-    Workload::DAEMON_SET.check(context, parts, old.as_ref(), &mut errors);
+    let template = spec.template();
+    if Workload::DAEMON_SET.check_selector(&spec.selector(), &template, &mut errors) {
+        Workload::DAEMON_SET.check_template(context, &template, old.as_ref(), &mut errors);
+    }
     spec.min_ready_seconds().check_not_negative(&mut errors);
     check_update_strategy(&spec.update_strategy(), &mut errors);
     spec.revision_history_limit().check_not_negative(&mut errors);
@@ -124,13 +127,11 @@ fn check_update_strategy(strategy: &DaemonSetUpdateStrategy<'_, '_>, errors: &mu
             let rolling = strategy.rolling_update();
             let surge = rolling.max_surge();
             let unavailable = rolling.max_unavailable();
-            for amount in [&surge, &unavailable] {
-                workload::check_amount(amount, errors);
-                if workload::percent(amount).is_some_and(|percent| percent > 100) {
-                    errors.push(amount.invalid("must not be greater than 100%"));
-                }
+            for field in [&surge, &unavailable] {
+                amount::check(field, errors);
+                amount::check_at_most_all(field, errors);
             }
-            match (!workload::is_some(&unavailable), !workload::is_some(&surge)) {
+            match (!amount::is_some(&unavailable), !amount::is_some(&surge)) {
                 (false, false) => {
                     errors.push(surge.invalid("may not be set when maxUnavailable is non-zero"));
                 }

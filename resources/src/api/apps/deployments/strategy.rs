@@ -8,8 +8,9 @@ use resource_views::apps::v1::{
     Deployment, DeploymentMut, DeploymentStrategy as Rollout, RollingUpdateDeployment,
 };
 
-use crate::api::apps::workload::{self, Counts, Workload};
 use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::workload::{self, Counts, Workload};
+use crate::support::amount;
 use crate::support::field::ShownAsGo as _;
 
 /// Defaults and validation; the selector is immutable.
@@ -87,8 +88,10 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     spec.replicas().check_not_negative(&mut errors);
     let old = old.map(|old| Deployment(old).spec());
     let old = old.as_ref().map(resource_views::apps::v1::DeploymentSpec::template);
-    let parts = (&spec.selector(), &spec.template());
-    Workload::DEPLOYMENT.check(context, parts, old.as_ref(), &mut errors);
+    let template = spec.template();
+    if Workload::DEPLOYMENT.check_selector(&spec.selector(), &template, &mut errors) {
+        Workload::DEPLOYMENT.check_template(context, &template, old.as_ref(), &mut errors);
+    }
     check_rollout(&spec.strategy(), &mut errors);
     for number in [spec.min_ready_seconds(), spec.revision_history_limit(), spec.progress_deadline_seconds()]
     {
@@ -121,12 +124,10 @@ fn check_rolling_update(rolling: &RollingUpdateDeployment<'_, '_>, errors: &mut 
     let surge = rolling.max_surge();
     let unavailable = rolling.max_unavailable();
     for field in [&unavailable, &surge] {
-        workload::check_amount(field, errors);
+        amount::check(field, errors);
     }
-    if !workload::is_some(&surge) && !workload::is_some(&unavailable) {
+    if !amount::is_some(&surge) && !amount::is_some(&unavailable) {
         errors.push(unavailable.invalid("may not be 0 when `maxSurge` is 0"));
     }
-    if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {
-        errors.push(unavailable.invalid("must not be greater than 100%"));
-    }
+    amount::check_at_most_all(&unavailable, errors);
 }

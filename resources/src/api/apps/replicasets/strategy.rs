@@ -6,8 +6,8 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{ReplicaSet, ReplicaSetMut};
 
-use crate::api::apps::workload::{self, Counts, Workload};
 use crate::api::core::pod_spec::{defaults, warnings};
+use crate::api::core::workload::{self, Counts, Workload};
 use crate::support::field::ShownAsGo as _;
 
 /// Defaults and validation; the selector is immutable.
@@ -67,7 +67,9 @@ fn errors_of(context: &RequestContext, object: &Object, old: Option<&Object>) ->
     spec.min_ready_seconds().check_not_negative(&mut errors);
     let old = old.map(|old| ReplicaSet(old).spec());
     let old = old.as_ref().map(resource_views::apps::v1::ReplicaSetSpec::template);
-    let parts = (&spec.selector(), &spec.template());
-    Workload::REPLICA_SET.check(context, parts, old.as_ref(), &mut errors);
+    let template = spec.template();
+    if Workload::REPLICA_SET.check_selector(&spec.selector(), &template, &mut errors) {
+        Workload::REPLICA_SET.check_template(context, &template, old.as_ref(), &mut errors);
+    }
     errors
 }

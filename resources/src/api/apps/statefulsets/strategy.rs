@@ -8,9 +8,10 @@ use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetUpdateStrategy};
 
 use super::template;
-use crate::api::apps::workload::{self, Counts};
 use crate::api::core::pod_spec::{defaults, gated, warnings};
 use crate::api::core::volume_claim::{self, Tolerated};
+use crate::api::core::workload::{self, Counts};
+use crate::support::amount;
 use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
@@ -31,7 +32,9 @@ pub(super) struct StatefulSetStrategy;
 
 impl ObjectStrategy for StatefulSetStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        gated::spec("spec.template.spec")
+        let mut fields = gated::spec("spec.template.spec");
+        fields.push(GatedField::unsupported("spec.updateStrategy.rollingUpdate.maxUnavailable"));
+        fields
     }
 
     fn name_rule(&self) -> NameRule {
@@ -64,16 +67,6 @@ impl ObjectStrategy for StatefulSetStrategy {
             claim.status().or_new().phase().or("Pending");
         }
         defaults::apply_to_template(spec.template());
-    }
-
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        drop_max_unavailable(object);
-    }
-
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        if !StatefulSet(old).spec().update_strategy().rolling_update().max_unavailable().exists() {
-            drop_max_unavailable(new);
-        }
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
@@ -129,15 +122,6 @@ impl ObjectStrategy for StatefulSetStrategy {
     }
 }
 
-/// Drops a field of a feature that is off.
-fn drop_max_unavailable(object: &mut Object) {
-    let Some(mut spec) = StatefulSetMut(object).spec().present() else { return };
-    let Some(mut rollout) = spec.update_strategy().present() else { return };
-    if let Some(mut rolling) = rollout.rolling_update().present() {
-        rolling.max_unavailable().remove();
-    }
-}
-
 /// Warns of amounts of storage in the templates of claims, and of a history without end.
 fn warn_of_claims(object: &Object, spec_name: Option<&str>, warnings: &mut Vec<String>) {
     let spec = StatefulSet(object).spec();
@@ -190,13 +174,11 @@ fn check_update_strategy(strategy: &StatefulSetUpdateStrategy<'_, '_>, errors: &
         "RollingUpdate" => {
             rolling.partition().check_not_negative(errors);
             let unavailable = rolling.max_unavailable();
-            workload::check_amount(&unavailable, errors);
-            if workload::is_zero(&unavailable) {
+            amount::check(&unavailable, errors);
+            if amount::is_zero(&unavailable) {
                 errors.push(unavailable.invalid("cannot be 0"));
             }
-            if workload::percent(&unavailable).is_some_and(|percent| percent > 100) {
-                errors.push(unavailable.invalid("must not be greater than 100%"));
-            }
+            amount::check_at_most_all(&unavailable, errors);
         }
         "" => errors.push(strategy.required("")),
         _ => {

@@ -8,8 +8,8 @@ use registry_core::api::validation::ErrorList;
 use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetSpec};
 use serde_json::{Value, json};
 
-use crate::api::apps::workload::Workload;
 use crate::api::core::pod_spec::validation;
+use crate::api::core::workload::Workload;
 
 /// Checks the selector and the template; `old` is what the set was before an update.
 pub(super) fn check(context: &RequestContext, object: &Object, old: Option<&Object>, errors: &mut ErrorList) {

@@ -8,6 +8,7 @@ use resource_views::core::v1::{Container, ContainerMut, PodSpec, PodSpecMut};
 use resource_views::slot::Slot;
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
@@ -45,13 +46,7 @@ pub(super) fn check_kept(new: &Object, old: &Object, errors: &mut ErrorList) {
 /// Whether no pod of a suspended job exists.
 fn is_mutable(job: &Object) -> bool {
     let status = Job(job).status();
-    let is_suspended = || {
-        status
-            .conditions()
-            .elements()
-            .any(|condition| condition.r#type().text() == "Suspended" && condition.status().text() == "True")
-    };
-    (!status.start_time().exists() || is_suspended()) && status.active().number() == 0
+    (!status.start_time().exists() || conditions::is_true(job, "Suspended")) && status.active().number() == 0
 }
 
 /// Takes the directives for the scheduler from another template.

@@ -28,15 +28,19 @@ impl Subresource for Approval {
 
 struct ApprovalRules;
 
+/// The fields that the subresource changes.
+const CHANGED: &[&[&str]] = &[&["metadata"], &["status", "conditions"]];
+
 impl UpdateRules for ApprovalRules {
     fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
-        Some(&[&["metadata"], &["status", "conditions"]])
+        Some(CHANGED)
     }
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         let asked = std::mem::replace(new, old.clone());
-        new.copy_field(&asked, &["metadata"]);
-        new.copy_field(&asked, &["status", "conditions"]);
+        for field in CHANGED {
+            new.copy_field(&asked, field);
+        }
         conditions::set_times(new, old);
     }
 

@@ -58,7 +58,8 @@ fn check(object: &Object, errors: &mut ErrorList) {
     }
 }
 
-fn name_complaints(name: &str, signer: &str) -> Vec<String> {
+/// Returns what is wrong with the name of a bundle; `signer` is empty if it has none.
+pub(crate) fn name_complaints(name: &str, signer: &str) -> Vec<String> {
     if signer.is_empty() {
         return if name.contains(':') {
             vec!["ClusterTrustBundle without signer name must not have \":\" in its name".to_owned()]

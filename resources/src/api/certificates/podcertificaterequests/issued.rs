@@ -12,7 +12,7 @@ use x509_parser::extensions::GeneralName;
 
 use super::{FINAL, key};
 use crate::api::certificates::{certificate, pem};
-use crate::support::{conditions, printers, semantic};
+use crate::support::{conditions, semantic};
 
 /// Maximum size of a chain of certificates, in bytes.
 const MAX_CHAIN_BYTES: usize = 100 << 10;
@@ -58,7 +58,7 @@ pub(super) fn check_status(new: &Object, old: &Object) -> ErrorList {
 }
 
 fn has(request: &Object, condition: &str) -> bool {
-    printers::is_true(request, condition)
+    conditions::is_true(request, condition)
 }
 
 /// Checks that there is at most one condition, of a known type, and that it is true. The paths of errors write the index as

@@ -19,6 +19,11 @@ const MOST_SECONDS: i64 = 91 * 24 * 60 * 60;
 /// Longest duration for certificates of Kubernetes' own signers, in seconds.
 const MOST_OWN_SECONDS: i64 = 24 * 60 * 60;
 
+/// Returns the longest duration for certificates of a signer, in seconds.
+pub(crate) fn most_seconds(signer: &str) -> i64 {
+    if signers::is_kubernetes_own(signer) { MOST_OWN_SECONDS } else { MOST_SECONDS }
+}
+
 /// Checks a new request.
 pub(super) fn check(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut ErrorList) {
     let signer = spec.signer_name();
@@ -37,7 +42,7 @@ pub(super) fn check(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut Error
         errors.push(seconds.required("must be set"));
         return;
     };
-    let most = if signers::is_kubernetes_own(signer.text()) { MOST_OWN_SECONDS } else { MOST_SECONDS };
+    let most = most_seconds(signer.text());
     if !(LEAST_SECONDS..=most).contains(&wanted) {
         errors.push(seconds.invalid(format!("must be in the range [{LEAST_SECONDS}, {most}]")));
     }
@@ -66,7 +71,7 @@ fn check_key(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut ErrorList) {
 }
 
 /// Checks the annotations for the signer, whose keys have domains.
-fn check_annotations(annotations: &Map<Text<'_, '_>>, errors: &mut ErrorList) {
+pub(crate) fn check_annotations(annotations: &Map<Text<'_, '_>>, errors: &mut ErrorList) {
     let place = || annotations.path();
     let mut size = 0;
     for (key, value) in annotations.texts() {

@@ -3,8 +3,8 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::resource::ObjectStrategy;
-use resource_views::coordination::v1::{Lease, LeaseMut, LeaseSpec};
+use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::coordination::v1::{Lease, LeaseSpec};
 
 use crate::api::coordination::election;
 
@@ -12,15 +12,8 @@ use crate::api::coordination::election;
 pub(super) struct LeaseStrategy;
 
 impl ObjectStrategy for LeaseStrategy {
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        drop_election(object);
-    }
-
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        let before = Lease(old).spec();
-        if !before.strategy().exists() && !before.preferred_holder().exists() {
-            drop_election(new);
-        }
+    fn gated_fields(&self) -> Vec<GatedField> {
+        ["spec.strategy", "spec.preferredHolder"].map(GatedField::unsupported).into()
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -33,14 +26,6 @@ impl ObjectStrategy for LeaseStrategy {
         spec.lease_transitions().check_not_negative(&mut errors);
         check_election(&spec, &mut errors);
         errors
-    }
-}
-
-/// Drops the fields of coordinated elections, which are off, unless they were set before.
-fn drop_election(object: &mut Object) {
-    if let Some(mut spec) = LeaseMut(object).spec().present() {
-        spec.strategy().remove();
-        spec.preferred_holder().remove();
     }
 }
 

@@ -8,6 +8,7 @@ use resource_views::core::v1::{EndpointSubset, Endpoints};
 
 use crate::api::core::address;
 use crate::support::defaulting::{each, fill};
+use crate::support::port_number;
 
 /// Addresses and ports.
 pub(super) struct EndpointsStrategy;
@@ -57,10 +58,7 @@ fn check_subset(subset: &EndpointSubset<'_, '_>, errors: &mut ErrorList) {
         } else if !name.text().is_empty() {
             name.check(names::dns_label, errors);
         }
-        let number = port.port();
-        if !number.integer().is_some_and(|number| (1..=65_535).contains(&number)) {
-            errors.push(number.invalid("must be between 1 and 65535, inclusive"));
-        }
+        port_number::check(&port.port(), errors);
         port.protocol().check_one_of(&["SCTP", "TCP", "UDP"], errors);
         let application = port.app_protocol();
         if application.exists() {

@@ -10,24 +10,13 @@ use resource_views::{List, Map, Quantity, Text, Typed as _};
 use serde_json::Value;
 
 use crate::api::core::address::{self, Network};
+use crate::api::core::pod_spec::validation::resources;
 use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 
 const AVOIDED_PODS: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
 /// Maximum length of the name of a feature, in bytes.
 const MAX_FEATURE_BYTES: usize = 253;
-/// Kubernetes' own resources that are counted.
-const COUNTED: [&str; 9] = [
-    "pods",
-    "persistentvolumeclaims",
-    "services",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "configmaps",
-    "services.nodeports",
-    "services.loadbalancers",
-];
 const KEPT_NETWORKS: &str = "node updates may not change podCIDR except from \"\" to valid";
 
 /// Checks what holds for new nodes and for changed ones.
@@ -113,8 +102,7 @@ pub(super) fn check_change(new: &Object, old: &Object, errors: &mut ErrorList) {
 
 /// Checks the annotation with the pods that a node would rather not run.
 fn check_avoided_pods(node: &Object, errors: &mut ErrorList) {
-    let text = node.annotation(AVOIDED_PODS);
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return };
+    let Some(text) = node.annotation(AVOIDED_PODS).filter(|text| !text.is_empty()) else { return };
     let place = FieldPath::new("metadata").child("annotations");
     let list = match serde_json::from_str::<Value>(text) {
         Ok(list) => list,
@@ -175,16 +163,7 @@ fn check_taints(taints: &List<Taint<'_, '_>>, errors: &mut ErrorList) {
 fn check_amounts(amounts: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
     for (name, _) in amounts.entries() {
         // The path has the name as a field.
-        let amount = amounts.entry_as_field(name);
-        let Some(quantity) = amount.quantity() else { continue };
-        if quantity.is_negative() {
-            errors.push(amount.invalid("must be greater than or equal to 0"));
-        }
-        let is_own = !name.contains('/') || name.contains("kubernetes.io/");
-        let is_counted = COUNTED.contains(&name) || !is_own && !name.starts_with("requests.");
-        if is_counted && !quantity.is_whole() {
-            errors.push(amount.invalid("must be an integer"));
-        }
+        resources::check_quantity(name, &amounts.entry_as_field(name), errors);
     }
 }
 

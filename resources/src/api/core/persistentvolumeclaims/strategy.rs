@@ -14,7 +14,8 @@ use serde_json::json;
 
 use super::sources;
 use crate::api::core::persistentvolumes::spec::check_basic_amount;
-use crate::api::core::volume_claim::{self, Tolerated};
+use crate::api::core::pod_spec::validation::resources;
+use crate::api::core::volume_claim::{self, CLASS_ANNOTATION, Tolerated};
 use crate::support::go_text::{self, difference};
 use crate::support::semantic;
 
@@ -22,8 +23,6 @@ const IMMUTABLE: &str = "spec is immutable after creation except resources.reque
 const STORAGE: [&str; 4] = ["spec", "resources", "requests", "storage"];
 const CLASS: [&str; 2] = ["spec", "storageClassName"];
 const ATTRIBUTES_CLASS: [&str; 2] = ["spec", "volumeAttributesClassName"];
-/// The annotation that named the class before there was a field.
-const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// Defaults, validation; a bound claim may be expanded.
 pub(super) struct PersistentVolumeClaimStrategy;
@@ -210,8 +209,7 @@ fn check_resource(map: &View<'_, '_>, resource: &str, errors: &mut ErrorList) {
     for complaint in complaints {
         errors.push(FieldError::invalid(map.path(), resource, complaint));
     }
-    let is_own = !resource.contains('/') || resource.contains("kubernetes.io/");
-    if is_good && is_own && resource != "storage" {
+    if is_good && resources::is_native(resource) && resource != "storage" {
         errors.push(FieldError::not_supported(map.path(), resource, &["storage"]));
     }
 }

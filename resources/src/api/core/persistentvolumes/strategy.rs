@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::{sources, spec};
 use crate::api::core::node_selector;
+use crate::api::core::volume_claim::CLASS_ANNOTATION;
 use crate::support::field::ShownAsGo as _;
 use crate::support::go_text::difference;
 use crate::support::semantic;
@@ -21,10 +22,7 @@ const SOURCE: &str = "<core.PersistentVolumeSource>";
 
 /// Annotations that were replaced by fields, and what to say about them.
 const DEPRECATED_ANNOTATIONS: [(&str, &str); 2] = [
-    (
-        "volume.beta.kubernetes.io/storage-class",
-        "deprecated since v1.8; use \"storageClassName\" attribute instead",
-    ),
+    (CLASS_ANNOTATION, "deprecated since v1.8; use \"storageClassName\" attribute instead"),
     (MOUNT_OPTIONS, "deprecated since v1.31; use \"mountOptions\" attribute instead"),
 ];
 

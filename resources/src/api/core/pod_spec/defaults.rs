@@ -117,24 +117,14 @@ fn apply(spec: &mut PodSpecMut<'_>) {
     }
     each_container(spec, container);
     spec.volumes().elements().for_each(volume);
-    drop_disabled(spec);
+    each_container(spec, drop_stop_signal);
 }
 
-/// Drops fields of features that are off by default.
-fn drop_disabled(spec: &mut PodSpecMut<'_>) {
-    spec.scheduling_group().remove();
-    each_container(spec, |mut container| {
-        let Some(mut lifecycle) = container.lifecycle().present() else { return };
-        if lifecycle.stop_signal().remove().is_some() && lifecycle.0.is_empty() {
-            container.lifecycle().remove();
-        }
-    });
-    for mut volume in spec.volumes().elements() {
-        let Some(mut projected) = volume.projected().present() else { continue };
-        for mut source in projected.sources().elements() {
-            source.cluster_trust_bundle().remove();
-            source.pod_certificate().remove();
-        }
+/// Drops stop signals, whose feature this server does not have, and lifecycles that have nothing else.
+fn drop_stop_signal(mut container: ContainerMut<'_>) {
+    let Some(mut lifecycle) = container.lifecycle().present() else { return };
+    if lifecycle.stop_signal().remove().is_some() && lifecycle.0.is_empty() {
+        container.lifecycle().remove();
     }
 }
 

@@ -6,7 +6,8 @@ use registry_core::features::Feature;
 use registry_core::resource::GatedField;
 
 /// The fields of a pod's specification.
-const SPEC: [(Feature, &str); 14] = [
+const SPEC: [(Feature, &str); 17] = [
+    (Feature::ClusterTrustBundleProjection, "volumes.*.projected.sources.*.clusterTrustBundle"),
     (Feature::ContainerRestartRules, "containers.*.restartPolicy"),
     (Feature::ContainerRestartRules, "containers.*.restartPolicyRules"),
     (Feature::ContainerRestartRules, "initContainers.*.restartPolicyRules"),
@@ -18,8 +19,10 @@ const SPEC: [(Feature, &str); 14] = [
     (Feature::EnvFiles, "containers.*.env.*.valueFrom.fileKeyRef"),
     (Feature::EnvFiles, "initContainers.*.env.*.valueFrom.fileKeyRef"),
     (Feature::EnvFiles, "ephemeralContainers.*.env.*.valueFrom.fileKeyRef"),
+    (Feature::GenericWorkload, "schedulingGroup"),
     (Feature::HostnameOverride, "hostnameOverride"),
     (Feature::ImageVolume, "volumes.*.image"),
+    (Feature::PodCertificateRequest, "volumes.*.projected.sources.*.podCertificate"),
     (Feature::PodLevelResources, "resources"),
 ];
 
@@ -34,13 +37,22 @@ const STATUS: [(Feature, &str); 7] = [
     (Feature::ResourceHealthStatus, "status.ephemeralContainerStatuses.*.allocatedResourcesStatus"),
 ];
 
+/// The fields of a pod's status that belong to `DRANodeAllocatableResources` and `ImageVolumeWithDigest`.
+const UNSUPPORTED_STATUS: [&str; 4] = [
+    "status.nodeAllocatableResourceClaimStatuses",
+    "status.containerStatuses.*.volumeMounts.*.volumeStatus",
+    "status.initContainerStatuses.*.volumeMounts.*.volumeStatus",
+    "status.ephemeralContainerStatuses.*.volumeMounts.*.volumeStatus",
+];
+
 /// Returns the fields of the specification of a pod, which is at this path.
 pub(crate) fn spec(parent: &'static str) -> Vec<GatedField> {
-    SPEC.into_iter().map(|(feature, path)| GatedField::below(parent, feature, path)).collect()
+    SPEC.into_iter().map(|(feature, path)| GatedField::new(feature, path).below(parent)).collect()
 }
 
 /// Returns the fields of a pod.
 pub(crate) fn pod() -> Vec<GatedField> {
     let status = STATUS.into_iter().map(|(feature, path)| GatedField::new(feature, path));
-    spec("spec").into_iter().chain(status).collect()
+    let unsupported = UNSUPPORTED_STATUS.into_iter().map(GatedField::unsupported);
+    spec("spec").into_iter().chain(status).chain(unsupported).collect()
 }

@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use super::validation::is_of_pods;
 
+use crate::support::conditions;
+
 /// Amounts by resource.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
@@ -88,9 +90,8 @@ pub(crate) fn pod_total(pod: &Object, kind: &str) -> Amounts {
 pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
     let spec = Pod(pod).spec();
     let status = Pod(pod).status();
-    let is_infeasible = status.conditions().elements().any(|condition| {
-        condition.r#type().text() == "PodResizePending" && condition.reason().text() == "Infeasible"
-    });
+    let is_infeasible = conditions::find(pod, "PodResizePending")
+        .is_some_and(|condition| condition.reason().text() == "Infeasible");
     let init = status.init_container_statuses();
     let init: HashMap<&str, ContainerStatus<'_, '_>> = by_name(&init);
     let main = status.container_statuses();

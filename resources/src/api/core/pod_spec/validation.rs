@@ -11,7 +11,7 @@ mod mounts;
 mod options;
 mod probes;
 mod resource_claims;
-pub(super) mod resources;
+pub(crate) mod resources;
 mod restarts;
 mod scheduling;
 pub(crate) mod security_context;
@@ -23,7 +23,9 @@ use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::object_meta::{validate_annotations, validate_labels};
 use registry_core::api::validation::{ErrorList, names};
-use resource_views::core::v1::{Container, Pod as PodView, PodSpec, PodTemplateSpec, Volume};
+use resource_views::core::v1::{
+    Container, Pod as PodView, PodSchedulingGroup, PodSpec, PodTemplateSpec, Volume,
+};
 use resource_views::{List, Map, Text, Typed as _};
 
 use crate::support::label_selector;
@@ -170,6 +172,7 @@ fn check_spec(spec: &PodSpec<'_, '_>, pod: Option<&Pod<'_>>, options: &Options, 
     check_preemption(&spec.preemption_policy(), errors);
     resources::check_overhead(&spec.overhead(), options, errors);
     windows::check_system(spec, errors);
+    check_group(&spec.scheduling_group(), errors);
     environment::check_files_in_volumes(spec, errors);
 }
 
@@ -179,6 +182,16 @@ fn check_names(spec: &PodSpec<'_, '_>, errors: &mut ErrorList) {
     spec.active_deadline_seconds().check_between(1, i64::from(i32::MAX), errors);
     spec.hostname().check_if_set(names::dns_label, errors);
     spec.subdomain().check_if_set(names::dns_label, errors);
+}
+
+/// Checks the name of the group that a pod is scheduled with.
+fn check_group(group: &PodSchedulingGroup<'_, '_>, errors: &mut ErrorList) {
+    let name = group.pod_group_name();
+    if name.exists() {
+        name.check(names::dns_subdomain, errors);
+    } else if group.exists() {
+        errors.push(name.invalid("must specify one of: `podGroupName`"));
+    }
 }
 
 fn check_preemption(policy: &Text<'_, '_>, errors: &mut ErrorList) {

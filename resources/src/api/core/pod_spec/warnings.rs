@@ -17,6 +17,7 @@ use resource_views::{List, Map, Quantity as Amount, Text, Typed as _, View};
 use super::validation::annotations::{self, APPARMOR};
 use super::validation::resources::has_fraction;
 use super::validation::visit_containers;
+use crate::api::core::pod_spec::validation::annotations::{SECCOMP, SECCOMP_OF_POD};
 use crate::api::core::{address, node_selector};
 
 /// Annotations without effect.
@@ -33,8 +34,6 @@ const OLD_ANNOTATIONS: [(&str, &str); 3] = [
 ];
 
 /// Annotations that precede the field for seccomp profiles: for the pod, and (a prefix) for a container.
-const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const SECCOMP_FIELD: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 const APPARMOR_FIELD: &str = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
 
@@ -247,7 +246,7 @@ impl Warnings {
             let name = container.name().text();
             let context = container.security_context();
             if !context.seccomp_profile().exists() {
-                warn(&format!("{SECCOMP_OF_CONTAINER}{name}"), SECCOMP_FIELD);
+                warn(&format!("{SECCOMP}{name}"), SECCOMP_FIELD);
             }
             let key = format!("{APPARMOR}{name}");
             let annotation = annotations.entry(&key);

@@ -11,6 +11,7 @@ use registry_core::resource::{CellValue, Column, RowCondition, RowConditionType}
 use resource_views::core::v1::{Pod, PodReadinessGate};
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers;
 
 use progress::Progress;
@@ -60,7 +61,7 @@ fn status(object: &Object) -> Value {
     let mut word =
         Pod(object).status().reason().optional_text().filter(|reason| !reason.is_empty()).map(str::to_owned);
     let mut word = word.take().unwrap_or_else(|| Pod(object).status().phase().text().to_owned());
-    if printers::conditions(object).any(|condition| {
+    if conditions::all(object).any(|condition| {
         condition.r#type().text() == "PodScheduled" && condition.reason().text() == "SchedulingGated"
     }) {
         "SchedulingGated".clone_into(&mut word);
@@ -101,7 +102,7 @@ fn pod_ip(object: &Object) -> Value {
 fn readiness_gates(object: &Object) -> Value {
     let spec = Pod(object).spec();
     let gates = spec.readiness_gates();
-    let is_open = |gate: &PodReadinessGate<'_, '_>| printers::is_true(object, gate.condition_type().text());
+    let is_open = |gate: &PodReadinessGate<'_, '_>| conditions::is_true(object, gate.condition_type().text());
     let opened = gates.elements().filter(is_open).count();
     if gates.is_empty() { "<none>".into() } else { format!("{opened}/{}", gates.len()).into() }
 }

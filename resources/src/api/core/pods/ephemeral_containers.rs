@@ -35,14 +35,17 @@ impl Subresource for EphemeralContainers {
 
 struct EphemeralContainersRules;
 
+/// The field that the subresource changes.
+const CONTAINERS: &[&str] = &["spec", "ephemeralContainers"];
+
 impl UpdateRules for EphemeralContainersRules {
     fn changes_only(&self) -> Option<&'static [&'static [&'static str]]> {
-        Some(&[&["spec", "ephemeralContainers"]])
+        Some(&[CONTAINERS])
     }
 
     fn prepare(&self, _: &ResourceType, _: &RequestContext, new: &mut Object, old: &Object) {
         let asked = partial_update::keep_old(new, old);
-        new.copy_field(&asked, &["spec", "ephemeralContainers"]);
+        new.copy_field(&asked, CONTAINERS);
         partial_update::count_change(new, old);
     }
 

@@ -236,11 +236,3 @@ fn is_over(pod: &Object) -> bool {
     let phase = Pod(pod).status().phase().text();
     matches!(phase, "Succeeded" | "Failed") || pod.deletion_timestamp().is_some()
 }
-
-/// Whether the pod's condition `Ready` is true.
-fn is_ready(pod: &Object) -> bool {
-    let status = Pod(pod).status();
-    let conditions = status.conditions();
-    let ready = conditions.elements().find(|condition| condition.r#type().text() == "Ready");
-    ready.is_some_and(|ready| ready.status().text() == "True")
-}

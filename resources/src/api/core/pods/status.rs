@@ -11,8 +11,8 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use resource_views::core::v1::{
-    ContainerStatusMut, HostIP, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodMut,
-    PodResourceClaim, PodResourceClaimStatus, PodSpec, PodStatus,
+    HostIP, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodMut, PodResourceClaim,
+    PodResourceClaimStatus, PodSpec, PodStatus,
 };
 use resource_views::{List, Typed, View};
 use serde_json::{Value, json};
@@ -34,7 +34,6 @@ pub(super) fn prepare(new: &mut Object, old: &Object) {
         new.copy_field(old, &["status", "qosClass"]);
     }
     keep_observed_generations(new, old);
-    drop_disabled(new);
     mirror_address(new);
 }
 
@@ -57,20 +56,6 @@ fn keep_observed_generations(new: &mut Object, old: &Object) {
             condition.observed_generation().or_if_zero(generation);
         }
     }
-}
-
-/// Drops fields of features that are off by default.
-fn drop_disabled(pod: &mut Object) {
-    let Some(mut status) = PodMut(pod).status().present() else { return };
-    status.node_allocatable_resource_claim_statuses().remove();
-    let drop = |mut container: ContainerStatusMut<'_>| {
-        for mut mount in container.volume_mounts().elements() {
-            mount.volume_status().remove();
-        }
-    };
-    status.container_statuses().elements().for_each(drop);
-    status.init_container_statuses().elements().for_each(drop);
-    status.ephemeral_container_statuses().elements().for_each(drop);
 }
 
 /// Aligns the two fields of a pod's addresses: kubelets set the single field, the list, or both. The single one is

@@ -6,8 +6,8 @@ use registry_core::api::{Object, PropagationPolicy};
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::core::v1::{ReplicationController, ReplicationControllerMut};
 
-use crate::api::apps::workload::{Counts, Workload};
 use crate::api::core::pod_spec::{defaults, gated, warnings};
+use crate::api::core::workload::{Counts, Workload};
 
 /// Defaults and validation; pods are orphaned on deletion by default.
 pub(super) struct ReplicationControllerStrategy;

@@ -5,6 +5,20 @@
 //!
 //! Kubernetes concept: `pkg/registry/core/service/storage/alloc.go`.
 
+mod address_choice;
+mod address_objects;
+mod allocations;
+mod claim;
+mod families;
+mod informer;
+mod node_ports;
+mod owner;
+mod port_claims;
+pub(crate) mod repair;
+mod service_cidrs;
+#[cfg(test)]
+mod tests;
+
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
@@ -21,23 +35,23 @@ use registry_core::storage::StoredObject;
 use resource_views::core::v1::Service;
 use serde_json::json;
 
-use super::Services;
-use super::addresses::AddressObjects;
-use super::choice::{AddressChoice, Contended, InUse, Refusal};
-use super::claim::Claim;
-use super::holder::Holder;
-use super::port_claims::{PortClaims, SharedStore};
-use super::port_range::NodePortRange;
-use super::ranges::ServiceRanges;
+use super::ranges::{NodePort, NodePortRange, ServiceRanges};
 use super::service_type::{has_cluster_ip, is_external_name};
-use super::supply::Supply;
-use super::taken::{NodePort, Taken, Uses};
-use super::{cluster_ips, families, node_ports};
+use super::{Services, cluster_ips};
 use crate::api::networking::ipaddresses::IPAddresses;
 use crate::api::networking::servicecidrs::ServiceCIDRs;
 use crate::support::defaulting::is_empty_at;
 use crate::support::semantic;
 use crate::support::system_writer::SystemWriter;
+
+use address_choice::{AddressChoice, Contended, InUse, Refusal};
+use address_objects::AddressObjects;
+use allocations::{AllocationSet, Allocations};
+use claim::Claim;
+use owner::Owner;
+use port_claims::PortClaims;
+pub use port_claims::SharedStore;
+use service_cidrs::CidrRanges;
 
 /// Maximum number of attempts for one service if other servers claim its addresses first, or have released them.
 const ATTEMPTS: usize = 24;
@@ -62,10 +76,10 @@ pub(crate) fn attach(
     features: Features,
 ) -> Option<Arc<Allocator>> {
     let store = installed.store(Services::TYPE)?;
-    let taken: Arc<Mutex<Taken>> = Arc::default();
+    let allocations: Arc<Mutex<Allocations>> = Arc::default();
     // If IPAddresses are not served, no objects are created.
     let objects = SystemWriter::for_resource::<IPAddresses>(installed).map(|system_writer| {
-        Arc::new(AddressObjects::new(system_writer, Arc::downgrade(&store), taken.clone()))
+        Arc::new(AddressObjects::new(system_writer, Arc::downgrade(&store), allocations.clone()))
     });
     let allocator = Arc::new(Allocator {
         store: Arc::downgrade(&store),
@@ -74,7 +88,7 @@ pub(crate) fn attach(
             .filter(|_| features.contains(Feature::MultiCIDRServiceAllocator)),
         objects,
         port_claims: shared.map(|shared| Arc::new(PortClaims::new(shared, Arc::downgrade(&store)))),
-        taken,
+        allocations,
         refreshing: tokio::sync::Mutex::default(),
     });
     let hooks: Arc<dyn StoreHooks> = Arc::new(Allocation(allocator.clone()));
@@ -84,17 +98,17 @@ pub(crate) fn attach(
 
 /// Allocates addresses and node ports to services.
 pub(crate) struct Allocator {
-    pub(super) store: Weak<Store>,
+    store: Weak<Store>,
     ranges: ServiceAllocation,
     /// The ServiceCIDR objects, which have the ranges of addresses; `None` if they are not served, or have no effect.
     service_cidrs: Option<SystemWriter>,
     /// The IPAddress objects, by which servers on the same store coordinate.
-    pub(super) objects: Option<Arc<AddressObjects>>,
+    objects: Option<Arc<AddressObjects>>,
     /// The claims of node ports that other servers see; `None` if there are no others.
-    pub(super) port_claims: Option<Arc<PortClaims>>,
-    taken: Arc<Mutex<Taken>>,
+    port_claims: Option<Arc<PortClaims>>,
+    allocations: Arc<Mutex<Allocations>>,
     /// Held while the services are listed.
-    pub(super) refreshing: tokio::sync::Mutex<()>,
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 /// The hooks of the services' store.
@@ -103,27 +117,27 @@ struct Allocation(Arc<Allocator>);
 // === impl Allocator ===
 
 impl Allocator {
-    pub(super) fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock()
+    fn allocations(&self) -> MutexGuard<'_, Allocations> {
+        self.allocations.lock()
     }
 
     /// Removes, in the background, the objects of addresses and the claims of ports that a service gave up.
-    pub(super) fn release(&self, uses: &Uses, holder: &Holder) {
+    fn release(&self, uses: &AllocationSet, owner: &Owner) {
         if let Some(objects) = &self.objects {
-            objects.release(uses.addresses.iter().copied(), holder);
+            objects.release(uses.addresses.iter().copied(), owner);
         }
         if let Some(claims) = &self.port_claims {
-            claims.release(uses.node_ports.iter().copied(), holder);
+            claims.release(uses.node_ports.iter().copied(), owner);
         }
     }
 
     /// Returns the ranges that addresses are allocated from now.
-    pub(super) async fn supply(&self) -> Result<Supply, StatusError> {
+    async fn cidr_ranges(&self) -> Result<CidrRanges, StatusError> {
         let objects = match &self.service_cidrs {
             Some(service_cidrs) => service_cidrs.list_newest(|object| object).await?,
             None => Vec::new(),
         };
-        Ok(Supply::new(&objects, &self.ranges.addresses))
+        Ok(CidrRanges::new(&objects, &self.ranges.addresses))
     }
 
     /// Allocates what a service needs; requested addresses and ports are claimed for it. `old` is the service before an
@@ -131,7 +145,7 @@ impl Allocator {
     async fn allocate(
         self: &Arc<Self>,
         service: &mut Object,
-        holder: &Holder,
+        owner: &Owner,
         old: Option<&Object>,
         dry_run: bool,
     ) -> Result<Claim, Refusal> {
@@ -139,22 +153,28 @@ impl Allocator {
         if !errors.is_empty() {
             return Err(StatusError::invalid(Services::TYPE.kind, service.name(), &errors).into());
         }
-        let mut claim = Claim::new(self.clone(), holder.clone());
+        let mut claim = Claim::new(self.clone(), owner.clone());
         let places = places_to_fill(service, old);
-        let supply = if places.is_empty() { None } else { Some(self.supply().await?) };
-        let mut taken = self.taken();
-        if let Some(supply) = supply {
+        let ranges = if places.is_empty() { None } else { Some(self.cidr_ranges().await?) };
+        let mut allocations = self.allocations();
+        if let Some(ranges) = ranges {
             let objects = self.objects.as_deref();
             let uses = &mut claim.uses;
-            let mut choice = AddressChoice { supply: &supply, objects, taken: &mut taken, uses, dry_run };
+            let mut choice =
+                AddressChoice { ranges: &ranges, objects, allocations: &mut allocations, uses, dry_run };
             choice.fill(service, places)?;
         }
         let range = self.ranges.node_ports;
-        let mut claims =
-            node_ports::Claims { taken: &mut taken, uses: &mut claim.uses, range, dry_run, contended: None };
+        let mut claims = node_ports::Claims {
+            allocations: &mut allocations,
+            uses: &mut claim.uses,
+            range,
+            dry_run,
+            contended: None,
+        };
         let outcome = node_ports::allocate(service, old, &mut claims);
         let in_use = claims.contended.map(|port| InUse::One(Contended::Port(port)));
-        drop(taken);
+        drop(allocations);
         match outcome {
             Ok(()) => Ok(claim),
             Err(failure) => Err(Refusal { failure, in_use }),
@@ -166,7 +186,7 @@ impl Allocator {
     async fn allocate_objects(
         self: &Arc<Self>,
         service: &mut Object,
-        holder: &Holder,
+        owner: &Owner,
         old: Option<&Object>,
     ) -> Result<Claim, StatusError> {
         let asked = service.clone();
@@ -174,7 +194,7 @@ impl Allocator {
             if attempt == ATTEMPTS_WITH_MEMORY {
                 self.relearn().await?;
             }
-            let claim = match self.allocate(service, holder, old, false).await {
+            let claim = match self.allocate(service, owner, old, false).await {
                 Ok(claim) => claim,
                 Err(refusal) => {
                     if !self.was_released(refusal.in_use).await? {
@@ -188,13 +208,13 @@ impl Allocator {
             match contended {
                 None => return Ok(claim),
                 Some(Contended::Address(address)) => {
-                    self.taken().add_foreign(address);
+                    self.allocations().add_foreign(address);
                     if has_address(&asked, address) {
-                        return Err(Refusal::already_allocated(service, &address.to_string()).failure);
+                        return Err(Refusal::already_allocated(service, address).failure);
                     }
                 }
                 // The next attempt chooses another one, or refuses the service that asks for this one.
-                Some(Contended::Port(port)) => self.taken().add_foreign_port(port),
+                Some(Contended::Port(port)) => self.allocations().add_foreign_port(port),
             }
             service.clone_from(&asked);
         }
@@ -212,51 +232,54 @@ impl Allocator {
     }
 
     async fn is_address_free(&self, address: IpAddr) -> Result<bool, StatusError> {
-        let Some(objects) = self.objects.as_ref().filter(|_| self.taken().is_stored(address)) else {
+        let Some(objects) = self.objects.as_ref().filter(|_| self.allocations().is_stored(address)) else {
             return Ok(false);
         };
         let is_free = objects.system_writer.get_newest("", &address.to_string()).await?.is_none();
         if is_free {
-            self.taken().address_removed(address);
+            self.allocations().address_removed(address);
         }
         Ok(is_free)
     }
 
     async fn is_port_free(&self, port: NodePort) -> Result<bool, StatusError> {
-        let holder = self.taken().port_holder(port);
-        let Some(holder) = holder else { return self.is_foreign_port_free(port).await };
+        let owner = self.allocations().port_owner(port);
+        let Some(owner) = owner else { return self.is_foreign_port_free(port).await };
         let Some(store) = self.store.upgrade() else { return Ok(false) };
-        let service = SystemWriter::new(store).get_newest(&holder.namespace, &holder.name).await?;
-        let is_free = !service.is_some_and(|service| Uses::from_service(&service).node_ports.contains(&port));
+        let service = SystemWriter::new(store).get_newest(&owner.namespace, &owner.name).await?;
+        let is_free =
+            !service.is_some_and(|service| AllocationSet::from_service(&service).node_ports.contains(&port));
         if is_free {
-            self.taken().removed(&Uses { node_ports: [port].into(), ..Uses::default() }, &holder);
+            self.allocations()
+                .removed(&AllocationSet { node_ports: [port].into(), ..AllocationSet::default() }, &owner);
         }
         Ok(is_free)
     }
 
     /// Whether a port that another server had claimed is not claimed any more.
     async fn is_foreign_port_free(&self, port: NodePort) -> Result<bool, StatusError> {
-        let Some(claims) = self.port_claims.as_ref().filter(|_| self.taken().is_foreign_port(port)) else {
+        let Some(claims) = self.port_claims.as_ref().filter(|_| self.allocations().is_foreign_port(port))
+        else {
             return Ok(false);
         };
         let is_free = claims.is_free(port).await?;
         if is_free {
-            self.taken().forget_foreign_port(port);
+            self.allocations().forget_foreign_port(port);
         }
         Ok(is_free)
     }
 
     /// Creates, in the background, the objects of addresses that a service has had for long, if they are missing: it was
     /// stored before there were such objects.
-    pub(super) fn adopt(self: &Arc<Self>, addresses: Vec<IpAddr>, holder: Holder) {
+    fn adopt(self: &Arc<Self>, addresses: Vec<IpAddr>, owner: Owner) {
         let Some(objects) = self.objects.clone() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let allocator = self.clone();
         runtime.spawn(async move {
             let adopted = async {
-                let supply = allocator.supply().await?;
-                for address in addresses.into_iter().filter(|address| supply.contains(*address)) {
-                    objects.keeps_if_held(address, &holder).await?;
+                let ranges = allocator.cidr_ranges().await?;
+                for address in addresses.into_iter().filter(|address| ranges.contains(*address)) {
+                    objects.ensure_if_used(address, &owner).await?;
                 }
                 Ok::<(), StatusError>(())
             };
@@ -287,7 +310,7 @@ fn places_to_fill(service: &Object, old: Option<&Object>) -> Range<usize> {
 
 /// Whether a service asks for an address.
 fn has_address(service: &Object, address: IpAddr) -> bool {
-    Uses::from_service(service).addresses.contains(&address)
+    AllocationSet::from_service(service).addresses.contains(&address)
 }
 
 /// Copies the older field to the newer, plural one.
@@ -337,12 +360,12 @@ impl StoreHooks for Allocation {
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.0.learn().await?;
         mirror_address(object);
-        let holder = Holder { namespace: context.namespace.clone(), name: object.name().to_owned() };
+        let owner = Owner { namespace: context.namespace.clone(), name: object.name().to_owned() };
         if dry_run {
-            self.0.allocate(object, &holder, None, true).await.map_err(|refusal| refusal.failure)?;
+            self.0.allocate(object, &owner, None, true).await.map_err(|refusal| refusal.failure)?;
             return Ok(None);
         }
-        let claim = self.0.allocate_objects(object, &holder, None).await?;
+        let claim = self.0.allocate_objects(object, &owner, None).await?;
         Ok(Some(Box::new(claim)))
     }
 
@@ -356,22 +379,22 @@ impl StoreHooks for Allocation {
     ) -> Result<Option<Box<dyn FinishHook>>, StatusError> {
         self.0.learn().await?;
         keep_allocated(new, old);
-        let holder = Holder::from_service(old);
+        let owner = Owner::from_service(old);
         if dry_run {
-            self.0.allocate(new, &holder, Some(old), true).await.map_err(|refusal| refusal.failure)?;
+            self.0.allocate(new, &owner, Some(old), true).await.map_err(|refusal| refusal.failure)?;
             return Ok(None);
         }
-        let claim = self.0.allocate_objects(new, &holder, Some(old)).await?;
-        let kept = Uses::after_change(new);
-        let given_up = Uses::from_service(old).without(&kept);
+        let claim = self.0.allocate_objects(new, &owner, Some(old)).await?;
+        let kept = AllocationSet::after_change(new);
+        let given_up = AllocationSet::from_service(old).without(&kept);
         Ok(Some(Box::new(claim.giving_up(given_up).keeping(&kept))))
     }
 
     fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(object.json()) else { return };
-        let uses = Uses::from_service(&service);
-        let holder = Holder::from_service(&service);
-        self.0.release(&uses, &holder);
-        self.0.taken().removed(&uses, &holder);
+        let uses = AllocationSet::from_service(&service);
+        let owner = Owner::from_service(&service);
+        self.0.release(&uses, &owner);
+        self.0.allocations().removed(&uses, &owner);
     }
 }

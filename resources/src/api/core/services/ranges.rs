@@ -2,10 +2,16 @@
 //!
 //! Kubernetes concept: `validateClusterIPFlags` and `getServiceIPAndRanges` of `cmd/kube-apiserver`.
 
+mod address_range;
+mod node_port_range;
+
 use std::fmt;
 use std::str::FromStr;
 
-use super::range::{RangeError, ServiceRange};
+pub(crate) use address_range::family_of;
+pub use address_range::{RangeError, ServiceRange};
+pub(super) use node_port_range::NodePort;
+pub use node_port_range::{NodePortRange, PortRangeError};
 
 /// Minimum number of addresses of the primary range.
 const FEWEST_ADDRESSES: u128 = 8;

@@ -11,7 +11,7 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::core::v1::ServiceMut;
 
 use super::service_type::{has_cluster_ip, is_externally_accessible, kind};
-use super::{older, transitions, validation, warnings};
+use super::{completion, type_change, validation, warnings};
 
 const AFFINITY_SECONDS: i64 = 10_800;
 
@@ -86,16 +86,16 @@ impl ObjectStrategy for ServiceStrategy {
     }
 
     fn completed(&self, stored: &[u8]) -> Option<Object> {
-        older::completed(stored)
+        completion::completed(stored)
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        transitions::drop_policy_of_aliases(object);
+        type_change::drop_policy_of_aliases(object);
     }
 
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        transitions::drop_policy_of_aliases(new);
-        transitions::drop_what_the_type_had(new, old);
+        type_change::drop_policy_of_aliases(new);
+        type_change::drop_what_the_type_had(new, old);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -103,7 +103,7 @@ impl ObjectStrategy for ServiceStrategy {
     }
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        let mut errors = transitions::check(new, old);
+        let mut errors = type_change::check(new, old);
         errors.append(validation::check(new, Some(old), self.distributions));
         errors
     }

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::api::{FieldError, Object};
+use resource_views::Typed as _;
 use resource_views::core::v1::{LoadBalancerIngress, Service, ServiceSpec};
-use resource_views::{Integer, Typed as _};
 
 use super::service_type::{is_external_name, is_externally_accessible, kind, needs_health_check};
-use super::{cluster_ips, transitions};
+use super::{cluster_ips, type_change};
 use crate::api::core::address;
 use crate::support::label_selector;
+use crate::support::port_number;
 
 const MAX_AFFINITY_SECONDS: i64 = 86_400;
 const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
@@ -42,7 +43,7 @@ pub(super) fn check(service: &Object, old: Option<&Object>, distributions: &[&st
     } else {
         allocates.check_absent(ONLY_BALANCERS, &mut errors);
     }
-    transitions::check_class(service, &mut errors);
+    type_change::check_class(service, &mut errors);
     check_policies(service, &spec, &mut errors);
     spec.traffic_distribution().check_one_of(distributions, &mut errors);
     errors
@@ -152,22 +153,15 @@ fn check_ports(spec: &ServiceSpec<'_, '_>, errors: &mut ErrorList) {
                 errors.push(name.duplicate());
             }
         }
-        check_number(&port.port(), errors);
+        port_number::check(&port.port(), errors);
         port.protocol().check_word(&["SCTP", "TCP", "UDP"], errors);
         let target = port.target_port();
         if target.optional_text().is_some() {
             target.as_text().check(names::port_name, errors);
         } else {
-            check_number(&target.as_integer(), errors);
+            port_number::check(&target.as_integer(), errors);
         }
         port.app_protocol().check_if_present(names::qualified_name, errors);
-    }
-}
-
-fn check_number(port: &Integer<'_, '_>, errors: &mut ErrorList) {
-    if !(1..=65_535).contains(&port.number()) {
-        let detail = "must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(port.path(), port.number(), detail));
     }
 }
 
@@ -301,7 +295,7 @@ fn check_policies(service: &Object, spec: &ServiceSpec<'_, '_>, errors: &mut Err
     } else if port.number() == 0 {
         errors.push(port.required(""));
     } else {
-        check_number(&port, errors);
+        port_number::check(&port, errors);
     }
     let internal = spec.internal_traffic_policy();
     if !internal.exists() && matches!(kind(service), "ClusterIP" | "NodePort" | "LoadBalancer") {

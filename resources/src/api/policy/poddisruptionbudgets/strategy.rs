@@ -5,9 +5,9 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
-use resource_views::IntOrString;
 use resource_views::policy::v1::PodDisruptionBudget;
 
+use crate::support::amount;
 use crate::support::conditions;
 use crate::support::field::ShownAsGo as _;
 use crate::support::label_selector;
@@ -45,25 +45,12 @@ impl ObjectStrategy for PodDisruptionBudgetStrategy {
             errors.push(spec.invalid_as("<policy.PodDisruptionBudgetSpec>", detail));
         }
         for field in [&least, &most] {
-            check_amount(field, &mut errors);
+            amount::check(field, &mut errors);
+            amount::check_at_most_all(field, &mut errors);
         }
         label_selector::check(&spec.selector(), &mut errors);
         let policies = ["AlwaysAllow", "IfHealthyBudget"];
         spec.unhealthy_pod_eviction_policy().check_one_of(&policies, &mut errors);
         errors
-    }
-}
-
-/// Checks a count, or a percentage up to 100%.
-fn check_amount(field: &IntOrString<'_, '_>, errors: &mut ErrorList) {
-    field.check_not_negative(errors);
-    if !field.value().is_some_and(serde_json::Value::is_string) {
-        return;
-    }
-    let digits = field.text().strip_suffix('%').filter(|digits| !digits.is_empty());
-    match digits.and_then(|digits| digits.parse::<u64>().ok()) {
-        None => errors.push(field.invalid("a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')")),
-        Some(percent) if percent > 100 => errors.push(field.invalid("must not be greater than 100%")),
-        Some(_) => {}
     }
 }

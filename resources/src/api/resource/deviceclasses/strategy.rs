@@ -2,11 +2,12 @@
 
 use registry_core::RequestContext;
 use registry_core::api::Object;
-use registry_core::api::validation::{ErrorList, names};
+use registry_core::api::validation::ErrorList;
 use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 use resource_views::resource::v1::DeviceClass;
 
+use crate::api::core::pod_spec::validation::resources;
 use crate::api::resource::{requests, selectors};
 use crate::support::semantic;
 
@@ -36,16 +37,10 @@ fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
         }
     }
     let extended = spec.extended_resource_name();
-    if extended.exists() && !is_extended_resource(extended.text()) {
+    if extended.exists() && !resources::is_extended(extended.text()) {
         errors.push(extended.invalid("must be a valid extended resource name"));
     }
     errors
-}
-
-/// Whether a name is one of a resource that is not Kubernetes' own, and that quotas can name.
-fn is_extended_resource(name: &str) -> bool {
-    let is_own = !name.contains('/') || name.contains("kubernetes.io/");
-    !is_own && !name.starts_with("requests.") && names::qualified_name(&format!("requests.{name}")).is_empty()
 }
 
 #[cfg(test)]

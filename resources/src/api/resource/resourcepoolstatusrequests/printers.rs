@@ -6,6 +6,7 @@ use resource_views::meta::v1::Condition;
 use resource_views::resource::v1alpha3::{PoolStatus, ResourcePoolStatusRequest};
 use serde_json::Value;
 
+use crate::support::conditions;
 use crate::support::printers;
 
 pub(super) static COLUMNS: &[Column] = &[
@@ -29,7 +30,7 @@ pub(super) static COLUMNS: &[Column] = &[
 
 /// Returns the first of the final conditions that is true.
 fn outcome(object: &Object) -> Option<Condition<'_, '_>> {
-    printers::conditions(object).find(|condition| {
+    conditions::all(object).find(|condition| {
         condition.status().text() == "True" && ["Complete", "Failed"].contains(&condition.r#type().text())
     })
 }

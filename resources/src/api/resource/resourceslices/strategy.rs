@@ -3,8 +3,8 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object, time};
-use registry_core::resource::ObjectStrategy;
-use resource_views::resource::v1::{Device, ResourceSlice, ResourceSliceMut, ResourceSliceSpec};
+use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::resource::v1::{ResourceSlice, ResourceSliceSpec};
 
 use crate::api::core::node_selector;
 use crate::api::resource::{devices, names as device_names};
@@ -14,10 +14,23 @@ use crate::support::field::ShownAsGo as _;
 const ONE_PLACE: &str =
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
 
+/// The fields of `DRANodeAllocatableResources` and `DRAListTypeAttributes`.
+const UNSUPPORTED: [&str; 5] = [
+    "spec.devices.*.nodeAllocatableResourceMappings",
+    "spec.devices.*.attributes.*.bools",
+    "spec.devices.*.attributes.*.ints",
+    "spec.devices.*.attributes.*.strings",
+    "spec.devices.*.attributes.*.versions",
+];
+
 /// Validation of the pool and the devices; driver, pool and node are immutable.
 pub(super) struct ResourceSliceStrategy;
 
 impl ObjectStrategy for ResourceSliceStrategy {
+    fn gated_fields(&self) -> Vec<GatedField> {
+        UNSUPPORTED.map(GatedField::unsupported).into()
+    }
+
     fn unknown_field_label(&self, label: &str) -> String {
         format!("field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}")
     }
@@ -30,14 +43,6 @@ impl ObjectStrategy for ResourceSliceStrategy {
                 });
             });
         });
-    }
-
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        drop_disabled_fields(object, None);
-    }
-
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        drop_disabled_fields(new, Some(old));
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -61,38 +66,6 @@ impl ObjectStrategy for ResourceSliceStrategy {
         vec![format!("spec.driver: {warning}; {driver:?} contains uppercase characters")]
     }
 }
-
-// === fields of features that are off ===
-
-fn drop_disabled_fields(object: &mut Object, old: Option<&Object>) {
-    let before = old.map(|old| ResourceSlice(old).spec());
-    let devices = before.as_ref().map(ResourceSliceSpec::devices);
-    let has_lists = |device: Device<'_, '_>| {
-        device.attributes().entries().any(|(_, attribute)| {
-            attribute.bools().exists()
-                || attribute.ints().exists()
-                || attribute.strings().exists()
-                || attribute.versions().exists()
-        })
-    };
-    let has_mappings = |device: Device<'_, '_>| device.node_allocatable_resource_mappings().exists();
-    let keeps_lists = devices.is_some_and(|devices| devices.elements().any(has_lists));
-    let keeps_mappings = devices.is_some_and(|devices| devices.elements().any(has_mappings));
-    let Some(mut spec) = ResourceSliceMut(object).spec().present() else { return };
-    for mut device in spec.devices().elements() {
-        if !keeps_mappings {
-            device.node_allocatable_resource_mappings().remove();
-        }
-        for mut attribute in device.attributes().values().filter(|_| !keeps_lists) {
-            attribute.bools().remove();
-            attribute.ints().remove();
-            attribute.strings().remove();
-            attribute.versions().remove();
-        }
-    }
-}
-
-// === validation ===
 
 fn check_spec(
     spec: &ResourceSliceSpec<'_, '_>,

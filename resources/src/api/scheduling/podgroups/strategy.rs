@@ -3,12 +3,11 @@
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
+use resource_views::List;
 use resource_views::scheduling::v1alpha2::{
-    PodGroup, PodGroupMut, PodGroupResourceClaim, PodGroupResourceClaimStatus, PodGroupTemplate,
-    PodGroupTemplateMut, PodGroupTemplateReference,
+    PodGroup, PodGroupMut, PodGroupResourceClaim, PodGroupResourceClaimStatus, PodGroupTemplateReference,
 };
-use resource_views::{List, Typed as _};
 
 use crate::api::scheduling::pod_group;
 use crate::support::conditions;
@@ -22,18 +21,13 @@ const DEFAULT_MODE: &str = "Pod";
 pub(super) struct PodGroupStrategy;
 
 impl ObjectStrategy for PodGroupStrategy {
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        let mut spec = PodGroupMut(object).spec().or_new();
-        pod_group::drop_disabled_fields(PodGroupTemplateMut(spec.0), None);
-        // The mode is a field of a feature that is off, and has a default that every reader sees.
-        spec.disruption_mode().set(DEFAULT_MODE);
+    fn gated_fields(&self) -> Vec<GatedField> {
+        pod_group::gated_fields("spec")
     }
 
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        let before = PodGroupTemplate::typed(*PodGroup(old).spec());
-        PodGroupMut(new).spec().edit(|spec| {
-            pod_group::drop_disabled_fields(PodGroupTemplateMut(spec.0), Some(&before));
-        });
+    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
+        // The mode belongs to a feature that this server does not have, and has a default that every reader sees.
+        PodGroupMut(object).spec().or_new().disruption_mode().set(DEFAULT_MODE);
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

@@ -3,9 +3,9 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::resource::ObjectStrategy;
+use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::List;
-use resource_views::scheduling::v1alpha2::{PodGroupTemplate, Workload, WorkloadMut, WorkloadSpec};
+use resource_views::scheduling::v1alpha2::{PodGroupTemplate, Workload};
 
 use crate::api::scheduling::pod_group;
 
@@ -16,12 +16,8 @@ const MAX_TEMPLATES: usize = 8;
 pub(super) struct WorkloadStrategy;
 
 impl ObjectStrategy for WorkloadStrategy {
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        drop_disabled_fields(object, None);
-    }
-
-    fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        drop_disabled_fields(new, Some(old));
+    fn gated_fields(&self) -> Vec<GatedField> {
+        pod_group::gated_fields("spec.podGroupTemplates.*")
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
@@ -44,17 +40,6 @@ impl ObjectStrategy for WorkloadStrategy {
         pod_group::check_immutable(&spec.controller_ref(), &before.controller_ref(), &mut errors);
         pod_group::check_immutable(&spec.pod_group_templates(), &before.pod_group_templates(), &mut errors);
         errors
-    }
-}
-
-/// Drops the fields of features that are off, in templates that did not use them before.
-fn drop_disabled_fields(object: &mut Object, old: Option<&Object>) {
-    let before = old.map(|old| Workload(old).spec());
-    let before = before.as_ref().map(WorkloadSpec::pod_group_templates);
-    let mut known = before.iter().flat_map(List::elements);
-    let Some(mut spec) = WorkloadMut(object).spec().present() else { return };
-    for template in spec.pod_group_templates().elements() {
-        pod_group::drop_disabled_fields(template, known.next().as_ref());
     }
 }
 

@@ -29,6 +29,7 @@ impl ObjectStrategy for CSIDriverStrategy {
                 Feature::MutableCSINodeAllocatableCount,
                 "spec.nodeAllocatableUpdatePeriodSeconds",
             ),
+            GatedField::unsupported("spec.preventPodSchedulingIfMissing"),
         ]
     }
 
@@ -43,14 +44,7 @@ impl ObjectStrategy for CSIDriverStrategy {
         spec.volume_lifecycle_modes().or_if_empty(|| json!(["Persistent"]));
     }
 
-    fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
-        drop_disabled(object);
-    }
-
     fn prepare_for_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {
-        if !CSIDriver(old).spec().prevent_pod_scheduling_if_missing().exists() {
-            drop_disabled(new);
-        }
         // Only changes are counted: a new driver has no generation.
         if !semantic::equal(CSIDriver(new).spec().value(), CSIDriver(old).spec().value()) {
             new.set(&["metadata", "generation"], (old.generation() + 1).into());
@@ -85,13 +79,6 @@ impl ObjectStrategy for CSIDriverStrategy {
             return Vec::new();
         }
         self.warnings_on_create(context, new)
-    }
-}
-
-/// Drops a field of a feature that is off.
-fn drop_disabled(object: &mut Object) {
-    if let Some(mut spec) = CSIDriverMut(object).spec().present() {
-        spec.prevent_pod_scheduling_if_missing().remove();
     }
 }
 

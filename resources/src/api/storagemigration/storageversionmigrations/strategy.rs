@@ -7,8 +7,8 @@ use registry_core::resource::ObjectStrategy;
 use resource_views::Text;
 use resource_views::storagemigration::v1beta1::StorageVersionMigration;
 
+use crate::support::conditions;
 use crate::support::field::ShownAsGo as _;
-use crate::support::{conditions, printers};
 
 /// The resource is immutable; a migration ends once.
 pub(super) struct StorageVersionMigrationStrategy;
@@ -85,7 +85,7 @@ const FAILED: &str = "Failed";
 
 /// Whether a condition is true.
 fn has(migration: &Object, condition: &str) -> bool {
-    printers::is_true(migration, condition)
+    conditions::is_true(migration, condition)
 }
 
 /// Whether a text is a number without leading zeros.

@@ -10,6 +10,7 @@ use resource_views::{List, Text};
 use serde_json::Value;
 use x509_parser::pem::Pem;
 
+use crate::support::port_number;
 use crate::support::webhook_client;
 
 use super::super::findings::{Findings, Place};
@@ -101,10 +102,9 @@ fn check_service(service: &ServiceReference<'_, '_>, place: &Place, findings: &m
         }
     }
     let port = service.port();
-    if !port.integer().is_some_and(|port| (1..=65_535).contains(&port)) {
-        let detail = "port is not valid: must be between 1 and 65535, inclusive";
+    if let Some(complaint) = port_number::called_service_complaint(port.number()) {
         let shown = port.value().cloned().unwrap_or_else(|| Value::from(0));
-        findings.invalid_value(&place.child("port"), Some(&shown), detail);
+        findings.invalid_value(&place.child("port"), Some(&shown), &complaint);
     }
     let mut errors = ErrorList::default();
     let path = place.child("path");

@@ -62,9 +62,15 @@ fn check_pod_term(term: &PodAffinityTerm<'_, '_>, options: &Options, errors: &mu
             errors.push(FieldError::invalid(term.path().child("namespace"), namespace.text(), complaint));
         }
     }
-    let mismatched = term.mismatch_label_keys();
-    let keys = (&term.match_label_keys(), Some(&mismatched));
-    check_label_keys(term, keys, &term.label_selector(), errors);
+    let selector = term.label_selector();
+    let (matched, mismatched) = (term.match_label_keys(), term.mismatch_label_keys());
+    check_label_keys(&matched, &selector, errors);
+    check_label_keys(&mismatched, &selector, errors);
+    check_selected_once(term, &matched, &selector, errors);
+    let refused: HashSet<&str> = mismatched.texts().collect();
+    for key in matched.elements().filter(|key| refused.contains(key.text())) {
+        errors.push(key.invalid("exists in both matchLabelKeys and mismatchLabelKeys"));
+    }
     let key = term.topology_key();
     if key.text().is_empty() {
         errors.push(key.required("can not be empty"));
@@ -82,23 +88,31 @@ fn check_term_selectors(term: &PodAffinityTerm<'_, '_>, tolerates_values: bool, 
     }
 }
 
-/// Checks `matchLabelKeys` and `mismatchLabelKeys` of a term or of a spread constraint, whose requirements the server
-/// adds to the selector.
+/// Checks the keys of labels that a pod shares, or does not share, with those of a selector.
 pub(super) fn check_label_keys(
-    holder: &View<'_, '_>,
-    (matched, mismatched): (&List<Text<'_, '_>>, Option<&List<Text<'_, '_>>>),
+    keys: &List<Text<'_, '_>>,
     selector: &LabelSelector<'_, '_>,
     errors: &mut ErrorList,
 ) {
-    for keys in [Some(matched), mismatched].into_iter().flatten().filter(|keys| !keys.is_empty()) {
-        if !selector.exists() {
-            errors.push(keys.forbidden("must not be specified when labelSelector is not set"));
-            continue;
-        }
-        for key in keys.elements() {
-            key.check(names::qualified_name, errors);
-        }
+    if keys.is_empty() {
+        return;
     }
+    if !selector.exists() {
+        errors.push(keys.forbidden("must not be specified when labelSelector is not set"));
+        return;
+    }
+    for key in keys.elements() {
+        key.check(names::qualified_name, errors);
+    }
+}
+
+/// Checks that the selector has no requirement of its own about the keys of labels that a pod shares.
+pub(super) fn check_selected_once(
+    holder: &View<'_, '_>,
+    matched: &List<Text<'_, '_>>,
+    selector: &LabelSelector<'_, '_>,
+    errors: &mut ErrorList,
+) {
     // The selector has one requirement of each key, which the server added; a further one is the client's.
     let places: HashMap<&str, usize> =
         matched.elements().enumerate().map(|(place, key)| (key.text(), place)).collect();
@@ -111,10 +125,6 @@ pub(super) fn check_label_keys(
             errors.push(FieldError::invalid(holder.path().index(*place), key, detail));
         }
         selected.insert(key);
-    }
-    let refused: HashSet<&str> = mismatched.into_iter().flat_map(List::texts).collect();
-    for key in matched.elements().filter(|key| refused.contains(key.text())) {
-        errors.push(key.invalid("exists in both matchLabelKeys and mismatchLabelKeys"));
     }
 }
 

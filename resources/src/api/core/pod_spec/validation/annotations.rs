@@ -16,8 +16,8 @@ pub(crate) const MIRROR: &str = "kubernetes.io/config.mirror";
 pub(crate) const APPARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
+pub(crate) const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+pub(crate) const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 const LOCALHOST: &str = "localhost/";
 
 /// Whether a pod is the mirror pod of a static pod.

@@ -8,6 +8,7 @@ use resource_views::core::v1::{
 
 use super::text_rules;
 use crate::support::choice::Choice;
+use crate::support::port_number;
 
 const SECOND: &str = "may not specify more than 1 handler type";
 
@@ -32,7 +33,7 @@ fn check_probe(probe: &Probe<'_, '_>, is_of_readiness: bool, errors: &mut ErrorL
     handlers.check(probe.exec(), check_exec);
     handlers.check(probe.http_get(), check_http_get);
     handlers.check(probe.tcp_socket(), check_tcp_socket);
-    handlers.check(probe.grpc(), |grpc, errors| text_rules::check_port_number(&grpc.port(), errors));
+    handlers.check(probe.grpc(), |grpc, errors| port_number::check(&grpc.port(), errors));
     handlers.require(probe, "must specify a handler type");
     for number in [
         probe.initial_delay_seconds(),

@@ -92,7 +92,7 @@ fn check(
         check_amount(name, &request, holder, options, errors);
         let limit = limits.entry(name);
         if limit.exists() {
-            check_against_limit(name, (&requests, &request), &limit, errors);
+            check_against_limit(name, &request, &limit, &requests.path(), errors);
         } else if !may_overcommit(name) {
             errors.push(limits.required("Limit must be set for non overcommitable resources"));
         }
@@ -105,10 +105,12 @@ fn check(
     }
 }
 
+/// Checks a request against the limit; errors are about all requests.
 fn check_against_limit(
     name: &str,
-    (requests, request): (&Map<Amount<'_, '_>>, &Amount<'_, '_>),
+    request: &Amount<'_, '_>,
     limit: &Amount<'_, '_>,
+    requests: &FieldPath,
     errors: &mut ErrorList,
 ) {
     let (Some(amount), Some(most)) = (request.quantity(), limit.quantity()) else { return };
@@ -121,7 +123,7 @@ fn check_against_limit(
         return;
     };
     let detail = format!("must be {rule} {name} limit of {most}");
-    errors.push(FieldError::invalid(requests.path(), amount.to_string(), detail));
+    errors.push(FieldError::invalid(requests.clone(), amount.to_string(), detail));
 }
 
 fn check_amount(
@@ -203,12 +205,12 @@ fn is_standard(name: &str) -> bool {
 }
 
 /// Whether it belongs to Kubernetes.
-fn is_native(name: &str) -> bool {
+pub(crate) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
 /// Whether it is a resource of somebody else's, and can be named in a quota.
-fn is_extended(name: &str) -> bool {
+pub(crate) fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with(QUOTA_PREFIX)
         && names::qualified_name(&format!("{QUOTA_PREFIX}{name}")).is_empty()

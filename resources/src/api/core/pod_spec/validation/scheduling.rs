@@ -143,8 +143,9 @@ fn check_domains(constraint: &TopologySpreadConstraint<'_, '_>, errors: &mut Err
 
 /// Checks `matchLabelKeys`; a constraint has no `mismatchLabelKeys`.
 fn check_matched_keys(constraint: &TopologySpreadConstraint<'_, '_>, errors: &mut ErrorList) {
-    let keys = (&constraint.match_label_keys(), None);
-    affinity::check_label_keys(constraint, keys, &constraint.label_selector(), errors);
+    let (matched, selector) = (constraint.match_label_keys(), constraint.label_selector());
+    affinity::check_label_keys(&matched, &selector, errors);
+    affinity::check_selected_once(constraint, &matched, &selector, errors);
 }
 
 /// Checks `matchLabelKeys` as servers did that did not add them to the selector.

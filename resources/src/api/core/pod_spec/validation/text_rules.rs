@@ -1,8 +1,9 @@
 //! Format rules of texts in pod specs. Each returns Kubernetes' complaints; none if the text is valid.
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
 use resource_views::{IntOrString, Integer};
+
+use crate::support::port_number;
 
 const MAX_SYSCTL_CHARACTERS: usize = 253;
 
@@ -109,15 +110,7 @@ pub(super) fn check_file_mode(mode: &Integer<'_, '_>, errors: &mut ErrorList) {
 pub(super) fn check_port_or_name(port: &IntOrString<'_, '_>, errors: &mut ErrorList) {
     match port.optional_text() {
         Some(_) => port.as_text().check(names::port_name, errors),
-        None => check_port_number(&port.as_integer(), errors),
-    }
-}
-
-/// Checks the number of a port; an absent one is 0.
-pub(super) fn check_port_number(port: &Integer<'_, '_>, errors: &mut ErrorList) {
-    if !(1..=65_535).contains(&port.number()) {
-        let detail = "must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(port.path(), port.number(), detail));
+        None => port_number::check(&port.as_integer(), errors),
     }
 }
 

@@ -79,7 +79,21 @@ fn projected_files(source: &VolumeProjection<'_, '_>) -> Vec<File> {
         return field_files(&fields.items(), "DownwardAPI");
     }
     let token = source.service_account_token();
-    if token.exists() { vec![file(&token.path(), "ServiceAccountToken")] } else { Vec::new() }
+    if token.exists() {
+        return vec![file(&token.path(), "ServiceAccountToken")];
+    }
+    let bundle = source.cluster_trust_bundle();
+    if bundle.exists() {
+        let name = bundle.name().optional_text().unwrap_or_else(|| bundle.signer_name().text());
+        return vec![file(&bundle.path(), &format!("ClusterTrustBundle {name:?}"))];
+    }
+    let certificate = source.pod_certificate();
+    let files = [
+        (certificate.certificate_chain_path(), "PodCertificate chain"),
+        (certificate.key_path(), "PodCertificate key"),
+        (certificate.credential_bundle_path(), "PodCertificate credential bundle"),
+    ];
+    files.iter().filter(|(path, _)| !path.text().is_empty()).map(|(path, name)| file(path, name)).collect()
 }
 
 fn compare(volume: &str, described: &str, files: Vec<File>, left: &mut usize, warnings: &mut Vec<String>) {

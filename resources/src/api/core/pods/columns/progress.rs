@@ -7,7 +7,7 @@ use registry_core::api::{Object, time};
 use resource_views::Typed as _;
 use resource_views::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
-use crate::support::printers;
+use crate::support::conditions;
 
 use super::sidecars;
 
@@ -30,7 +30,7 @@ impl Progress {
     pub(super) fn compute(object: &Object, word: String) -> Self {
         let mut progress = Self { ready: 0, restarts: 0, last_restart: None, word };
         let is_initializing = progress.count_init_containers(object);
-        if !is_initializing || printers::is_true(object, "Initialized") {
+        if !is_initializing || conditions::is_true(object, "Initialized") {
             progress.count_containers(object);
         }
         progress
@@ -90,7 +90,7 @@ impl Progress {
         if self.word != "Completed" {
             return;
         }
-        if is_running && printers::is_true(object, "Ready") {
+        if is_running && conditions::is_true(object, "Ready") {
             "Running".clone_into(&mut self.word);
         } else if let Some(failure) = failure {
             self.word = failure;

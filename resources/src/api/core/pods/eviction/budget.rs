@@ -13,9 +13,8 @@ use resource_views::policy::v1::PodDisruptionBudget;
 use serde_json::{Value, json};
 
 use crate::api::policy::poddisruptionbudgets::PodDisruptionBudgets;
+use crate::support::conditions;
 use crate::support::lookup::Lookup;
-
-use super::is_ready;
 
 const BUDGET: GroupResource = GroupResource { group: "policy", resource: "poddisruptionbudget" };
 const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
@@ -64,7 +63,7 @@ impl Budgets {
                 return Err(StatusError::new(Reason::Unknown, message));
             }
         };
-        if !is_ready(pod) && spares_unhealthy(budget) {
+        if !conditions::is_true(pod, "Ready") && spares_unhealthy(budget) {
             return Ok(Verdict::CostsNothing { budget: budget.name().to_owned() });
         }
         let mut withdrawal = Withdrawal { pod: pod.name() };
@@ -82,8 +81,7 @@ impl Budgets {
 fn guards(budget: &Object, pod: &Object) -> bool {
     let selector = PodDisruptionBudget(budget).spec().selector().value().unwrap_or(&Value::Null);
     let Ok(selector) = LabelSelector::from_object(selector) else { return false };
-    let label = |key: &str| pod.label(key);
-    !selector.is_empty() && selector.matches(label)
+    !selector.is_empty() && selector.matches(|key| pod.label(key))
 }
 
 /// Whether a pod that is not ready may be evicted without being counted.

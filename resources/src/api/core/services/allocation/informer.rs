@@ -9,12 +9,12 @@ use registry_core::codec::stored;
 use registry_core::registry::{Informer, InformerChange, InformerHandler, InformerTask};
 use registry_core::storage::StoredObject;
 
-use super::allocation::Allocator;
-use super::holder::Holder;
-use super::taken::Uses;
+use super::Allocator;
+use super::allocations::AllocationSet;
+use super::owner::Owner;
 
 /// Records the services that an informer sees.
-struct Feed(Arc<Allocator>);
+struct ServiceRecorder(Arc<Allocator>);
 
 // === impl Allocator ===
 
@@ -23,20 +23,20 @@ impl Allocator {
     /// of the server.
     pub(crate) fn informer(self: &Arc<Self>) -> Option<InformerTask> {
         let store = self.store.upgrade()?;
-        Some(Informer::new(store, Arc::new(Feed(self.clone()))).into_task())
+        Some(Informer::new(store, Arc::new(ServiceRecorder(self.clone()))).into_task())
     }
 }
 
-// === impl Feed ===
+// === impl ServiceRecorder ===
 
-impl Feed {
+impl ServiceRecorder {
     fn seen(&self, entry: &StoredObject) {
         let Ok(service) = stored::decode(entry.json()) else { return };
-        self.0.taken().seen(&Uses::from_service(&service), &Holder::from_service(&service));
+        self.0.allocations().seen(&AllocationSet::from_service(&service), &Owner::from_service(&service));
     }
 }
 
-impl InformerHandler for Feed {
+impl InformerHandler for ServiceRecorder {
     fn replaced(&self, objects: Vec<StoredObject>) {
         for entry in &objects {
             self.seen(entry);
@@ -48,7 +48,9 @@ impl InformerHandler for Feed {
             InformerChange::Added(entry) | InformerChange::Modified(entry) => self.seen(&entry),
             InformerChange::Deleted(entry) => {
                 let Ok(service) = stored::decode(entry.json()) else { return };
-                self.0.taken().gone(&Uses::from_service(&service), &Holder::from_service(&service));
+                self.0
+                    .allocations()
+                    .gone(&AllocationSet::from_service(&service), &Owner::from_service(&service));
             }
         }
     }

@@ -1,6 +1,5 @@
 //! Repair of the allocations in memory and of the IPAddress objects, according to the stored services: at the start,
-//! and
-//! periodically.
+//! and periodically.
 //!
 //! Kubernetes concept: `pkg/registry/core/service/{ipallocator,portallocator}/controller`.
 
@@ -14,10 +13,10 @@ use jiff::Timestamp;
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::Service;
 
-use super::addresses::{AddressObjects, has_labels, is_managed, object_of};
-use super::allocation::Allocator;
-use super::holder::Holder;
-use super::taken::Uses;
+use super::Allocator;
+use super::address_objects::{AddressObjects, has_labels, is_managed, object_of};
+use super::allocations::AllocationSet;
+use super::owner::Owner;
 use crate::post_start::PostStartHook;
 use crate::support::system_writer::SystemWriter;
 
@@ -35,8 +34,8 @@ pub(crate) struct AllocationRepair(pub(crate) Arc<Allocator>);
 
 /// The parts of a service that the repair uses.
 struct Known {
-    holder: Holder,
-    uses: Uses,
+    owner: Owner,
+    uses: AllocationSet,
     is_external_name: bool,
 }
 
@@ -46,7 +45,7 @@ struct KnownAddress {
     name: String,
     uid: String,
     /// The service it refers to; `None` if it refers to something else.
-    holder: Option<Holder>,
+    owner: Option<Owner>,
     /// Whether an allocator made it.
     is_managed: bool,
     has_labels: bool,
@@ -60,7 +59,7 @@ struct Listed {
 }
 
 /// The listed services by namespace and name.
-type ByHolder<'a> = HashMap<&'a Holder, &'a Known>;
+type ByOwner<'a> = HashMap<&'a Owner, &'a Known>;
 
 /// Stops the recording of changes if the list fails.
 struct Refresh<'a>(&'a Allocator);
@@ -70,11 +69,11 @@ struct Refresh<'a>(&'a Allocator);
 impl Allocator {
     /// Reads the allocations for the first time.
     pub(super) async fn learn(&self) -> Result<(), StatusError> {
-        if self.taken().is_known() {
+        if self.allocations().is_known() {
             return Ok(());
         }
         let _one_at_a_time = self.refreshing.lock().await;
-        if self.taken().is_known() {
+        if self.allocations().is_known() {
             return Ok(());
         }
         self.refresh().await.map(drop)
@@ -83,7 +82,7 @@ impl Allocator {
     /// Reads the allocations again, because other servers may have changed them; `false` if that was done just now.
     pub(super) async fn relearn(&self) -> Result<bool, StatusError> {
         let _one_at_a_time = self.refreshing.lock().await;
-        if self.taken().age().is_some_and(|age| age < SHORTEST_AGE) {
+        if self.allocations().age().is_some_and(|age| age < SHORTEST_AGE) {
             return Ok(false);
         }
         self.refresh().await.map(|_| true)
@@ -94,19 +93,18 @@ impl Allocator {
         let _one_at_a_time = self.refreshing.lock().await;
         let listed = self.refresh().await?;
         let Some(objects) = &self.objects else { return Ok(()) };
-        let supply = self.supply().await?;
+        let ranges = self.cidr_ranges().await?;
         let by_address: HashMap<IpAddr, &KnownAddress> =
             listed.addresses.iter().map(|known| (known.address, known)).collect();
-        let by_holder: ByHolder<'_> =
-            listed.services.iter().map(|service| (&service.holder, service)).collect();
+        let by_owner: ByOwner<'_> = listed.services.iter().map(|service| (&service.owner, service)).collect();
         for service in &listed.services {
-            for address in service.uses.addresses.iter().filter(|address| supply.contains(**address)) {
+            for address in service.uses.addresses.iter().filter(|address| ranges.contains(**address)) {
                 let present = by_address.get(address).copied();
-                repair_service(objects, *address, service, present, &by_holder).await?;
+                repair_service(objects, *address, service, present, &by_owner).await?;
             }
         }
         for known in &listed.addresses {
-            let service = known.holder.as_ref().and_then(|holder| by_holder.get(holder).copied());
+            let service = known.owner.as_ref().and_then(|owner| by_owner.get(owner).copied());
             if !self.is_in_progress(known.address) && known.is_leaked(service) {
                 tracing::warn!(address = %known.address, "removing an IPAddress that no service has");
                 objects.system_writer.remove_exactly(&known.name, &known.uid).await?;
@@ -120,7 +118,7 @@ impl Allocator {
         let Some(store) = self.store.upgrade() else {
             return Ok(Listed { services: Vec::new(), addresses: Vec::new() });
         };
-        self.taken().begin_refresh();
+        self.allocations().begin_refresh();
         let refresh = Refresh(self);
         // The objects are listed first: the later list then has the service of each committed one.
         let addresses = match &self.objects {
@@ -136,8 +134,8 @@ impl Allocator {
         let others = addresses.iter().map(|known| known.address);
         let foreign: HashSet<IpAddr> =
             others.filter(|address| !used.contains(address) && !self.is_in_progress(*address)).collect();
-        let listed = services.iter().map(|service| (&service.uses, &service.holder));
-        self.taken().finish_refresh(listed, foreign);
+        let listed = services.iter().map(|service| (&service.uses, &service.owner));
+        self.allocations().finish_refresh(listed, foreign);
         drop(refresh);
         Ok(Listed { services, addresses })
     }
@@ -145,7 +143,7 @@ impl Allocator {
     /// Whether this server is creating or removing the object of an address.
     fn is_in_progress(&self, address: IpAddr) -> bool {
         let is_being_removed = self.objects.as_ref().is_some_and(|objects| objects.is_being_removed(address));
-        is_being_removed || self.taken().is_claimed(address)
+        is_being_removed || self.allocations().is_claimed(address)
     }
 }
 
@@ -155,19 +153,19 @@ async fn repair_service(
     address: IpAddr,
     service: &Known,
     present: Option<&KnownAddress>,
-    services: &ByHolder<'_>,
+    services: &ByOwner<'_>,
 ) -> Result<(), StatusError> {
-    let wanted = object_of(address, &service.holder);
+    let wanted = object_of(address, &service.owner);
     let Some(present) = present else {
         return objects.system_writer.create(wanted).await;
     };
-    let is_own = present.holder.as_ref() == Some(&service.holder);
+    let is_own = present.owner.as_ref() == Some(&service.owner);
     if is_own && present.has_labels {
         return Ok(());
     }
-    let other = present.holder.as_ref().filter(|_| !is_own).and_then(|holder| services.get(holder));
+    let other = present.owner.as_ref().filter(|_| !is_own).and_then(|owner| services.get(owner));
     if other.is_some_and(|other| other.uses.addresses.contains(&address)) {
-        let Holder { namespace, name } = &service.holder;
+        let Owner { namespace, name } = &service.owner;
         tracing::warn!(%address, namespace, name, "two services have this cluster IP: please recreate this one");
         return Ok(());
     }
@@ -185,7 +183,7 @@ impl KnownAddress {
             address,
             name: object.name().to_owned(),
             uid: object.uid().to_owned(),
-            holder: Holder::from_address_object(object),
+            owner: Owner::from_address_object(object),
             is_managed: is_managed(object),
             has_labels: has_labels(object, address),
             created: created.parse().ok(),
@@ -194,7 +192,7 @@ impl KnownAddress {
 
     /// Whether an allocator created it, and the service does not have the address.
     fn is_leaked(&self, service: Option<&Known>) -> bool {
-        let grace = match (&self.holder, service) {
+        let grace = match (&self.owner, service) {
             (None, _) => Duration::ZERO,
             (_, None) => GRACE,
             (_, Some(service)) if service.uses.addresses.contains(&self.address) => return false,
@@ -216,8 +214,8 @@ impl KnownAddress {
 impl Known {
     fn from_service(service: &Object) -> Self {
         Self {
-            holder: Holder::from_service(service),
-            uses: Uses::from_service(service),
+            owner: Owner::from_service(service),
+            uses: AllocationSet::from_service(service),
             is_external_name: Service(service).spec().r#type().optional_text() == Some("ExternalName"),
         }
     }
@@ -225,7 +223,7 @@ impl Known {
 
 impl Drop for Refresh<'_> {
     fn drop(&mut self) {
-        self.0.taken().abandon_refresh();
+        self.0.allocations().abandon_refresh();
     }
 }
 

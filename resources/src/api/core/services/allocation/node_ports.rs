@@ -11,19 +11,19 @@ use resource_views::Typed as _;
 use resource_views::core::v1::{Service, ServicePort};
 use serde_json::Value;
 
-use super::Services;
-use super::port_range::NodePortRange;
-use super::service_type::{has_node_ports, kind, needs_health_check};
-use super::taken::{NodePort, Taken, Uses, health_check_port, node_port};
+use super::allocations::{AllocationSet, Allocations, health_check_port, node_port};
+use crate::api::core::services::Services;
+use crate::api::core::services::ranges::{NodePort, NodePortRange};
+use crate::api::core::services::service_type::{has_node_ports, kind, needs_health_check};
 
 const HEALTH_CHECK: [&str; 2] = ["spec", "healthCheckNodePort"];
 
 /// The claims of one write.
 pub(super) struct Claims<'a> {
     /// The ports in use.
-    pub(super) taken: &'a mut Taken,
+    pub(super) allocations: &'a mut Allocations,
     /// The claims of the write.
-    pub(super) uses: &'a mut Uses,
+    pub(super) uses: &'a mut AllocationSet,
     /// The range of the ports.
     pub(super) range: NodePortRange,
     /// Whether nothing will be stored: then ports outside of the range are accepted too.
@@ -43,10 +43,10 @@ enum PortRefusal {
 
 impl Claims<'_> {
     fn claim(&mut self, number: NodePort) -> Result<(), PortRefusal> {
-        if !self.range.gives(number) && !self.dry_run {
+        if !self.range.contains(number) && !self.dry_run {
             return Err(PortRefusal::OutOfRange(self.range));
         }
-        if !self.taken.claim_node_port(number) {
+        if !self.allocations.claim_node_port(number) {
             self.contended = self.contended.or(Some(number));
             return Err(PortRefusal::Allocated);
         }
@@ -55,7 +55,7 @@ impl Claims<'_> {
     }
 
     fn claim_free(&mut self) -> Result<NodePort, StatusError> {
-        let number = self.taken.free_node_port(self.range);
+        let number = self.allocations.free_node_port(self.range);
         let number =
             number.ok_or_else(|| StatusError::internal("failed to allocate a nodePort: range is full"))?;
         self.claim(number).map_err(|refusal| StatusError::internal(refusal.to_string()))?;

@@ -12,17 +12,15 @@ use resource_views::core::v1::Service;
 use resource_views::{List, Text};
 use serde_json::json;
 
-use super::Services;
-use super::addresses::AddressObjects;
-use super::supply::Supply;
-use super::taken::{NodePort, Taken, Uses};
+use super::address_objects::AddressObjects;
+use super::allocations::{AllocationSet, Allocations};
+use super::service_cidrs::CidrRanges;
 use crate::api::core::address;
+use crate::api::core::services::Services;
+use crate::api::core::services::ranges::{NodePort, ServiceRange, family_of};
 
 const ADDRESS: [&str; 2] = ["spec", "clusterIP"];
 const ADDRESSES: [&str; 2] = ["spec", "clusterIPs"];
-const ALLOCATED: &str = "provided IP is already allocated";
-const MISMATCHED: &str = "the provided network does not match the current range";
-
 /// The reason to refuse a service.
 pub(super) struct Refusal {
     pub(super) failure: StatusError,
@@ -48,14 +46,25 @@ pub(super) enum Contended {
     Port(NodePort),
 }
 
+/// The reason for which a service does not get an address, with Kubernetes' text.
+#[derive(Debug, thiserror::Error)]
+enum AddressRefusal {
+    #[error("the provided network does not match the current range")]
+    NoRange,
+    #[error("the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {range}")]
+    OutOfRange { wanted: String, range: ServiceRange },
+    #[error("provided IP is already allocated")]
+    Allocated(IpAddr),
+}
+
 /// The choice of the addresses of one write.
 pub(super) struct AddressChoice<'a> {
-    pub(super) supply: &'a Supply,
+    pub(super) ranges: &'a CidrRanges,
     pub(super) objects: Option<&'a AddressObjects>,
     /// The addresses in use.
-    pub(super) taken: &'a mut Taken,
+    pub(super) allocations: &'a mut Allocations,
     /// The claims of the write.
-    pub(super) uses: &'a mut Uses,
+    pub(super) uses: &'a mut AllocationSet,
     /// Whether nothing will be stored: then it is not checked whether requested addresses are in use.
     pub(super) dry_run: bool,
 }
@@ -64,8 +73,9 @@ pub(super) struct AddressChoice<'a> {
 
 impl Refusal {
     /// Returns the refusal of a requested address that another service has.
-    pub(super) fn already_allocated(service: &Object, wanted: &str) -> Self {
-        not_allocated(service, &texts(service), &format!(" {wanted}"), ALLOCATED).into()
+    pub(super) fn already_allocated(service: &Object, wanted: IpAddr) -> Self {
+        let why = AddressRefusal::Allocated(wanted).to_string();
+        not_allocated(service, &texts(service), &format!(" {wanted}"), &why).into()
     }
 }
 
@@ -88,8 +98,12 @@ impl AddressChoice<'_> {
             if text.is_empty() {
                 let family = families.get(place).map(String::as_str).unwrap_or_default();
                 *text = self.find(service, family)?.to_string();
-            } else if let Err((why, in_use)) = self.claim(text) {
-                let failure = not_allocated(service, &shown, &format!(" {text}"), &why);
+            } else if let Err(refusal) = self.claim(text) {
+                let failure = not_allocated(service, &shown, &format!(" {text}"), &refusal.to_string());
+                let in_use = match refusal {
+                    AddressRefusal::Allocated(address) => Some(InUse::One(Contended::Address(address))),
+                    AddressRefusal::NoRange | AddressRefusal::OutOfRange { .. } => None,
+                };
                 return Err(Refusal { failure, in_use });
             }
         }
@@ -104,9 +118,9 @@ impl AddressChoice<'_> {
     fn find(&mut self, service: &Object, family: &str) -> Result<IpAddr, Refusal> {
         let is_being_removed =
             |address| self.objects.is_some_and(|objects| objects.is_being_removed(address));
-        let mut ranges = self.supply.ready(family);
-        let free = ranges.find_map(|range| self.taken.free_address(range, is_being_removed));
-        let Some(address) = free.filter(|address| self.taken.claim_address(*address)) else {
+        let mut ranges = self.ranges.ready_ranges(family);
+        let free = ranges.find_map(|range| self.allocations.free_address(range, is_being_removed));
+        let Some(address) = free.filter(|address| self.allocations.claim_address(*address)) else {
             let name = service.name();
             let failure = StatusError::internal(format!(
                 "failed to allocate a serviceIP for Service {name:?}: range is full"
@@ -117,28 +131,21 @@ impl AddressChoice<'_> {
         Ok(address)
     }
 
-    /// Claims a requested address; returns the reason if it cannot be had.
-    fn claim(&mut self, wanted: &str) -> Result<(), (String, Option<InUse>)> {
-        let Some(address) = address::parse_loosely(wanted) else {
-            return Err((MISMATCHED.to_owned(), None));
-        };
-        if !self.supply.gives(address) {
-            let family = super::range::family_of(address);
-            return Err(match self.supply.ready(family).next().filter(|_| self.dry_run) {
-                Some(range) => (
-                    format!(
-                        "the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {range}"
-                    ),
-                    None,
-                ),
-                None => (MISMATCHED.to_owned(), None),
-            });
+    /// Claims a requested address.
+    fn claim(&mut self, wanted: &str) -> Result<(), AddressRefusal> {
+        let address = address::parse_loosely(wanted).ok_or(AddressRefusal::NoRange)?;
+        if !self.ranges.can_allocate(address) {
+            let range = self.ranges.ready_ranges(family_of(address)).next().filter(|_| self.dry_run);
+            return Err(range.map_or(AddressRefusal::NoRange, |range| AddressRefusal::OutOfRange {
+                wanted: wanted.to_owned(),
+                range,
+            }));
         }
         if self.dry_run {
             return Ok(());
         }
-        if !self.taken.claim_address(address) {
-            return Err((ALLOCATED.to_owned(), Some(InUse::One(Contended::Address(address)))));
+        if !self.allocations.claim_address(address) {
+            return Err(AddressRefusal::Allocated(address));
         }
         self.uses.addresses.insert(address);
         Ok(())

@@ -1,4 +1,4 @@
-//! Rules that the workload controllers share: replicas, selectors, templates, amounts, statuses.
+//! Rules that the workload controllers share, those of `apps` and replication controllers: selectors, templates, statuses.
 
 use registry_core::RequestContext;
 use registry_core::api::FieldError;
@@ -6,9 +6,9 @@ use registry_core::api::selector::LabelSelector;
 use registry_core::api::validation::ErrorList;
 use registry_core::features::Feature;
 use registry_core::resource::GatedField;
+use resource_views::Integer;
 use resource_views::core::v1::PodTemplateSpec;
 use resource_views::meta::v1::LabelSelector as Selector;
-use resource_views::{IntOrString, Integer};
 
 use crate::api::core::pod_spec::{gated, validation};
 use crate::support::field::ShownAsGo as _;
@@ -74,19 +74,6 @@ pub(crate) const SELECTOR: &str = "*<metav1.LabelSelector>";
 // === impl Workload ===
 
 impl Workload {
-    /// Checks the selector and the template, each alone and against each other; `old` is the template before an update.
-    pub(crate) fn check(
-        self,
-        context: &RequestContext,
-        (selector, template): (&Selector<'_, '_>, &PodTemplateSpec<'_, '_>),
-        old: Option<&PodTemplateSpec<'_, '_>>,
-        errors: &mut ErrorList,
-    ) {
-        if self.check_selector(selector, template, errors) {
-            self.check_template(context, template, old, errors);
-        }
-    }
-
     /// Checks the selector, alone and against the labels of the template; returns whether it can select.
     pub(crate) fn check_selector(
         self,
@@ -140,36 +127,6 @@ impl Workload {
         let detail = format!("activeDeadlineSeconds in {} is not Supported", self.deadline_of);
         deadline.check_absent(&detail, errors);
     }
-}
-
-/// Checks a count or a percentage.
-pub(crate) fn check_amount(amount: &IntOrString<'_, '_>, errors: &mut ErrorList) {
-    if amount.integer().is_some() {
-        amount.check_not_negative(errors);
-    } else if amount.exists() && percent(amount).is_none() {
-        let detail = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
-        errors.push(FieldError::invalid(amount.path(), amount.text(), detail));
-    }
-}
-
-/// Returns the number of a percentage.
-pub(crate) fn percent(amount: &IntOrString<'_, '_>) -> Option<u64> {
-    amount
-        .text()
-        .strip_suffix('%')
-        .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?
-        .parse()
-        .ok()
-}
-
-/// Whether an amount is zero.
-pub(crate) fn is_zero(amount: &IntOrString<'_, '_>) -> bool {
-    amount.integer() == Some(0) || percent(amount) == Some(0)
-}
-
-/// Whether an amount is more than nothing; a text that is no percentage counts as nothing.
-pub(crate) fn is_some(amount: &IntOrString<'_, '_>) -> bool {
-    amount.integer().unwrap_or_default() != 0 || percent(amount).is_some_and(|percent| percent != 0)
 }
 
 /// The numbers of replicas in a status.

@@ -5,7 +5,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::taken::NodePort;
+/// A node port. One number is one port for all protocols.
+pub(in crate::api::core::services) type NodePort = i64;
 
 /// The range of node ports (`--service-node-port-range`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +19,13 @@ pub struct NodePortRange {
 
 impl NodePortRange {
     /// Whether a service may have the port.
-    pub(super) fn gives(self, port: NodePort) -> bool {
+    pub(in crate::api::core::services) fn contains(self, port: NodePort) -> bool {
         (i64::from(self.first)..=i64::from(self.last)).contains(&port)
     }
 
     /// Returns the ports to try for a service without a requested one: the upper part of the range from a random start,
     /// then the lower part, which is meant for requested ports.
-    pub(super) fn candidates(self, start: u64) -> impl Iterator<Item = NodePort> {
+    pub(in crate::api::core::services) fn candidates(self, start: u64) -> impl Iterator<Item = NodePort> {
         let reserved = self.reserved();
         let count = self.size() - reserved;
         let upper = (0..count).map(move |step| reserved + (start % count.max(1) + step) % count.max(1));
@@ -131,9 +132,11 @@ mod tests {
         let usual = NodePortRange::default();
         let all: Vec<NodePort> = usual.candidates(u64::MAX).collect();
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), 2_768);
-        assert!(all[..2_682].iter().all(|port| *port >= 30_086) && all.iter().all(|port| usual.gives(*port)));
+        assert!(
+            all[..2_682].iter().all(|port| *port >= 30_086) && all.iter().all(|port| usual.contains(*port))
+        );
         let single: NodePortRange = "80".parse().expect("a range");
         assert_eq!(single.candidates(7).collect::<Vec<_>>(), [80]);
-        assert!(!single.gives(81) && !single.gives(79));
+        assert!(!single.contains(81) && !single.contains(79));
     }
 }

@@ -7,9 +7,9 @@ use registry_core::api::{FieldError, Object};
 use resource_views::core::v1::Service;
 use serde_json::{Value, json};
 
-use super::cluster_ips::{self, family_of};
-use super::ranges::ServiceRanges;
-use super::service_type::is_external_name;
+use crate::api::core::services::cluster_ips::{self, family_of};
+use crate::api::core::services::ranges::ServiceRanges;
+use crate::api::core::services::service_type::is_external_name;
 use crate::support::defaulting::is_empty_at;
 use crate::support::semantic;
 

@@ -27,18 +27,18 @@ impl ServiceRange {
     }
 
     /// Returns the family of the range.
-    pub(super) fn family(self) -> &'static str {
+    pub(in crate::api::core::services) fn family(self) -> &'static str {
         family_of(self.base)
     }
 
     /// Returns the number of addresses, the unusable ones included.
-    pub(super) fn size(self) -> u128 {
+    pub(in crate::api::core::services) fn size(self) -> u128 {
         // The prefix of IPv6 ranges has at least 64 bits.
         1_u128.checked_shl(self.host_bits()).unwrap_or(u128::MAX)
     }
 
     /// Whether a service may have the address: neither the network address nor, for IPv4, the broadcast address.
-    pub(super) fn gives(self, address: IpAddr) -> bool {
+    pub(in crate::api::core::services) fn is_allocatable(self, address: IpAddr) -> bool {
         let offset = match (self.base, address) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {
                 u128::from(u32::from(address)).checked_sub(u128::from(u32::from(base)))
@@ -51,7 +51,7 @@ impl ServiceRange {
 
     /// Returns the addresses to try for a service without a requested address: the upper part of the range from a
     /// random start, then the lower part, which is meant for requested addresses.
-    pub(super) fn candidates(self, start: u64) -> impl Iterator<Item = IpAddr> {
+    pub(in crate::api::core::services) fn candidates(self, start: u64) -> impl Iterator<Item = IpAddr> {
         let reserved = self.reserved();
         let count = self.last_offset() - reserved;
         let upper = (0..count).map(move |step| 1 + reserved + (u128::from(start) + step) % count.max(1));
@@ -150,28 +150,30 @@ mod tests {
     }
 
     #[test]
-    fn a_range_gives_its_hosts_and_reserves_the_first() {
+    fn the_hosts_of_a_range_are_allocatable_and_the_first_are_reserved() {
         let small = range("10.0.0.0/24");
         let all: Vec<IpAddr> = small.candidates(1_000_000).collect();
         assert_eq!(all.len(), 254);
-        assert!(all.iter().all(|address| small.gives(*address)));
+        assert!(all.iter().all(|address| small.is_allocatable(*address)));
         assert!(all[..238].iter().all(|candidate| *candidate >= address("10.0.0.17")));
         for outside in ["10.0.0.0", "10.0.0.255", "10.0.1.1", "fd00::1"] {
-            assert!(!small.gives(address(outside)), "{outside}");
+            assert!(!small.is_allocatable(address(outside)), "{outside}");
         }
         let six = range("fd00::/112");
-        assert!(six.gives(address("fd00::1")) && six.candidates(7).count() == 65_535);
-        assert!(six.gives(address("fd00::ffff")) && !six.gives(address("fd00::1:0")));
+        assert!(six.is_allocatable(address("fd00::1")) && six.candidates(7).count() == 65_535);
+        assert!(six.is_allocatable(address("fd00::ffff")) && !six.is_allocatable(address("fd00::1:0")));
         assert_eq!(small.to_string(), "10.0.0.0/24");
     }
 
     #[test]
     fn large_and_tiny_ranges_are_used_whole() {
         let large = range("2001:db8::/64");
-        assert!(large.gives(address("2001:db8::ffff:ffff:ffff:ffff")));
-        assert!(!large.gives(address("2001:db8::")) && !large.gives(address("2001:db8:0:1::")));
+        assert!(large.is_allocatable(address("2001:db8::ffff:ffff:ffff:ffff")));
+        assert!(
+            !large.is_allocatable(address("2001:db8::")) && !large.is_allocatable(address("2001:db8:0:1::"))
+        );
         let far = large.candidates(u64::MAX).next().expect("a candidate");
-        assert!(large.gives(far), "{far}");
+        assert!(large.is_allocatable(far), "{far}");
         for (text, count) in
             [("10.0.0.0/32", 0), ("10.0.0.0/31", 0), ("10.0.0.0/30", 2), ("fd00::/128", 0), ("fd00::/127", 1)]
         {

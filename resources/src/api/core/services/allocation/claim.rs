@@ -8,24 +8,25 @@ use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::FinishHook;
 use registry_core::storage::Revision;
 
-use super::addresses::Claimed;
-use super::allocation::Allocator;
-use super::choice::{Contended, not_allocated, texts};
-use super::holder::Holder;
-use super::taken::{NodePort, Uses};
+use super::Allocator;
+use super::address_choice::{Contended, not_allocated, texts};
+use super::address_objects::Claimed;
+use super::allocations::AllocationSet;
+use super::owner::Owner;
+use crate::api::core::services::ranges::NodePort;
 
 /// Addresses and node ports that are reserved for a write. Dropping the claim releases them.
 pub(super) struct Claim {
     allocator: Arc<Allocator>,
-    holder: Holder,
+    owner: Owner,
     /// The claims in memory.
-    pub(super) uses: Uses,
+    pub(super) uses: AllocationSet,
     /// The addresses whose objects this claim created, or may have created.
     made: HashSet<IpAddr>,
     /// The ports that this claim claimed in the store, with the revisions of their claims.
     made_ports: HashMap<NodePort, Revision>,
     /// The addresses and ports that the service stops using when the write is committed.
-    given_up: Uses,
+    given_up: AllocationSet,
     /// The addresses that the service keeps, and of which this server has not seen the objects.
     unseen: Vec<IpAddr>,
 }
@@ -34,25 +35,26 @@ pub(super) struct Claim {
 
 impl Claim {
     /// Creates an empty claim.
-    pub(super) fn new(allocator: Arc<Allocator>, holder: Holder) -> Self {
-        let uses = Uses::default();
-        let given_up = Uses::default();
+    pub(super) fn new(allocator: Arc<Allocator>, owner: Owner) -> Self {
+        let uses = AllocationSet::default();
+        let given_up = AllocationSet::default();
         let (made, made_ports) = (HashSet::new(), HashMap::new());
-        Self { allocator, holder, uses, made, made_ports, given_up, unseen: Vec::new() }
+        Self { allocator, owner, uses, made, made_ports, given_up, unseen: Vec::new() }
     }
 
     /// Sets the addresses and ports that the service stops using when the write is committed.
-    pub(super) fn giving_up(mut self, given_up: Uses) -> Self {
+    pub(super) fn giving_up(mut self, given_up: AllocationSet) -> Self {
         self.given_up = given_up;
         self
     }
 
     /// Sets what the service uses after the write.
-    pub(super) fn keeping(mut self, kept: &Uses) -> Self {
-        let taken = self.allocator.taken();
-        let known = |address: &IpAddr| self.uses.addresses.contains(address) || taken.is_stored(*address);
+    pub(super) fn keeping(mut self, kept: &AllocationSet) -> Self {
+        let allocations = self.allocator.allocations();
+        let known =
+            |address: &IpAddr| self.uses.addresses.contains(address) || allocations.is_stored(*address);
         let unseen = kept.addresses.iter().copied().filter(|address| !known(address)).collect();
-        drop(taken);
+        drop(allocations);
         self.unseen = unseen;
         self
     }
@@ -93,7 +95,7 @@ impl Claim {
     async fn claim_ports(&mut self) -> Result<Option<Contended>, StatusError> {
         let Some(claims) = self.allocator.port_claims.clone() else { return Ok(None) };
         for port in self.uses.node_ports.clone() {
-            match claims.claim(port, &self.holder).await? {
+            match claims.claim(port, &self.owner).await? {
                 Some(revision) => self.made_ports.insert(port, revision),
                 None => return Ok(Some(Contended::Port(port))),
             };
@@ -108,13 +110,13 @@ impl Claim {
             objects.wait_until_removed(address).await?;
             // Recorded first, because a failed write may have been committed.
             self.made.insert(address);
-            match objects.claim(address, &self.holder).await? {
-                Claimed::Made => {}
+            match objects.claim(address, &self.owner).await? {
+                Claimed::Created => {}
                 // If this attempt fails, the repair decides: another server may use the address by now.
-                Claimed::Adopted => {
+                Claimed::Existing => {
                     self.made.remove(&address);
                 }
-                Claimed::Foreign => {
+                Claimed::OwnedByOther => {
                     self.made.remove(&address);
                     return Ok(Some(Contended::Address(address)));
                 }
@@ -130,11 +132,11 @@ impl FinishHook for Claim {
             self.made.clear();
             self.made_ports.clear();
             let claimed = std::mem::take(&mut self.uses);
-            self.allocator.taken().commit(&claimed, &self.given_up, &self.holder);
-            self.allocator.release(&self.given_up, &self.holder);
+            self.allocator.allocations().commit(&claimed, &self.given_up, &self.owner);
+            self.allocator.release(&self.given_up, &self.owner);
             let unseen = std::mem::take(&mut self.unseen);
             if !unseen.is_empty() {
-                self.allocator.adopt(unseen, self.holder.clone());
+                self.allocator.adopt(unseen, self.owner.clone());
             }
         }
     }
@@ -144,12 +146,13 @@ impl Drop for Claim {
     fn drop(&mut self) {
         if !self.uses.is_empty() {
             // The removal is recorded first, so that the next claim of the address waits for it.
-            let made = Uses { addresses: std::mem::take(&mut self.made), ..Uses::default() };
-            self.allocator.release(&made, &self.holder);
+            let made =
+                AllocationSet { addresses: std::mem::take(&mut self.made), ..AllocationSet::default() };
+            self.allocator.release(&made, &self.owner);
             if let Some(claims) = &self.allocator.port_claims {
-                claims.withdraw(std::mem::take(&mut self.made_ports), &self.holder);
+                claims.withdraw(std::mem::take(&mut self.made_ports), &self.owner);
             }
-            self.allocator.taken().give_back(&self.uses);
+            self.allocator.allocations().give_back(&self.uses);
         }
     }
 }

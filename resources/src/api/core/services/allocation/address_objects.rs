@@ -16,18 +16,21 @@ use registry_core::registry::Store;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::holder::Holder;
-use super::range::family_of;
-use super::taken::{Taken, Uses};
+use super::allocations::{AllocationSet, Allocations};
+use super::owner::Owner;
+use crate::api::core::services::ranges::family_of;
 use crate::support::system_writer::{self, SystemWriter};
 
 const FAMILY_LABEL: &str = "ipaddress.kubernetes.io/ip-family";
 const MANAGED_BY_LABEL: &str = "ipaddress.kubernetes.io/managed-by";
 const MANAGER: &str = "ipallocator.k8s.io";
-/// Maximum time for which a claim waits until the object of the address's previous holder is removed.
+/// Maximum time for which a claim waits until the object of the address's previous owner is removed.
 const REMOVAL_WAIT: Duration = Duration::from_secs(1);
-/// Initial and maximum pause after a failed removal.
-const REMOVAL_BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(5));
+/// Initial pause after a failed removal.
+const FIRST_REMOVAL_PAUSE: Duration = Duration::from_millis(20);
+
+/// Maximum pause after a failed removal.
+const MAX_REMOVAL_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of concurrent removals.
 const CONCURRENT_REMOVALS: usize = 32;
 
@@ -35,18 +38,18 @@ const CONCURRENT_REMOVALS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
     /// The object was created.
-    Made,
+    Created,
     /// The object existed, from an earlier attempt for the same service.
-    Adopted,
+    Existing,
     /// The object belongs to something else.
-    Foreign,
+    OwnedByOther,
 }
 
 /// The IPAddress objects of services.
 pub(super) struct AddressObjects {
     pub(super) system_writer: SystemWriter,
     services: Weak<Store>,
-    taken: Arc<Mutex<Taken>>,
+    allocations: Arc<Mutex<Allocations>>,
     removals: Mutex<Removals>,
     /// Notified when an object is removed.
     removed: Notify,
@@ -66,7 +69,7 @@ struct Removals {
 #[derive(Clone)]
 struct Removal {
     number: u64,
-    holder: Holder,
+    owner: Owner,
     /// The uid of the object that was found first: a later object of the same name has another owner.
     uid: Option<String>,
 }
@@ -74,11 +77,15 @@ struct Removal {
 // === impl AddressObjects ===
 
 impl AddressObjects {
-    pub(super) fn new(system_writer: SystemWriter, services: Weak<Store>, taken: Arc<Mutex<Taken>>) -> Self {
+    pub(super) fn new(
+        system_writer: SystemWriter,
+        services: Weak<Store>,
+        allocations: Arc<Mutex<Allocations>>,
+    ) -> Self {
         Self {
             system_writer,
             services,
-            taken,
+            allocations,
             removals: Mutex::default(),
             removed: Notify::new(),
             wanted: Notify::new(),
@@ -86,17 +93,17 @@ impl AddressObjects {
     }
 
     /// Creates the object of an address that is not being removed.
-    pub(super) async fn claim(&self, address: IpAddr, holder: &Holder) -> Result<Claimed, StatusError> {
-        match self.system_writer.claim(object_of(address, holder)).await {
-            Ok(()) => Ok(Claimed::Made),
+    pub(super) async fn claim(&self, address: IpAddr, owner: &Owner) -> Result<Claimed, StatusError> {
+        match self.system_writer.claim(object_of(address, owner)).await {
+            Ok(()) => Ok(Claimed::Created),
             Err(failure) if failure.reason == Reason::AlreadyExists => {
-                if !holder.is_own_service() {
-                    return Ok(Claimed::Foreign);
+                if !owner.is_own_service() {
+                    return Ok(Claimed::OwnedByOther);
                 }
                 let present = self.system_writer.get_newest("", &address.to_string()).await?;
                 let is_same =
-                    present.and_then(|object| Holder::from_address_object(&object)).as_ref() == Some(holder);
-                Ok(if is_same { Claimed::Adopted } else { Claimed::Foreign })
+                    present.and_then(|object| Owner::from_address_object(&object)).as_ref() == Some(owner);
+                Ok(if is_same { Claimed::Existing } else { Claimed::OwnedByOther })
             }
             Err(failure) => Err(failure),
         }
@@ -108,13 +115,13 @@ impl AddressObjects {
     }
 
     /// Removes, in the background, the objects of addresses that a service does not have any more.
-    pub(super) fn release(self: &Arc<Self>, addresses: impl IntoIterator<Item = IpAddr>, holder: &Holder) {
+    pub(super) fn release(self: &Arc<Self>, addresses: impl IntoIterator<Item = IpAddr>, owner: &Owner) {
         // Without a runtime the process is ending; the repair of the next process finds what is left.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let mut removals = self.removals();
         for address in addresses {
             removals.count += 1;
-            let removal = Removal { number: removals.count, holder: holder.clone(), uid: None };
+            let removal = Removal { number: removals.count, owner: owner.clone(), uid: None };
             removals.pending.insert(address, removal);
         }
         if !removals.pending.is_empty() && !removals.is_running {
@@ -125,13 +132,13 @@ impl AddressObjects {
 
     /// Removes all pending objects, until none is left or the server is gone.
     async fn remove_pending(self: Arc<Self>) {
-        let mut pause = REMOVAL_BACKOFF.0;
+        let mut pause = FIRST_REMOVAL_PAUSE;
         while let Some(pending) = self.next_removals() {
             let attempts = pending.into_iter().map(|(address, removal)| self.try_remove(address, removal));
             let outcomes: Vec<_> =
                 stream::iter(attempts).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
             let Some(failure) = outcomes.into_iter().find_map(Result::err) else {
-                pause = REMOVAL_BACKOFF.0;
+                pause = FIRST_REMOVAL_PAUSE;
                 continue;
             };
             if self.services.strong_count() == 0 {
@@ -139,7 +146,7 @@ impl AddressObjects {
             }
             tracing::warn!("cannot remove the IPAddress objects of services, will retry: {failure}");
             let _ = tokio::time::timeout(pause, self.wanted.notified()).await; // Either way it is tried again.
-            pause = (pause * 2).min(REMOVAL_BACKOFF.1);
+            pause = (pause * 2).min(MAX_REMOVAL_PAUSE);
         }
     }
 
@@ -168,15 +175,15 @@ impl AddressObjects {
     /// Removes the object of an address, unless the service has the address: a write that was reported as failed, or
     /// whose request was abandoned, may have been committed.
     async fn remove(&self, address: IpAddr, removal: Removal) -> Result<(), StatusError> {
-        let Removal { number, holder, uid } = removal;
-        if self.keeps_if_held(address, &holder).await? {
+        let Removal { number, owner, uid } = removal;
+        if self.ensure_if_used(address, &owner).await? {
             return Ok(());
         }
         let Some(present) = self.system_writer.get_newest("", &address.to_string()).await? else {
             return Ok(());
         };
         let is_known = uid.is_none_or(|first| first == present.uid());
-        if !is_known || Holder::from_address_object(&present).as_ref() != Some(&holder) {
+        if !is_known || Owner::from_address_object(&present).as_ref() != Some(&owner) {
             return Ok(());
         }
         if let Some(pending) =
@@ -186,21 +193,21 @@ impl AddressObjects {
         }
         self.system_writer.remove_exactly(present.name(), present.uid()).await?;
         // A write of the service that was still queued at the first read is committed by now.
-        self.keeps_if_held(address, &holder).await.map(drop)
+        self.ensure_if_used(address, &owner).await.map(drop)
     }
 
     /// Whether the service has the address; if so, creates the object if it is missing.
-    pub(super) async fn keeps_if_held(&self, address: IpAddr, holder: &Holder) -> Result<bool, StatusError> {
+    pub(super) async fn ensure_if_used(&self, address: IpAddr, owner: &Owner) -> Result<bool, StatusError> {
         // Unknown is not "no": the service may have been stored with the address.
         let gone = || StatusError::internal("the server has ended");
         let services = self.services.upgrade().ok_or_else(gone)?;
-        let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
-        let uses = service.as_ref().map(Uses::from_service).unwrap_or_default();
+        let service = system_writer::get_newest(&services, &owner.namespace, &owner.name).await?;
+        let uses = service.as_ref().map(AllocationSet::from_service).unwrap_or_default();
         if !uses.addresses.contains(&address) {
             return Ok(false);
         }
-        self.system_writer.create(object_of(address, holder)).await?;
-        self.taken.lock().added(&uses, holder);
+        self.system_writer.create(object_of(address, owner)).await?;
+        self.allocations.lock().added(&uses, owner);
         Ok(true)
     }
 
@@ -238,14 +245,14 @@ pub(super) fn has_labels(object: &Object, address: IpAddr) -> bool {
 }
 
 /// Returns the object of an address of a service.
-pub(super) fn object_of(address: IpAddr, holder: &Holder) -> Object {
+pub(super) fn object_of(address: IpAddr, owner: &Owner) -> Object {
     let object = json!({
         "metadata": {
             "name": address,
             "labels": { FAMILY_LABEL: family_of(address), MANAGED_BY_LABEL: MANAGER },
         },
         "spec": {
-            "parentRef": { "resource": "services", "namespace": holder.namespace, "name": holder.name },
+            "parentRef": { "resource": "services", "namespace": owner.namespace, "name": owner.name },
         },
     });
     Object::from_value(object).unwrap_or_default()

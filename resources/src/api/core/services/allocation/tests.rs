@@ -15,8 +15,8 @@ use registry_core::storage::testing::{Call, EngineHooks, FaultPlan, FaultyMvcc, 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::addresses::object_of;
-use super::holder::Holder;
+use super::address_objects::object_of;
+use super::owner::Owner;
 use super::repair::AllocationRepair;
 use super::{NodePortRange, ServiceAllocation, ServiceRanges, Services};
 use crate::api::networking::ipaddresses::IPAddresses;
@@ -44,9 +44,7 @@ impl Cluster {
     fn with_ranges(installed: InstalledApi, ranges: &str) -> Self {
         let addresses: ServiceRanges = ranges.parse().unwrap();
         let ranges = ServiceAllocation { addresses, node_ports: NodePortRange::default() };
-        let repair = AllocationRepair(
-            super::allocation::attach(&installed, ranges, None, Features::default()).unwrap(),
-        );
+        let repair = AllocationRepair(super::attach(&installed, ranges, None, Features::default()).unwrap());
         let services = installed.store(Services::TYPE).unwrap();
         Self { installed, services, repair }
     }
@@ -57,7 +55,7 @@ impl Cluster {
 
     async fn create(&self, name: &str, spec: Value) -> Result<(), StatusError> {
         let mut service = Object::from_value(json!({ "metadata": { "name": name }, "spec": spec })).unwrap();
-        super::strategy::ServiceStrategy.apply_defaults(&mut service);
+        crate::api::core::services::strategy::ServiceStrategy.apply_defaults(&mut service);
         let context = RequestContext::system("default");
         self.services.create(&context, service.into(), &AdmitAll, &CreateOptions::default()).await.map(drop)
     }
@@ -152,7 +150,8 @@ async fn abandoned_creations_give_back_their_addresses() {
     // A chosen address could be the one that is asked for below.
     cluster.create("first", address_spec("10.0.0.8")).await.unwrap();
     let address = address_spec("10.0.0.9");
-    let taken = |cluster: &Cluster| cluster.repair.0.taken().is_claimed("10.0.0.9".parse().unwrap());
+    let allocations =
+        |cluster: &Cluster| cluster.repair.0.allocations().is_claimed("10.0.0.9".parse().unwrap());
     switch.stalls.store(true, Ordering::SeqCst);
     {
         let creation = cluster.create("abandoned", address.clone());
@@ -161,7 +160,7 @@ async fn abandoned_creations_give_back_their_addresses() {
             assert!(futures::poll!(&mut creation).is_pending());
             tokio::task::yield_now().await;
         }
-        assert!(taken(&cluster), "claimed while it waits");
+        assert!(allocations(&cluster), "claimed while it waits");
     }
     switch.stalls.store(false, Ordering::SeqCst);
     switch.going_on.notify_waiters();
@@ -215,8 +214,8 @@ async fn an_address_of_a_deleted_service_is_free_at_once() {
 
 /// Stores the IPAddress object of a service as an allocator created it at that age.
 async fn leave_object(engine: &dyn Mvcc, address: &str, service: &str, age_seconds: i64) {
-    let holder = Holder { namespace: "default".to_owned(), name: service.to_owned() };
-    let mut object = object_of(address.parse().unwrap(), &holder);
+    let owner = Owner { namespace: "default".to_owned(), name: service.to_owned() };
+    let mut object = object_of(address.parse().unwrap(), &owner);
     object.set_type("networking.k8s.io/v1", "IPAddress");
     let created = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(age_seconds);
     let created = created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

@@ -19,8 +19,9 @@ use registry_core::storage::mvcc::{Committed, KeyValue, Mvcc, MvccError};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::holder::Holder;
-use super::taken::{NodePort, Uses};
+use super::allocations::AllocationSet;
+use super::owner::Owner;
+use crate::api::core::services::ranges::NodePort;
 use crate::support::system_writer;
 
 /// The part of the keys after the prefix of the store.
@@ -51,7 +52,7 @@ pub(super) struct PortClaims {
 #[derive(Serialize, Deserialize)]
 struct ClaimValue {
     metadata: ClaimMetadata,
-    service: ServiceName,
+    service: Owner,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -61,14 +62,8 @@ struct ClaimMetadata {
     creation_timestamp: Timestamp,
 }
 
-#[derive(Serialize, Deserialize)]
-struct ServiceName {
-    namespace: String,
-    name: String,
-}
-
 /// The relation of a claim to the services.
-enum Standing {
+enum ClaimState {
     /// The service has the port.
     Held,
     /// The service may be about to get the port.
@@ -88,15 +83,11 @@ impl PortClaims {
     ///
     /// # Errors
     /// Fails if the store does. The claim may have been made; then it is taken over later.
-    pub(super) async fn claim(
-        &self,
-        port: NodePort,
-        holder: &Holder,
-    ) -> Result<Option<Revision>, StatusError> {
+    pub(super) async fn claim(&self, port: NodePort, owner: &Owner) -> Result<Option<Revision>, StatusError> {
         let began = Instant::now();
         let mut expected: Revision = 0;
         loop {
-            let value = encoded(port, holder)?;
+            let value = encoded(port, owner)?;
             let written = self.shared.engine.put_if(&self.key(port), expected, value, None).await;
             let present = match written.map_err(|error| unavailable(&error))? {
                 Committed::At(revision) => return Ok(Some(revision)),
@@ -106,11 +97,11 @@ impl PortClaims {
                 expected = 0;
                 continue;
             };
-            match self.standing(port, &present, holder).await? {
-                Standing::Held => return Ok(None),
-                Standing::Abandoned => expected = present.mod_revision,
-                Standing::Pending if began.elapsed() >= REMOVAL_WAIT => return Ok(None),
-                Standing::Pending => tokio::time::sleep(PAUSE).await,
+            match self.state(port, &present, owner).await? {
+                ClaimState::Held => return Ok(None),
+                ClaimState::Abandoned => expected = present.mod_revision,
+                ClaimState::Pending if began.elapsed() >= REMOVAL_WAIT => return Ok(None),
+                ClaimState::Pending => tokio::time::sleep(PAUSE).await,
             }
         }
     }
@@ -122,17 +113,17 @@ impl PortClaims {
     }
 
     /// Removes, in the background, the claims of ports that a service had. Claims that are renewed from now on stay.
-    pub(super) fn release(self: &Arc<Self>, ports: impl IntoIterator<Item = NodePort>, holder: &Holder) {
+    pub(super) fn release(self: &Arc<Self>, ports: impl IntoIterator<Item = NodePort>, owner: &Owner) {
         let now = Timestamp::now();
         for port in ports {
-            let (claims, holder) = (self.clone(), holder.clone());
+            let (claims, owner) = (self.clone(), owner.clone());
             remove_in_background(port, async move {
                 let got = claims.shared.engine.get(&claims.key(port)).await;
                 let present = got.map_err(|error| unavailable(&error))?.key_value;
                 let is_own =
-                    |present: &KeyValue| decoded(present).is_some_and(|claim| claim.is_of(&holder, now));
+                    |present: &KeyValue| decoded(present).is_some_and(|claim| claim.is_of(&owner, now));
                 match present.filter(is_own) {
-                    Some(present) => claims.remove(port, &holder, present.mod_revision).await,
+                    Some(present) => claims.remove(port, &owner, present.mod_revision).await,
                     None => Ok(()),
                 }
             });
@@ -144,51 +135,49 @@ impl PortClaims {
     pub(super) fn withdraw(
         self: &Arc<Self>,
         made: impl IntoIterator<Item = (NodePort, Revision)>,
-        holder: &Holder,
+        owner: &Owner,
     ) {
         for (port, revision) in made {
-            let (claims, holder) = (self.clone(), holder.clone());
-            remove_in_background(port, async move { claims.remove(port, &holder, revision).await });
+            let (claims, owner) = (self.clone(), owner.clone());
+            remove_in_background(port, async move { claims.remove(port, &owner, revision).await });
         }
     }
 
     /// Removes a claim, unless the service has the port: a write that was reported as failed, or whose request was abandoned, may
     /// have been committed.
-    async fn remove(&self, port: NodePort, holder: &Holder, revision: Revision) -> Result<(), StatusError> {
-        if self.has_port(holder, port).await? {
+    async fn remove(&self, port: NodePort, owner: &Owner, revision: Revision) -> Result<(), StatusError> {
+        if self.has_port(owner, port).await? {
             return Ok(());
         }
         let removed = self.shared.engine.delete_if(&self.key(port), revision).await;
         removed.map(drop).map_err(|error| unavailable(&error))
     }
 
-    /// Returns the standing of a claim, for a service that wants the port.
-    async fn standing(
+    /// Returns the state of a claim, for a service that wants the port.
+    async fn state(
         &self,
         port: NodePort,
         present: &KeyValue,
-        wanted_by: &Holder,
-    ) -> Result<Standing, StatusError> {
-        let Some(claim) = decoded(present) else { return Ok(Standing::Abandoned) };
-        let ServiceName { namespace, name } = claim.service;
-        let holder = Holder { namespace, name };
-        if *wanted_by == holder {
-            return Ok(Standing::Abandoned);
+        wanted_by: &Owner,
+    ) -> Result<ClaimState, StatusError> {
+        let Some(claim) = decoded(present) else { return Ok(ClaimState::Abandoned) };
+        if *wanted_by == claim.service {
+            return Ok(ClaimState::Abandoned);
         }
-        if self.has_port(&holder, port).await? {
-            return Ok(Standing::Held);
+        if self.has_port(&claim.service, port).await? {
+            return Ok(ClaimState::Held);
         }
         // A time in the future is that of another clock.
         let age = Timestamp::now().duration_since(claim.metadata.creation_timestamp).unsigned_abs();
-        Ok(if age > GRACE { Standing::Abandoned } else { Standing::Pending })
+        Ok(if age > GRACE { ClaimState::Abandoned } else { ClaimState::Pending })
     }
 
-    async fn has_port(&self, holder: &Holder, port: NodePort) -> Result<bool, StatusError> {
+    async fn has_port(&self, owner: &Owner, port: NodePort) -> Result<bool, StatusError> {
         // Unknown is not "no": the service may have been stored with the port.
         let gone = || StatusError::internal("the server has ended");
         let services = self.services.upgrade().ok_or_else(gone)?;
-        let service = system_writer::get_newest(&services, &holder.namespace, &holder.name).await?;
-        Ok(service.is_some_and(|service| Uses::from_service(&service).node_ports.contains(&port)))
+        let service = system_writer::get_newest(&services, &owner.namespace, &owner.name).await?;
+        Ok(service.is_some_and(|service| AllocationSet::from_service(&service).node_ports.contains(&port)))
     }
 
     fn key(&self, port: NodePort) -> String {
@@ -200,9 +189,8 @@ impl PortClaims {
 
 impl ClaimValue {
     /// Whether it was made for a service, up to a time.
-    fn is_of(&self, holder: &Holder, until: Timestamp) -> bool {
-        let ServiceName { namespace, name } = &self.service;
-        (namespace, name) == (&holder.namespace, &holder.name) && self.metadata.creation_timestamp <= until
+    fn is_of(&self, owner: &Owner, until: Timestamp) -> bool {
+        self.service == *owner && self.metadata.creation_timestamp <= until
     }
 }
 
@@ -223,10 +211,9 @@ fn remove_in_background(
     });
 }
 
-fn encoded(port: NodePort, holder: &Holder) -> Result<Bytes, StatusError> {
-    let Holder { namespace, name } = holder.clone();
+fn encoded(port: NodePort, owner: &Owner) -> Result<Bytes, StatusError> {
     let metadata = ClaimMetadata { name: port.to_string(), creation_timestamp: Timestamp::now() };
-    let value = ClaimValue { metadata, service: ServiceName { namespace, name } };
+    let value = ClaimValue { metadata, service: owner.clone() };
     serde_json::to_vec(&value).map(Bytes::from).map_err(StatusError::internal)
 }
 

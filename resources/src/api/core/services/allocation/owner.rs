@@ -2,20 +2,21 @@
 
 use registry_core::api::Object;
 use resource_views::networking::v1::IPAddress;
+use serde::{Deserialize, Serialize};
 
 /// The service of the server itself, whose address may be taken over from an earlier attempt.
 const OWN_SERVICE: (&str, &str) = ("default", "kubernetes");
 
 /// The service that addresses and node ports belong to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Holder {
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Owner {
     pub(super) namespace: String,
     pub(super) name: String,
 }
 
-// === impl Holder ===
+// === impl Owner ===
 
-impl Holder {
+impl Owner {
     pub(super) fn from_service(service: &Object) -> Self {
         Self { namespace: service.namespace().to_owned(), name: service.name().to_owned() }
     }

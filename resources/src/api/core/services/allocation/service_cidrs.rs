@@ -9,11 +9,11 @@ use std::net::IpAddr;
 use registry_core::api::Object;
 use resource_views::networking::v1::ServiceCIDR;
 
-use super::range::{ServiceRange, family_of};
-use super::ranges::ServiceRanges;
+use crate::api::core::services::ranges::{ServiceRange, ServiceRanges, family_of};
+use crate::support::conditions;
 
 /// The ranges of the ServiceCIDR objects.
-pub(super) struct Supply {
+pub(super) struct CidrRanges {
     entries: Vec<Entry>,
 }
 
@@ -25,9 +25,9 @@ struct Entry {
     is_ready: bool,
 }
 
-// === impl Supply ===
+// === impl CidrRanges ===
 
-impl Supply {
+impl CidrRanges {
     /// Returns the ranges of these objects, and those of the server as long as there is no object: the server is about to
     /// create the first one.
     pub(super) fn new(objects: &[Object], of_server: &ServiceRanges) -> Self {
@@ -40,16 +40,16 @@ impl Supply {
 
     /// Whether a range has the address, ready or not.
     pub(super) fn contains(&self, address: IpAddr) -> bool {
-        self.entries.iter().any(|entry| entry.range.gives(address))
+        self.entries.iter().any(|entry| entry.range.is_allocatable(address))
     }
 
     /// Whether a ready range has the address.
-    pub(super) fn gives(&self, address: IpAddr) -> bool {
-        self.ready(family_of(address)).any(|range| range.gives(address))
+    pub(super) fn can_allocate(&self, address: IpAddr) -> bool {
+        self.ready_ranges(family_of(address)).any(|range| range.is_allocatable(address))
     }
 
     /// Returns the ready ranges of a family.
-    pub(super) fn ready(&self, family: &str) -> impl Iterator<Item = ServiceRange> {
+    pub(super) fn ready_ranges(&self, family: &str) -> impl Iterator<Item = ServiceRange> {
         let ready = self.entries.iter().filter(move |entry| entry.is_ready && entry.range.family() == family);
         ready.map(|entry| entry.range)
     }
@@ -66,10 +66,7 @@ fn entries_of(object: &Object) -> Vec<Entry> {
 /// Whether the object's condition says that it is ready. Without the condition it is: the controller that sets it may not
 /// run.
 fn is_ready(object: &Object) -> bool {
-    let status = ServiceCIDR(object).status();
-    let conditions = status.conditions();
-    let ready = conditions.elements().find(|condition| condition.r#type().text() == "Ready");
-    ready.is_none_or(|condition| condition.status().text() == "True")
+    conditions::find(object, "Ready").is_none_or(|condition| condition.status().text() == "True")
 }
 
 #[cfg(test)]
@@ -94,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn ready_objects_give_addresses_and_others_only_own_theirs() {
+    fn addresses_come_from_ready_objects_only() {
         let server: ServiceRanges = "10.0.0.0/24".parse().expect("ranges");
         let objects = [
             object(&json!(["10.1.0.0/24", "fd00::/64"]), None, false),
@@ -104,8 +101,8 @@ mod tests {
             object(&json!(["10.5.0.0/24"]), Some("True"), true),
             object(&json!(["zork", 7, "fd01::/8"]), None, false),
         ];
-        let supply = Supply::new(&objects, &server);
-        for (text, contains, gives) in [
+        let ranges = CidrRanges::new(&objects, &server);
+        for (text, contains, can_allocate) in [
             ("10.0.0.1", false, false),
             ("10.1.0.1", true, true),
             ("fd00::1", true, true),
@@ -116,12 +113,12 @@ mod tests {
             ("fd01::1", false, false),
         ] {
             assert_eq!(
-                (supply.contains(address(text)), supply.gives(address(text))),
-                (contains, gives),
+                (ranges.contains(address(text)), ranges.can_allocate(address(text))),
+                (contains, can_allocate),
                 "{text}"
             );
         }
-        assert_eq!((supply.ready("IPv4").count(), supply.ready("IPv6").count()), (2, 1));
+        assert_eq!((ranges.ready_ranges("IPv4").count(), ranges.ready_ranges("IPv6").count()), (2, 1));
     }
 
     #[test]
@@ -129,7 +126,10 @@ mod tests {
         let server: ServiceRanges = "10.0.0.0/24".parse().expect("ranges");
         let ranges = json!(["10.1.0.0/24"]);
         let objects = [object(&ranges, Some("False"), true), object(&ranges, None, false)];
-        assert!(Supply::new(&objects, &server).gives(address("10.1.0.9")));
-        assert!(Supply::new(&[], &server).gives(address("10.0.0.9")), "before the first object exists");
+        assert!(CidrRanges::new(&objects, &server).can_allocate(address("10.1.0.9")));
+        assert!(
+            CidrRanges::new(&[], &server).can_allocate(address("10.0.0.9")),
+            "before the first object exists"
+        );
     }
 }

@@ -12,33 +12,29 @@ use resource_views::core::v1::{Service, ServicePort};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::holder::Holder;
-use super::port_range::NodePortRange;
-use super::range::ServiceRange;
-use super::service_type::{has_cluster_ip, has_node_ports, needs_health_check};
-
-/// A node port. One number is one port for all protocols.
-pub(super) type NodePort = i64;
+use super::owner::Owner;
+use crate::api::core::services::ranges::{NodePort, NodePortRange, ServiceRange};
+use crate::api::core::services::service_type::{has_cluster_ip, has_node_ports, needs_health_check};
 
 /// The addresses and node ports of one service, or of many.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Uses {
+pub(super) struct AllocationSet {
     pub(super) addresses: HashSet<IpAddr>,
     pub(super) node_ports: HashSet<NodePort>,
 }
 
 /// Allocations in use.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct Allocations {
     /// The time at which the stored services were read; `None` before the first time.
     read_at: Option<Instant>,
     /// The allocations of stored services.
-    stored: Uses,
+    stored: AllocationSet,
     /// The services that have the stored node ports. Two servers can give one port to two services in the same moment, and the
     /// port is in use until the last of them is gone.
-    port_holders: HashMap<NodePort, HashSet<Holder>>,
+    port_owners: HashMap<NodePort, HashSet<Owner>>,
     /// The claims of pending writes.
-    claimed: Uses,
+    claimed: AllocationSet,
     /// Addresses whose IPAddress objects do not belong to a known service.
     foreign: HashSet<IpAddr>,
     /// Node ports that another server had claimed for a service that is not known.
@@ -49,14 +45,14 @@ pub(super) struct Taken {
 
 /// A committed change of what stored services use.
 enum Change {
-    Added(Uses, Holder),
-    Removed(Uses, Holder),
+    Added(AllocationSet, Owner),
+    Removed(AllocationSet, Owner),
     AddressRemoved(IpAddr),
 }
 
-// === impl Uses ===
+// === impl AllocationSet ===
 
-impl Uses {
+impl AllocationSet {
     /// Returns what a service uses.
     pub(super) fn from_service(service: &Object) -> Self {
         let ips =
@@ -121,9 +117,9 @@ pub(super) fn health_check_port(service: &Object) -> Option<NodePort> {
     Service(service).spec().health_check_node_port().integer().filter(|number| *number != 0)
 }
 
-// === impl Taken ===
+// === impl Allocations ===
 
-impl Taken {
+impl Allocations {
     /// Whether the stored services have been read.
     pub(super) fn is_known(&self) -> bool {
         self.read_at.is_some()
@@ -147,38 +143,38 @@ impl Taken {
     }
 
     /// Releases the claims of a write.
-    pub(super) fn give_back(&mut self, claimed: &Uses) {
+    pub(super) fn give_back(&mut self, claimed: &AllocationSet) {
         self.claimed.remove(claimed);
     }
 
     /// Records a committed write: its claims are stored, and what it gave up is no longer in use.
-    pub(super) fn commit(&mut self, claimed: &Uses, given_up: &Uses, holder: &Holder) {
+    pub(super) fn commit(&mut self, claimed: &AllocationSet, given_up: &AllocationSet, owner: &Owner) {
         self.claimed.remove(claimed);
-        self.removed(given_up, holder);
-        self.added(claimed, holder);
+        self.removed(given_up, owner);
+        self.added(claimed, owner);
     }
 
     /// Records what a stored service uses.
-    pub(super) fn added(&mut self, uses: &Uses, holder: &Holder) {
-        self.store(uses, holder);
+    pub(super) fn added(&mut self, uses: &AllocationSet, owner: &Owner) {
+        self.store(uses, owner);
         if let Some(journal) = &mut self.journal {
-            journal.push(Change::Added(uses.clone(), holder.clone()));
+            journal.push(Change::Added(uses.clone(), owner.clone()));
         }
     }
 
-    fn store(&mut self, uses: &Uses, holder: &Holder) {
+    fn store(&mut self, uses: &AllocationSet, owner: &Owner) {
         self.stored.add(uses);
         for port in &uses.node_ports {
             self.foreign_ports.remove(port);
-            self.port_holders.entry(*port).or_default().insert(holder.clone());
+            self.port_owners.entry(*port).or_default().insert(owner.clone());
         }
     }
 
     /// Records what a stored service does not use any more.
-    pub(super) fn removed(&mut self, uses: &Uses, holder: &Holder) {
-        self.forget(uses, holder);
+    pub(super) fn removed(&mut self, uses: &AllocationSet, owner: &Owner) {
+        self.forget(uses, owner);
         if let Some(journal) = &mut self.journal {
-            journal.push(Change::Removed(uses.clone(), holder.clone()));
+            journal.push(Change::Removed(uses.clone(), owner.clone()));
         }
     }
 
@@ -190,14 +186,14 @@ impl Taken {
         }
     }
 
-    fn forget(&mut self, uses: &Uses, holder: &Holder) {
+    fn forget(&mut self, uses: &AllocationSet, owner: &Owner) {
         let mut released = uses.clone();
         released.node_ports.retain(|port| {
-            let Some(holders) = self.port_holders.get_mut(port) else { return true };
-            holders.remove(holder);
-            let is_last = holders.is_empty();
+            let Some(owners) = self.port_owners.get_mut(port) else { return true };
+            owners.remove(owner);
+            let is_last = owners.is_empty();
             if is_last {
-                self.port_holders.remove(port);
+                self.port_owners.remove(port);
             }
             is_last
         });
@@ -206,22 +202,22 @@ impl Taken {
 
     /// Records what a stored service uses that another server may have written. This server has not seen the objects of its
     /// addresses.
-    pub(super) fn seen(&mut self, uses: &Uses, holder: &Holder) {
-        let node_ports = Uses { node_ports: uses.node_ports.clone(), ..Uses::default() };
-        self.added(&node_ports, holder);
+    pub(super) fn seen(&mut self, uses: &AllocationSet, owner: &Owner) {
+        let node_ports = AllocationSet { node_ports: uses.node_ports.clone(), ..AllocationSet::default() };
+        self.added(&node_ports, owner);
         let is_own = |address: &IpAddr| self.is_stored(*address) || self.is_claimed(*address);
         let others: Vec<IpAddr> = uses.addresses.iter().copied().filter(|address| !is_own(address)).collect();
         self.foreign.extend(others);
     }
 
     /// Records that a service is gone, which may have happened before another one took over what it used.
-    pub(super) fn gone(&mut self, uses: &Uses, holder: &Holder) {
+    pub(super) fn gone(&mut self, uses: &AllocationSet, owner: &Owner) {
         let mut released = uses.clone();
         let has_port =
-            |port: &NodePort| self.port_holders.get(port).is_some_and(|holders| holders.contains(holder));
+            |port: &NodePort| self.port_owners.get(port).is_some_and(|owners| owners.contains(owner));
         released.node_ports.retain(has_port);
         self.foreign.retain(|address| !released.addresses.contains(address));
-        self.removed(&released, holder);
+        self.removed(&released, owner);
     }
 
     /// Records that an IPAddress object of that name does not belong to a known service.
@@ -259,19 +255,19 @@ impl Taken {
     /// Replaces the allocations by the listed ones and the changes since the list was started.
     pub(super) fn finish_refresh<'s>(
         &mut self,
-        listed: impl Iterator<Item = (&'s Uses, &'s Holder)>,
+        listed: impl Iterator<Item = (&'s AllocationSet, &'s Owner)>,
         mut foreign: HashSet<IpAddr>,
     ) {
-        self.stored = Uses::default();
-        self.port_holders.clear();
+        self.stored = AllocationSet::default();
+        self.port_owners.clear();
         self.foreign_ports.clear();
-        for (uses, holder) in listed {
-            self.store(uses, holder);
+        for (uses, owner) in listed {
+            self.store(uses, owner);
         }
         for change in self.journal.take().unwrap_or_default() {
             match change {
-                Change::Added(uses, holder) => self.store(&uses, &holder),
-                Change::Removed(uses, holder) => self.forget(&uses, &holder),
+                Change::Added(uses, owner) => self.store(&uses, &owner),
+                Change::Removed(uses, owner) => self.forget(&uses, &owner),
                 Change::AddressRemoved(address) => {
                     self.stored.addresses.remove(&address);
                 }
@@ -288,9 +284,9 @@ impl Taken {
     }
 
     /// Returns a stored service that has a node port; `None` if a pending write has claimed it.
-    pub(super) fn port_holder(&self, port: NodePort) -> Option<Holder> {
-        let holders = self.port_holders.get(&port).filter(|_| self.stored.node_ports.contains(&port))?;
-        holders.iter().next().cloned()
+    pub(super) fn port_owner(&self, port: NodePort) -> Option<Owner> {
+        let owners = self.port_owners.get(&port).filter(|_| self.stored.node_ports.contains(&port))?;
+        owners.iter().next().cloned()
     }
 
     /// Whether a pending write has claimed this address.
@@ -330,13 +326,8 @@ impl Taken {
 }
 
 fn random() -> u64 {
-    // The letters of generated names are random; no other source of randomness is needed.
-    let names = [
-        registry_core::registry::store::generate_name(""),
-        registry_core::registry::store::generate_name(""),
-    ];
-    let bytes = names.iter().flat_map(|name| name.bytes());
-    bytes.fold(0, |sum: u64, byte| sum.wrapping_mul(131).wrapping_add(u64::from(byte)))
+    let (_, random) = uuid::Uuid::new_v4().as_u64_pair();
+    random
 }
 
 #[cfg(test)]
@@ -345,18 +336,18 @@ mod tests {
 
     #[test]
     fn a_port_of_two_services_is_in_use_until_both_are_gone() {
-        let holder = |name: &str| Holder { namespace: "default".to_owned(), name: name.to_owned() };
-        let port = Uses { node_ports: [30_005].into(), ..Uses::default() };
-        let mut taken = Taken::default();
-        taken.added(&port, &holder("a"));
-        taken.seen(&port, &holder("b"));
-        taken.removed(&port, &holder("a"));
-        assert!(!taken.claim_node_port(30_005));
-        assert_eq!(taken.port_holder(30_005), Some(holder("b")));
+        let owner = |name: &str| Owner { namespace: "default".to_owned(), name: name.to_owned() };
+        let port = AllocationSet { node_ports: [30_005].into(), ..AllocationSet::default() };
+        let mut allocations = Allocations::default();
+        allocations.added(&port, &owner("a"));
+        allocations.seen(&port, &owner("b"));
+        allocations.removed(&port, &owner("a"));
+        assert!(!allocations.claim_node_port(30_005));
+        assert_eq!(allocations.port_owner(30_005), Some(owner("b")));
         // The watch shows the removal as well.
-        taken.gone(&port, &holder("a"));
-        assert!(!taken.claim_node_port(30_005));
-        taken.gone(&port, &holder("b"));
-        assert!(taken.claim_node_port(30_005));
+        allocations.gone(&port, &owner("a"));
+        assert!(!allocations.claim_node_port(30_005));
+        allocations.gone(&port, &owner("b"));
+        assert!(allocations.claim_node_port(30_005));
     }
 }
