@@ -43,7 +43,7 @@ struct Check {
     name: String,
     is_good: bool,
     is_required: bool,
-    /// What was found, and what to do if it is not good.
+    /// The version, size or state.
     found: String,
     advice: String,
 }

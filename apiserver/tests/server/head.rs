@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{Connection, Protocol, request};
 
-fn of_user(method: &str, path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
+fn user_request(method: &str, path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let user = bearer.as_deref().map(|bearer| ("authorization", bearer));
     request(method, path, user.as_slice(), &Value::Null)
@@ -33,7 +33,7 @@ async fn no_answer_to_head_has_a_body() {
             ("/apis", admin, true),
             ("/zork", admin, false),
         ] {
-            let answer = connection.send(of_user("HEAD", path, token)).await;
+            let answer = connection.send(user_request("HEAD", path, token)).await;
             let status = answer.status;
             assert_eq!(status < 400, is_success, "{protocol:?} {path}: {status}");
             assert!(answer.body.is_empty(), "{protocol:?} {path}");
@@ -41,7 +41,7 @@ async fn no_answer_to_head_has_a_body() {
                 continue;
             }
             // The connection is still usable, and GET shows how long the body is.
-            let whole = connection.send(of_user("GET", path, token)).await;
+            let whole = connection.send(user_request("GET", path, token)).await;
             if whole.status == status {
                 let length = answer.headers.get("content-length").map(|length| length.to_str().unwrap());
                 let known = whole.headers.get("content-length").map(|length| length.to_str().unwrap());
@@ -92,13 +92,13 @@ async fn head_of_a_built_in_resource_is_not_allowed() {
             ("/apis/example.com/v1/widgets/w", 200),
             ("/apis/example.com/v1/widgets/absent", 404),
         ] {
-            let answer = connection.send(of_user("HEAD", path, admin)).await;
+            let answer = connection.send(user_request("HEAD", path, admin)).await;
             assert_eq!(answer.status, status, "{protocol:?} {path}");
             assert!(answer.body.is_empty(), "{protocol:?} {path}");
-            let next = connection.send(of_user("GET", "/version", admin)).await;
+            let next = connection.send(user_request("GET", "/version", admin)).await;
             assert_eq!(next.status, 200, "the connection is not usable after HEAD {path} over {protocol:?}");
         }
-        let posted = connection.send(of_user("POST", "/version", admin)).await;
+        let posted = connection.send(user_request("POST", "/version", admin)).await;
         assert_eq!(posted.status, 405, "{}", posted.text());
         assert!(posted.text().contains("the server does not allow this method on the requested resource"));
     }
