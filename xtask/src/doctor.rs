@@ -17,7 +17,7 @@ const DISK_GIBIBYTES: u64 = 20;
 /// Available memory with which two crates at a time are compiled and linked, in GiB.
 const MEMORY_GIBIBYTES: u64 = 4;
 
-/// The port of a server without flags, and those of etcd in the guide.
+/// The ports of a server and of etcd without flags.
 const PORTS: [u16; 3] = [6443, 2379, 2380];
 
 /// The command that prints the version of a program, and what to do if it fails.
@@ -71,7 +71,9 @@ pub(crate) fn run(_: &Options) -> Result<(), Failure> {
     let disk = output(&["df", "-Pk", "."]).and_then(|text| free_gibibytes(&text));
     checks.extend(disk.map(|free| quantity("disk", free, DISK_GIBIBYTES, "try `cargo clean`")));
     checks.extend(PORTS.map(port));
-    checks.iter().for_each(|check| println!("{}", check.line()));
+    for check in &checks {
+        println!("{}", check.line());
+    }
     match checks.iter().filter(|check| check.is_required && !check.is_good).count() {
         0 => Ok(()),
         count => Err(format!("{count} of the above are missing").into()),
